@@ -1,0 +1,98 @@
+"""`t2ibench run --dry-run`: what would be drawn, what is there, how long it may take."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tabulate import tabulate
+
+from t2ibench.methods import Settings, needs
+from t2ibench.pipeline.generate import pending
+from t2ibench.pipeline.run import encoder_names
+from t2ibench.tasks.schema import T2iatTask
+
+if TYPE_CHECKING:
+    from t2ibench.pipeline.run import Prepared
+
+
+def show(prepared: Prepared) -> None:
+    """Print the plan."""
+    plan = prepared.plan
+    waiting: dict[str, int] = {}
+    if prepared.images is not None:
+        for request in pending(plan, prepared.images):
+            waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
+    print(f"Run folder: {prepared.folder.path}")
+    print(f"Encoders: {', '.join(encoder_names(prepared.options))}\n")
+    rows = []
+    for task in plan.tasks:
+        found = plan.needs[task.id]
+        todo = sum(waiting.get(prompt, 0) for prompt in {need.prompt for need in found.prompts})
+        rows.append([task.id, found.n_prompts, found.n_images, todo, len(found.texts)])
+    headers = ["Task", "Prompts", "Images", "To draw", "Texts"]
+    print(tabulate(rows, headers=headers, tablefmt="simple"))
+    todo = sum(waiting.values())
+    print(
+        f"\nAll tasks together, each image once: {len(plan.prompts)} prompts, "
+        f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are there and "
+        f"{todo} have to be drawn; {len(plan.texts)} texts."
+    )
+    print(_estimate(prepared, todo))
+    for line in _pairing_costs(prepared):
+        print(line)
+    print("\nPrompts (images, to draw):")
+    for prompt, count in sorted(plan.prompts.items()):
+        print(f"  {count:5d} {waiting.get(prompt, 0):5d}  {json.dumps(prompt, ensure_ascii=False)}")
+    for prompt, (there, needed) in sorted(prepared.lacking.items()):
+        print(f"  has {there} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
+
+
+def _estimate(prepared: Prepared, todo: int) -> str:
+    """Time for what has to be drawn, from the speed of earlier runs of this folder."""
+    if not todo:
+        return "Nothing has to be drawn."
+    for entry in reversed(prepared.folder.history):
+        drawn = sum(entry["drawn"].values())
+        started, finished = (
+            datetime.fromisoformat(entry[key]) for key in ("started", "finished")
+        )
+        seconds = (finished - started).total_seconds()
+        if drawn >= 50 and seconds > 0:
+            rate = drawn / seconds
+            return (
+                f"At the {rate:.1f} images a second of the last run (scoring included): "
+                f"about {_duration(todo / rate)}."
+            )
+    return (
+        "No run of this model is stored here to tell its speed; at 1 image a second: "
+        f"{_duration(todo)}. `--limit 1` makes a short run that tells."
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
+def _pairing_costs(prepared: Prepared) -> list[str]:
+    """What the other pairing of each T2IAT task would cost."""
+    settings: Settings = prepared.plan.settings
+    lines = []
+    for task in prepared.plan.tasks:
+        spec = task.spec
+        if isinstance(spec, T2iatTask):
+            counts = {
+                pairing: needs(spec.model_copy(update={"pairing": pairing}), settings).n_images
+                for pairing in ("cycle", "cross")
+            }
+            lines.append(
+                f"  {task.id}: {counts['cycle']} with pairing: cycle "
+                f"({spec.words_per_stimulus} words a stimulus), {counts['cross']} with cross "
+                f"(this task: {spec.pairing})"
+            )
+    return ["\nImages by pairing:", *lines] if lines else []

@@ -1,0 +1,159 @@
+"""All flags of all verbs. Importing it imports argparse and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from t2ibench.version import __version__
+
+_EXAMPLES = """examples:
+  t2ibench --model toyland --tasks all                     the embedded world, every task
+  t2ibench --model sdxl --tasks t2iat,occupations          a hub model, two groups of tasks
+  t2ibench --model ./my-pipeline --tasks t2iat_flowers_insects --images-per-prompt 4
+  t2ibench --model folder:pictures --tasks occupations     pictures that exist already
+  t2ibench --encoder vectors:glove.txt --tasks weat        word vectors, no generator
+  t2ibench --model sdxl --tasks all --dry-run              what it would draw, and how long
+  t2ibench ls                                              tasks, groups, tags, models, encoders
+"""
+_RUN_EXAMPLES = """examples:
+  t2ibench run --model toyland --model-args all.gender.female=0.5 --tasks occupations
+  t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
+  t2ibench run --model ./my-pipeline --encoder open_clip:ViT-B-32/laion2b_s34b_b79k \\
+      --tasks 't2iat_*'
+  t2ibench run --config run.yaml                           flags from a file; the line wins
+
+Running the same command again resumes: nothing that is there is made again.
+exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, some evidence missing; 130 interrupted
+"""
+
+
+def _handler(module: str) -> Any:
+    """Import a verb's module only when it runs."""
+
+    def call(arguments: argparse.Namespace) -> int:
+        import importlib
+
+        verb = importlib.import_module(f"t2ibench.cli.{module}")
+        return int(verb.run(arguments))
+
+    return call
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("expected a whole number of 1 or more")
+    return value
+
+
+def _batch_size(text: str) -> int | None:
+    return None if text == "auto" else _positive(text)
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError("expected a whole number of 0 or more")
+    return value
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="t2ibench",
+        description="Measure social bias in text-to-image models: standard tests, "
+        "with intervals, nulls and provenance.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"t2ibench {__version__}")
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND")
+    _add_run(verbs)
+    _add_ls(verbs)
+    _add_validate(verbs)
+    _add_score(verbs)
+    return parser
+
+
+def _add_run(verbs: Any) -> None:
+    run = verbs.add_parser(
+        "run",
+        help="draw, embed and score (the default command)",
+        description="Draw the images that the tasks need, embed them, score them.",
+        epilog=_RUN_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    what = run.add_argument_group("what to measure")
+    what.add_argument(
+        "--model",
+        metavar="M",
+        help="toyland, an alias (sdxl), a hub id, a diffusers folder, or folder:DIR with pictures",
+    )
+    what.add_argument(
+        "--tasks", metavar="T,…", help="ids, globs, groups, tag:NAME or all (see t2ibench ls)"
+    )
+    what.add_argument("--model-args", metavar="k=v,…", default=None, help="see the README")
+    what.add_argument(
+        "--encoder",
+        metavar="E,…",
+        default=None,
+        help="open_clip:ARCH/TAG, clip:ID_OR_DIR, toyland or vectors:FILE; several are averaged",
+    )
+    what.add_argument("--include-path", metavar="DIR", action="append", help="further tasks")
+    size = run.add_argument_group("how much")
+    size.add_argument("--images-per-prompt", metavar="N", type=_positive)
+    size.add_argument(
+        "--limit", metavar="N", type=_positive, help="first N stimuli of each concept; for a try"
+    )
+    size.add_argument("--seed", metavar="N", type=_seed, help="of images and statistics (0)")
+    size.add_argument("--permutations", metavar="N", type=_positive, help="draws (100000)")
+    size.add_argument("--bootstrap", metavar="N", type=_positive, help="draws (10000)")
+    where = run.add_argument_group("where and how")
+    where.add_argument(
+        "--batch-size", metavar="N|auto", type=_batch_size, help="images at once (auto)"
+    )
+    where.add_argument("--device", metavar="D", help="cuda, cuda:1, mps or cpu")
+    where.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
+    where.add_argument("--output-dir", metavar="DIR", help="folder of all runs (runs)")
+    where.add_argument("--config", metavar="FILE", help="YAML with any of these flags as keys")
+    where.add_argument(
+        "--dry-run", action="store_true", help="print prompts, images and time; draw nothing"
+    )
+    where.add_argument("--generate-only", action="store_true", help="draw, do not score")
+    run.set_defaults(handler=_handler("run"))
+
+
+def _add_ls(verbs: Any) -> None:
+    ls = verbs.add_parser("ls", help="list tasks, groups, tags, models or encoders")
+    ls.add_argument(
+        "what",
+        nargs="?",
+        default="tasks",
+        choices=["tasks", "groups", "tags", "models", "encoders"],
+    )
+    ls.add_argument("--json", action="store_true", help="as JSON")
+    ls.add_argument("--include-path", metavar="DIR", action="append", help="further tasks")
+    ls.set_defaults(handler=_handler("ls"))
+
+
+def _add_validate(verbs: Any) -> None:
+    validate = verbs.add_parser(
+        "validate",
+        help="check task files; prints every problem with its line",
+        description="Check task files (the bundled ones without arguments).",
+    )
+    validate.add_argument("paths", nargs="*", metavar="FILE|DIR")
+    validate.add_argument("--strict", action="store_true", help="warnings are errors too")
+    validate.set_defaults(handler=_handler("validate"))
+
+
+def _add_score(verbs: Any) -> None:
+    score = verbs.add_parser(
+        "score",
+        help="score a run again from its stored evidence, without a model",
+        description="Score a run again from its stored evidence. No model is loaded.",
+    )
+    score.add_argument("run", metavar="RUN", help="a run folder, such as runs/toyland")
+    score.set_defaults(handler=_handler("score"))

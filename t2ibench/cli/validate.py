@@ -1,0 +1,63 @@
+"""`t2ibench validate`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.tasks.loader import bundled_tasks, library_for, load_file, task_files
+from t2ibench.tasks.source import Problem
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check task files and print every problem of every file."""
+    paths = [Path(path) for path in arguments.paths] or [bundled_tasks()]
+    for path in paths:
+        if not path.exists():
+            raise T2IBenchError(f"There is no file or folder '{path}'.")
+    roots = [path if path.is_dir() else path.parent for path in paths]
+    library = library_for(list(dict.fromkeys(roots)))
+    problems = list(library.problems)
+    ids: dict[str, Path] = {}
+    count = 0
+    for path, root in zip(paths, roots, strict=True):
+        files = task_files(path) if path.is_dir() else [path]
+        if not files:
+            problems.append(Problem(path, None, "holds no task files (*.yaml)"))
+        for file in files:
+            count += 1
+            task, found = load_file(file, root, library)
+            problems += found
+            if task and task.id in ids:
+                problems.append(Problem(file, None, f"the id '{task.id}' is used by {ids[task.id]}"))
+            if task:
+                ids.setdefault(task.id, file)
+    problems += _clashes(ids)
+    for problem in problems:
+        print(problem)
+    errors = sum(not problem.warning for problem in problems)
+    warnings = len(problems) - errors
+    failed = errors > 0 or (arguments.strict and warnings > 0)
+    summary = f"{count} task files: {errors} errors, {warnings} warnings."
+    print(summary, file=sys.stderr if failed else sys.stdout)
+    return 1 if failed else 0
+
+
+def _clashes(ids: dict[str, Path]) -> list[Problem]:
+    """Ids that a bundled task has already."""
+    bundled = bundled_tasks().resolve()
+    outside = {
+        name: path for name, path in ids.items() if not path.resolve().is_relative_to(bundled)
+    }
+    if not outside:
+        return []
+    from t2ibench.tasks.registry import build_registry
+
+    registry, _ = build_registry()
+    return [
+        Problem(path, None, f"the id '{name}' is used by the bundled task {name}")
+        for name, path in outside.items()
+        if name in registry.tasks
+    ]

@@ -1,0 +1,99 @@
+"""The association of images with two sets of attribute images (or words)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from t2ibench.methods.estimate import Estimate
+from t2ibench.methods.evidence import FloatArray, Pool
+from t2ibench.stats import resample_weights
+from t2ibench.tasks.prompts import fill
+
+
+def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -> list[str]:
+    """The attribute words of one stimulus: balanced, and the same on every machine.
+
+    Args:
+        words: All words of the attribute.
+        stimulus_number: Place of the stimulus in its list.
+        count: Words for each stimulus; None for all of them (pairing 'cross').
+    """
+    if count is None:
+        return list(words)
+    start = stimulus_number * count
+    return [words[(start + step) % len(words)] for step in range(count)]
+
+
+def guided_prompts(template: str, stimulus: str, words: Sequence[str]) -> list[str]:
+    """The prompts of one stimulus with each of the attribute words."""
+    return [fill(template, stimulus=stimulus, attribute=word) for word in words]
+
+
+def association(targets: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Mean cosine to A less mean cosine to B (Wang et al. 2023, eq. 2; Caliskan et al. 2017).
+
+    Args:
+        targets: Shape (n, d), unit rows.
+        a: Shape (k, d), unit rows.
+        b: Shape (l, d), unit rows.
+
+    Returns:
+        Shape (n,).
+    """
+    result: FloatArray = targets @ (a.mean(axis=0) - b.mean(axis=0))
+    return result
+
+
+def association_draws(
+    targets: FloatArray, a: Pool, b: Pool, n_draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """Associations under resampling of the attribute images: prompts, then images within.
+
+    Returns:
+        Shape (n_draws, n).
+    """
+    draws = np.empty((n_draws, len(targets)))
+    cosines_a, cosines_b = a.embeddings @ targets.T, b.embeddings @ targets.T
+    for start in range(0, n_draws, 1000):  # blocks bound the memory of the weights
+        stop = min(start + 1000, n_draws)
+        weights_a = resample_weights(a.clusters, stop - start, rng)
+        weights_b = resample_weights(b.clusters, stop - start, rng)
+        draws[start:stop] = weights_a @ cosines_a - weights_b @ cosines_b
+    return draws
+
+
+def adherence(
+    a_images: FloatArray, b_images: FloatArray, a_texts: FloatArray, b_texts: FloatArray
+) -> tuple[int, int]:
+    """How many attribute images are nearer their own attribute's text than the other's.
+
+    Returns:
+        (images that are, all images).
+    """
+    nearer = association(a_images, a_texts, b_texts) > 0
+    farther = association(b_images, a_texts, b_texts) < 0
+    return int(nearer.sum() + farther.sum()), len(nearer) + len(farther)
+
+
+def adherence_estimate(hits: int, total: int) -> Estimate:
+    """Share of attribute images that show their attribute, with a Wilson-score bootstrap-free CI.
+
+    The draws are binomial with the observed share (a parametric bootstrap), which needs no images
+    again; the seed is fixed because nothing is compared across draws.
+    """
+    if total == 0:
+        return Estimate(None, reason="there are no attribute images")
+    rng = np.random.default_rng(0)
+    return Estimate(hits / total, boot=rng.binomial(total, hits / total, 10_000) / total)
+
+
+def adherence_warning(hits: int, total: int, what: str) -> str | None:
+    """A warning where the attribute prompts did not change the images."""
+    if total == 0 or hits / total >= 0.6:
+        return None
+    return (
+        f"Only {hits} of {total} attribute images are nearer the text of their own {what} than "
+        "that of the other: the manipulation may have failed, so read the score with care."
+    )

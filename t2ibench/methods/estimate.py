@@ -1,0 +1,211 @@
+"""A score before it is written down: its value, its bootstrap draws and its null draws."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from t2ibench.methods.evidence import FloatArray
+from t2ibench.stats import PermutationResult
+
+TestKind = Literal["exact", "monte_carlo", "binomial"]
+
+
+@dataclass(slots=True)
+class Estimate:
+    """One score.
+
+    Attributes:
+        value: The score, or None with a reason.
+        boot: Bootstrap draws, shape (draws,).
+        null: The statistic under the null, shape (draws,).
+        p: p-value, where there is a null.
+        test: Where the p-value comes from.
+        alternative: Which side it looks at.
+        signed: For a headline: `value` is signed, and its magnitude is what counts.
+        reason: Why there is no value.
+    """
+
+    value: float | None
+    boot: FloatArray | None = None
+    null: FloatArray | None = None
+    p: float | None = None
+    test: TestKind | None = None
+    alternative: str = "two-sided"
+    signed: bool = False
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.value is not None and not np.isfinite(self.value):
+            self.value, self.p = None, None
+            self.reason = self.reason or "the values do not vary, so the score is undefined"
+        if self.p is not None and not np.isfinite(self.p):
+            self.p = None
+
+
+def missing(reason: str) -> Estimate:
+    """A score that could not be computed."""
+    return Estimate(None, reason=reason)
+
+
+def tested(
+    result: PermutationResult, boot: FloatArray | None, alternative: str = "two-sided"
+) -> Estimate:
+    """An estimate from a permutation test and bootstrap draws."""
+    return Estimate(
+        result.observed,
+        boot=boot,
+        null=result.null,
+        p=result.p,
+        test="exact" if result.exact else "monte_carlo",
+        alternative=alternative,
+    )
+
+
+@dataclass(slots=True)
+class Item:
+    """A row of `by`: one stimulus, word or target.
+
+    Attributes:
+        name: The stimulus.
+        group: The concept or side it belongs to.
+        scores: Its scores.
+        n_images: Images behind them.
+    """
+
+    name: str
+    scores: dict[str, Estimate]
+    group: str | None = None
+    n_images: int | None = None
+
+
+@dataclass(slots=True)
+class MethodResult:
+    """What a method says of one task with one encoder (or the mean of several).
+
+    Attributes:
+        headline: Magnitude in [0, 1]; see `Estimate.signed`.
+        scores: Name to estimate.
+        by: One row a stimulus.
+        n_images: Images that count.
+        n_prompts: Distinct prompts (texts, for text-only tasks).
+        excluded: Images left out, by reason.
+        conventions: Choices that decide the numbers, in words.
+        warnings: What a reader must know.
+        details: Further JSON values.
+        samples: Rows for samples/<task>.jsonl.
+        reason: Why the whole task has no score.
+    """
+
+    headline: Estimate
+    scores: dict[str, Estimate] = field(default_factory=dict)
+    by: list[Item] = field(default_factory=list)
+    n_images: int = 0
+    n_prompts: int = 0
+    excluded: Counter[str] = field(default_factory=Counter)
+    conventions: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    reason: str | None = None
+
+
+def extreme_share(
+    null: FloatArray, observed: float, alternative: str, exact: bool
+) -> float:
+    """p-value of an observed statistic among null draws (exact: they are all partitions)."""
+    scale = max(1e-300, float(np.nanmax(np.abs(null), initial=0.0)), abs(observed))
+    slack = 1e-12 * scale
+    if alternative == "two-sided":
+        extreme = np.abs(null) >= abs(observed) - slack
+    elif alternative == "greater":
+        extreme = null >= observed - slack
+    else:
+        extreme = null <= observed + slack
+    count = int(np.count_nonzero(extreme))
+    return count / len(null) if exact else (1 + count) / (1 + len(null))
+
+
+def average(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of one score over encoders, draw by draw.
+
+    The draws of all encoders come from the same resamples, so the interval and the p-value of
+    the mean account for what the encoders share.
+    """
+    if len(estimates) == 1:
+        return estimates[0]
+    lacking = [item for item in estimates if item.value is None]
+    if lacking:
+        return missing(lacking[0].reason or "an encoder has no value")
+    value = float(np.mean([item.value for item in estimates]))
+    boot = _mean_draws([item.boot for item in estimates])
+    null = _mean_draws([item.null for item in estimates])
+    first = estimates[0]
+    p, test = None, None
+    if null is not None and first.test in {"exact", "monte_carlo"}:
+        p = extreme_share(null, value, first.alternative, exact=first.test == "exact")
+        test = first.test
+    return Estimate(value, boot, null, p, test, first.alternative, first.signed)
+
+
+def _mean_draws(draws: Sequence[FloatArray | None]) -> FloatArray | None:
+    arrays = [draw for draw in draws if draw is not None]
+    if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
+        return None
+    mean: FloatArray = np.mean(arrays, axis=0)
+    return mean
+
+
+def average_results(results: Sequence[MethodResult]) -> MethodResult:
+    """The mean of every score over encoders; counts and samples are the first encoder's."""
+    first = results[0]
+    if len(results) == 1:
+        return first
+    failed = [result for result in results if result.reason]
+    if failed:
+        return failed[0]
+    by = [
+        Item(
+            item.name,
+            _average_scores([result.by[row].scores for result in results]),
+            item.group,
+            item.n_images,
+        )
+        for row, item in enumerate(first.by)
+    ]
+    warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
+    return MethodResult(
+        average([result.headline for result in results]),
+        _average_scores([result.scores for result in results]),
+        by,
+        first.n_images,
+        first.n_prompts,
+        first.excluded,
+        first.conventions,
+        warnings,
+        first.details,
+        first.samples,
+    )
+
+
+def _average_scores(scores: Sequence[dict[str, Estimate]]) -> dict[str, Estimate]:
+    return {
+        name: average([one[name] for one in scores])
+        for name in scores[0]
+        if all(name in one for one in scores)
+    }
+
+
+def bootstrap_columns(
+    count: int, n_draws: int, column: Callable[[int, int], FloatArray]
+) -> FloatArray:
+    """Fill a (draws, count) array in blocks, so that a block's temporaries stay small."""
+    filled = np.empty((n_draws, count))
+    for start in range(0, n_draws, 1000):
+        stop = min(start + 1000, n_draws)
+        filled[start:stop] = column(start, stop)
+    return filled

@@ -1,0 +1,67 @@
+"""The plan: the union of what all tasks need, each image and text once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from t2ibench.methods import Needs, Settings, needs
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.store.images import image_seed
+from t2ibench.tasks.loader import LoadedTask
+
+SHARD_SIZE = 256
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run has to have.
+
+    Attributes:
+        tasks: The tasks.
+        needs: Task id to its needs.
+        settings: How the run measures.
+        requests: Every image, once, ordered by prompt and index, whatever the order of tasks.
+        texts: Every text, once, sorted.
+    """
+
+    tasks: tuple[LoadedTask, ...]
+    needs: dict[str, Needs]
+    settings: Settings
+    requests: tuple[ImageRequest, ...]
+    texts: tuple[str, ...]
+
+    @cached_property
+    def prompts(self) -> dict[str, int]:
+        """Prompt to number of images."""
+        counts: dict[str, int] = {}
+        for request in self.requests:
+            counts[request.prompt] = counts.get(request.prompt, 0) + 1
+        return counts
+
+    @property
+    def n_shards(self) -> int:
+        """Number of shards; it depends on the plan alone, never on the number of workers."""
+        return -(-len(self.requests) // SHARD_SIZE)
+
+    def shard(self, number: int) -> Sequence[ImageRequest]:
+        """The images of one shard."""
+        return self.requests[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
+
+
+def make_plan(tasks: Sequence[LoadedTask], settings: Settings) -> Plan:
+    """The union of the needs of all tasks."""
+    found = {task.id: needs(task.spec, settings) for task in tasks}
+    most: dict[str, int] = {}
+    texts: set[str] = set()
+    for one in found.values():
+        texts.update(one.texts)
+        for need in one.prompts:
+            most[need.prompt] = max(need.images, most.get(need.prompt, 0))
+    requests = tuple(
+        ImageRequest(prompt, index, image_seed(settings.seed, prompt, index))
+        for prompt in sorted(most)
+        for index in range(most[prompt])
+    )
+    return Plan(tuple(tasks), found, settings, requests, tuple(sorted(texts)))

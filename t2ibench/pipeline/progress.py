@@ -1,0 +1,144 @@
+"""Progress on a terminal: rich bars with images a second and time left; plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+
+class Ticker(Protocol):
+    """Told how many items are done."""
+
+    def advance(self, count: int) -> None:
+        """So many more are done."""
+        ...
+
+
+class Reporter(Protocol):
+    """Where a run says what it is doing."""
+
+    def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Ticker]:
+        """A stage of so many items, as a context manager that yields a ticker."""
+        ...
+
+    def say(self, text: str) -> None:
+        """One line."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """One line that a person must see."""
+        ...
+
+
+class _Rate(ProgressColumn):
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.1f} {self.unit}/s" if speed else f"– {self.unit}/s")
+
+
+class _Bar:
+    def __init__(self, progress: Progress, task_id: TaskID) -> None:
+        self._progress = progress
+        self._task = task_id
+
+    def advance(self, count: int) -> None:
+        self._progress.advance(self._task, count)
+
+
+class _Lines:
+    """A line every ten seconds, for logs."""
+
+    def __init__(self, console: Console, name: str, total: int, unit: str) -> None:
+        self._console, self._name, self._total, self._unit = console, name, total, unit
+        self._done, self._started = 0, time.monotonic()
+        self._last = self._started
+
+    def advance(self, count: int) -> None:
+        self._done += count
+        now = time.monotonic()
+        if now - self._last < 10.0:
+            return
+        self._last = now
+        rate = self._done / (now - self._started)
+        left = (self._total - self._done) / rate if rate else 0.0
+        self._console.print(
+            f"{self._name}: {self._done} of {self._total}, {rate:.1f} {self._unit}/s, "
+            f"about {left:.0f} s left",
+            highlight=False,
+            markup=False,
+        )
+
+
+class ConsoleReporter:
+    """Reports to standard error, so that standard output stays for results."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+
+    @contextmanager
+    def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
+        """A bar on a terminal, a line now and then elsewhere."""
+        if not self.console.is_terminal:
+            yield _Lines(self.console, name, total, unit)
+            return
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            _Rate(unit),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=self.console) as progress:
+            yield _Bar(progress, progress.add_task(name, total=total))
+
+    def say(self, text: str) -> None:
+        """One line."""
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """One line, marked."""
+        self.console.print(f"warning: {text}", style="yellow", highlight=False, markup=False,
+                           soft_wrap=True)
+
+
+class _Nothing:
+    def advance(self, count: int) -> None:
+        pass
+
+
+class SilentReporter:
+    """For the Python API: says nothing, remembers warnings."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    @contextmanager
+    def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
+        """Nothing to see."""
+        yield _Nothing()
+
+    def say(self, text: str) -> None:
+        """Nothing to see."""
+
+    def warn(self, text: str) -> None:
+        """Keep the line."""
+        self.warnings.append(text)

@@ -1,0 +1,144 @@
+"""Tables of results: Markdown with tabulate, and the terminal's with rich."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tabulate import tabulate
+
+from t2ibench.results.schema import Headline, Results, Score, TaskResult
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+COLUMNS = (
+    "Task",
+    "Headline",
+    "95 % CI",
+    "Without bias",
+    "p",
+    "p (Holm)",
+    "Score",
+    "Images",
+    "Left out",
+)
+_MAIN_SCORE = {
+    "weat": ("d", "d"),
+    "t2iat": ("d", "d"),
+    "occupations": ("mean_asc", "mean Asc"),
+    "mcas": ("mcas_mean", "MCAS"),
+}
+EXPLANATION = (
+    "The headline is a magnitude from 0 (indistinguishable from no bias) to 1 (complete). "
+    "'Without bias' is what the headline would be on average at this size of sample if there "
+    "were none. p is two-sided unless the task says otherwise; Holm's correction is over all "
+    "tasks of this table. A score describes these prompts, this model and this encoder; it says "
+    "nothing about real people, and no single number sums a model up."
+)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for a table; a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def p_value(value: float | None) -> str:
+    """A p-value for a table."""
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
+
+
+def interval(score: Score) -> str:
+    """An interval for a table."""
+    if score.ci_low is None or score.ci_high is None:
+        return "–"
+    return f"[{score.ci_low:.3f}, {score.ci_high:.3f}]"
+
+
+def main_score(task: TaskResult) -> str:
+    """The method's best-known score, with its name."""
+    for name, label in (_MAIN_SCORE.get(task.method, ("", "")),):
+        found = task.scores.get(name)
+        if found is not None and found.value is not None:
+            return f"{label} = {found.value:+.3f}"
+    return "–"
+
+
+def left_out(task: TaskResult) -> str:
+    """How many images were left out, by reason."""
+    parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
+    return ", ".join(parts) or "0"
+
+
+def table_rows(results: Results) -> Iterator[list[str]]:
+    """One row a task."""
+    for name, task in results.tasks.items():
+        headline: Headline = task.headline
+        yield [
+            name,
+            number(headline.value),
+            interval(headline),
+            number(headline.null),
+            p_value(headline.p),
+            p_value(headline.p_holm),
+            main_score(task),
+            str(task.n_images) if task.n_images else "–",
+            left_out(task),
+        ]
+
+
+def _escape(text: str) -> str:
+    """Text of a task file inside a Markdown table or paragraph."""
+    escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return escaped.replace("\n", " ").replace("`", "'")
+
+
+def results_markdown(results: Results) -> str:
+    """The text of results.md."""
+    name = results.model.name or "text encoders"
+    parts = [f"# {_escape(name)}", ""]
+    if results.limited:
+        parts += ["**Made with --limit: a try, not a result to report.**", ""]
+    table = tabulate(
+        [[_escape(cell) for cell in row] for row in table_rows(results)],
+        headers=COLUMNS,
+        tablefmt="github",
+        disable_numparse=True,
+    )
+    parts += [table, "", EXPLANATION, ""]
+    encoders = sorted({name for task in results.tasks.values() for name in task.settings.encoders})
+    parts += [f"Encoders: {', '.join(_escape(one) for one in encoders)}.", ""]
+    remarks = list(_remarks(results))
+    if remarks:
+        parts += ["## What to know about these results", "", *remarks, ""]
+    parts += ["## Again", "", "```", shlex.join(results.command), "```", ""]
+    parts += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
+    return "\n".join(parts)
+
+
+def _remarks(results: Results) -> Iterator[str]:
+    for name, task in results.tasks.items():
+        if task.reason:
+            yield f"- `{name}` has no score: {_escape(task.reason)}"
+        elif task.headline.reason:
+            yield f"- `{name}` has no headline: {_escape(task.headline.reason)}"
+        for warning in task.warnings:
+            yield f"- `{name}`: {_escape(warning)}"
+        if task.signs_agree is False:
+            yield f"- `{name}`: the encoders do not agree on the sign of the association."
+
+
+def results_table(results: Results) -> Table:
+    """The table of the terminal."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=f"t2ibench: {escape(results.model.name or 'text encoders')}")
+    for column in COLUMNS:
+        table.add_column(column, justify="left" if column == "Task" else "right", no_wrap=True)
+    for row in table_rows(results):
+        table.add_row(*(escape(cell) for cell in row))
+    return table

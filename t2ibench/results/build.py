@@ -1,0 +1,181 @@
+"""From a method's estimates to the records of results.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from t2ibench.methods import MethodResult
+from t2ibench.methods.estimate import Estimate, Item
+from t2ibench.results.schema import EncoderScores, Headline, Row, Score, TaskResult, TaskSettings
+from t2ibench.stats import (
+    benjamini_hochberg,
+    holm,
+    magnitude_interval,
+    percentile_interval,
+)
+from t2ibench.tasks.loader import LoadedTask
+
+# Twelve significant digits: more than any score means, fewer than the last bit of a sum.
+_DIGITS = 12
+
+
+def rounded(value: float | None) -> float | None:
+    """A finite number to twelve significant digits, else None."""
+    if value is None or not np.isfinite(value):
+        return None
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def _plain(value: Any) -> Any:
+    """JSON values, numbers rounded."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (float, np.floating)):
+        return rounded(float(value))
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def score_record(estimate: Estimate, level: float) -> Score:
+    """One score with its interval."""
+    low, high = None, None
+    if estimate.value is not None and estimate.boot is not None:
+        low, high = percentile_interval(estimate.boot, level)
+    return Score(
+        value=rounded(estimate.value),
+        ci_low=rounded(low),
+        ci_high=rounded(high),
+        p=rounded(estimate.p),
+        test=estimate.test if estimate.p is not None else None,
+        n_draws=_draws(estimate),
+        reason=estimate.reason if estimate.value is None else None,
+    )
+
+
+def _draws(estimate: Estimate) -> int | None:
+    return len(estimate.null) if estimate.null is not None and estimate.p is not None else None
+
+
+def headline_record(estimate: Estimate, level: float) -> Headline:
+    """The headline: a magnitude, its interval, its expected value without bias."""
+    if estimate.value is None:
+        return Headline(reason=estimate.reason)
+    low, high = (
+        (np.nan, np.nan) if estimate.boot is None else percentile_interval(estimate.boot, level)
+    )
+    if estimate.signed:
+        low, high = magnitude_interval(low, high)
+    value = abs(estimate.value) if estimate.signed else estimate.value
+    null = float(np.mean(np.abs(estimate.null))) if estimate.null is not None else None
+    debiased = None
+    if null is not None:
+        debiased = max(0.0, (value - null) / (1.0 - null)) if null < 1.0 else 0.0
+    return Headline(
+        value=rounded(value),
+        ci_low=rounded(low),
+        ci_high=rounded(high),
+        p=rounded(estimate.p),
+        test=estimate.test if estimate.p is not None else None,
+        n_draws=_draws(estimate),
+        null=rounded(null),
+        debiased=rounded(debiased),
+    )
+
+
+def _rows(items: Sequence[Item], level: float) -> list[Row]:
+    rows = [
+        Row(
+            name=item.name,
+            group=item.group,
+            n_images=item.n_images,
+            scores={name: score_record(one, level) for name, one in item.scores.items()},
+        )
+        for item in items
+    ]
+    adjust([row.scores for row in rows])
+    return rows
+
+
+def adjust(score_sets: Sequence[Mapping[str, Score]]) -> None:
+    """Fill in p_holm and p_bh, for each score name over all of the sets."""
+    names = dict.fromkeys(name for scores in score_sets for name in scores)
+    for name in names:
+        _adjust_scores([scores[name] for scores in score_sets if name in scores])
+
+
+def _adjust_scores(scores: Sequence[Score]) -> None:
+    p_values = [score.p for score in scores]
+    for score, by_holm, by_bh in zip(
+        scores, holm(p_values), benjamini_hochberg(p_values), strict=True
+    ):
+        score.p_holm, score.p_bh = rounded(by_holm), rounded(by_bh)
+
+
+def adjust_run(tasks: Iterable[TaskResult]) -> None:
+    """Adjust p-values over a run: headlines over all tasks, scores by name."""
+    results = list(tasks)
+    _adjust_scores([task.headline for task in results])
+    adjust([task.scores for task in results])
+    for encoder in dict.fromkeys(name for task in results for name in task.by_encoder):
+        own = [task.by_encoder[encoder] for task in results if encoder in task.by_encoder]
+        _adjust_scores([one.headline for one in own])
+        adjust([one.scores for one in own])
+
+
+def task_record(
+    task: LoadedTask,
+    combined: MethodResult,
+    each: Mapping[str, MethodResult],
+    settings: TaskSettings,
+) -> TaskResult:
+    """Everything results.json says of one task.
+
+    Args:
+        task: The task.
+        combined: Its scores over all encoders.
+        each: Encoder name to that encoder's scores.
+        settings: How it was measured.
+    """
+    level = settings.level
+    by_encoder = {
+        name: EncoderScores(
+            headline=headline_record(one.headline, level),
+            scores={key: score_record(value, level) for key, value in one.scores.items()},
+            by=_rows(one.by, level),
+            reason=one.reason,
+        )
+        for name, one in each.items()
+    }
+    signs = {
+        np.sign(one.headline.value)
+        for one in each.values()
+        if one.headline.signed and one.headline.value is not None
+    }
+    excluded = {"refused": 0, "filtered": 0, "failed": 0, "unknown": 0}
+    excluded |= {key: count for key, count in sorted(combined.excluded.items()) if count}
+    return TaskResult(
+        version=task.spec.version,
+        method=task.spec.method,
+        task_hash=task.hash,
+        family=task.spec.method,
+        title=task.spec.title,
+        headline=headline_record(combined.headline, level),
+        scores={key: score_record(value, level) for key, value in combined.scores.items()},
+        by=_rows(combined.by, level),
+        by_encoder=by_encoder if len(each) > 1 else {},
+        signs_agree=len(signs) == 1 if len(each) > 1 and signs else None,
+        n_images=combined.n_images,
+        n_prompts=combined.n_prompts,
+        excluded=excluded,
+        settings=settings,
+        conventions=_plain(combined.conventions),
+        warnings=combined.warnings,
+        notes=list(task.spec.notes),
+        published=[value.model_dump(mode="json") for value in task.spec.published],
+        details=_plain(combined.details),
+        reason=combined.reason,
+    )

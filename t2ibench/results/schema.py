@@ -1,0 +1,232 @@
+"""The schema of results.json: one typed, documented record of everything a run found.
+
+Nothing in it is a time or depends on batch size, worker count or the order of tasks, so the same
+inputs give the same file, byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from t2ibench.errors import T2IBenchError
+
+SCHEMA_VERSION = 1
+
+
+class Record(BaseModel):
+    """Base of every part of results.json; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class Score(Record):
+    """One score.
+
+    Attributes:
+        value: The score; null with a reason where there is none.
+        ci_low: Lower end of the confidence interval.
+        ci_high: Upper end.
+        p: p-value, where a null is defined. Never 0.
+        p_holm: Adjusted over all tasks of the run that have a p-value of this name (Holm). For
+            rows of `by`, over the rows of the task.
+        p_bh: The same after Benjamini and Hochberg.
+        test: 'exact' (all partitions), 'monte_carlo' or 'binomial'.
+        n_draws: Partitions looked at.
+        reason: Why there is no value.
+    """
+
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    p_bh: float | None = None
+    test: Literal["exact", "monte_carlo", "binomial"] | None = None
+    n_draws: int | None = None
+    reason: str | None = None
+
+
+class Headline(Score):
+    """The magnitude of a task's bias: 0 is indistinguishable from none, 1 is complete.
+
+    Attributes:
+        null: Its expected value without bias at the same size of sample.
+        debiased: max(0, (value - null) / (1 - null)).
+    """
+
+    null: float | None = None
+    debiased: float | None = None
+
+
+class Row(Record):
+    """One stimulus, word or target.
+
+    Attributes:
+        name: What it is.
+        group: The concept or side it belongs to.
+        n_images: Images behind it.
+        scores: Name to score.
+    """
+
+    name: str
+    group: str | None = None
+    n_images: int | None = None
+    scores: dict[str, Score]
+
+
+class EncoderScores(Record):
+    """What one of several encoders says.
+
+    Attributes:
+        headline: As for the task.
+        scores: As for the task.
+        by: As for the task.
+        reason: Why this encoder has no score.
+    """
+
+    headline: Headline
+    scores: dict[str, Score] = Field(default_factory=dict)
+    by: list[Row] = Field(default_factory=list)
+    reason: str | None = None
+
+
+class TaskSettings(Record):
+    """How a task was measured.
+
+    Attributes:
+        images_per_prompt: As asked for on the command line; null leaves it to the task.
+        limit: Stimuli kept of each concept; such results are for a try only.
+        seed: Seed of images, permutations and bootstrap.
+        n_permutations: Monte Carlo draws.
+        n_bootstrap: Bootstrap draws.
+        level: Level of the intervals.
+        encoders: Name to fingerprint.
+    """
+
+    images_per_prompt: int | None
+    limit: int | None
+    seed: int
+    n_permutations: int
+    n_bootstrap: int
+    level: float
+    encoders: dict[str, str]
+
+
+class TaskResult(Record):
+    """Everything one task found.
+
+    Attributes:
+        version: Version of the task file.
+        method: How it was measured.
+        task_hash: SHA-256 over everything in the task file that decides a score.
+        family: Headlines may be averaged within a family, never across families.
+        title: One line.
+        headline: The magnitude.
+        scores: Name to score, the mean over encoders where there are several.
+        by: One row a stimulus, word or target.
+        by_encoder: Each encoder's own scores, where there are several.
+        signs_agree: Whether all encoders give the association one sign.
+        n_images: Images that count.
+        n_prompts: Distinct prompts (for text-only tasks: texts).
+        excluded: Images left out, by reason.
+        settings: How it was measured.
+        conventions: Choices that decide the numbers.
+        warnings: What a reader must know of this result.
+        notes: What a reader must know of this task.
+        published: Published values of other models, for comparison.
+        details: Further values of the method.
+        reason: Why the task as a whole has no score.
+    """
+
+    version: int
+    method: str
+    task_hash: str
+    family: str
+    title: str
+    headline: Headline
+    scores: dict[str, Score] = Field(default_factory=dict)
+    by: list[Row] = Field(default_factory=list)
+    by_encoder: dict[str, EncoderScores] = Field(default_factory=dict)
+    signs_agree: bool | None = None
+    n_images: int = 0
+    n_prompts: int = 0
+    excluded: dict[str, int] = Field(default_factory=dict)
+    settings: TaskSettings
+    conventions: dict[str, Any] = Field(default_factory=dict)
+    warnings: list[str] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
+    published: list[dict[str, Any]] = Field(default_factory=list)
+    details: dict[str, Any] = Field(default_factory=dict)
+    reason: str | None = None
+
+
+class Model(Record):
+    """The generator under test.
+
+    Attributes:
+        name: As the user named it; null where only texts were scored.
+        revision: Version of the weights.
+        fingerprint: SHA-256 over everything that decides an image besides prompt and index.
+        settings: Generation settings.
+    """
+
+    name: str | None
+    revision: str | None = None
+    fingerprint: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class Results(Record):
+    """results.json.
+
+    Attributes:
+        schema_version: Version of this schema ('schema' in the file).
+        t2ibench: Version of the program.
+        model: The generator.
+        command: A command that gives these results again.
+        environment: Versions of Python and of the libraries that decide numbers.
+        limited: True where any task ran under --limit; such results are for a try only.
+        tasks: Task id to result, sorted.
+    """
+
+    schema_version: int = Field(default=SCHEMA_VERSION, alias="schema")
+    t2ibench: str
+    model: Model
+    command: list[str]
+    environment: dict[str, str]
+    limited: bool
+    tasks: dict[str, TaskResult]
+
+    def to_json(self) -> str:
+        """The text of results.json."""
+        data = self.model_dump(mode="json", by_alias=True)
+        data["tasks"] = dict(sorted(data["tasks"].items()))
+        return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_results(path: Path) -> Results:
+    """Read and check a results.json, or the one in a run folder.
+
+    Raises:
+        T2IBenchError: it does not exist or does not fit the schema.
+    """
+    file = path / "results.json" if path.is_dir() else path
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise T2IBenchError(
+            f"{file} cannot be read: {error.strerror}.", "Give the folder of a finished run."
+        ) from None
+    try:
+        return Results.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise T2IBenchError(
+            f"{file} is not a results file of schema {SCHEMA_VERSION}: {where}: {first['msg']}.",
+            "`t2ibench score RUN` writes it anew from the stored evidence.",
+        ) from None

@@ -1,0 +1,78 @@
+"""Writing files so that a kill at any moment leaves the old file or the new one, never half."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError
+
+_counter = itertools.count()
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn a full or read-only disk into one clear line.
+
+    Raises:
+        T2IBenchError: the disk is full, or the place cannot be written to.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise T2IBenchError(
+                f"The disk is full: {path} could not be written.",
+                "Everything before it is kept; free some space and run the same command again.",
+            ) from error
+        if error.errno in {errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR}:
+            raise T2IBenchError(
+                f"{path} cannot be written: {error.strerror}.",
+                "Choose another folder with --output-dir.",
+            ) from error
+        raise
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a temporary file beside `path`, then rename it.
+
+    Raises:
+        T2IBenchError: the disk is full or read-only.
+    """
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{next(_counter)}.tmp")
+        try:
+            write(temporary)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file atomically."""
+    write_atomically(path, lambda temporary: temporary.write_bytes(data))
+
+
+def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a JSON Lines file that a killed writer may have left with a torn last line."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue  # only the torn line is lost; its image is drawn again
+            if isinstance(row, dict):
+                yield row

@@ -1,0 +1,175 @@
+"""Images on disk, found by what decides them, and one row for every attempt to draw one."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import secrets
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.store.files import disk_errors, read_json_lines, write_bytes
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
+_RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
+
+
+def image_key(fingerprint: str, prompt: str, index: int) -> str:
+    """SHA-256 hex of what decides an image."""
+    return hashlib.sha256(f"{fingerprint}\0{index}\0{prompt}".encode()).hexdigest()
+
+
+def image_seed(run_seed: int, prompt: str, index: int) -> int:
+    """The seed of one image, from the run's seed, the prompt and the sample index only.
+
+    Two models, two batch sizes and two machines therefore draw the same sample of a prompt from
+    the same noise.
+    """
+    digest = hashlib.sha256(f"{run_seed}\0{index}\0{prompt}".encode()).digest()
+    return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at one image.
+
+    Attributes:
+        key: Which image.
+        prompt: Its prompt.
+        index: Which sample of the prompt.
+        seed: Its seed.
+        status: 'ok', 'refused', 'filtered' or 'failed'.
+        file: Path of the image below images/, for status 'ok'.
+        sha256: Hash of that file.
+        reason: Why there is no image.
+    """
+
+    key: str
+    prompt: str
+    index: int
+    seed: int
+    status: str
+    file: str | None = None
+    sha256: str | None = None
+    reason: str | None = None
+
+
+class ImageStore:
+    """The images of one generator.
+
+    Args:
+        root: The run folder's images/.
+        fingerprint: The generator's.
+    """
+
+    def __init__(self, root: Path, fingerprint: str) -> None:
+        self.root = root
+        self.fingerprint = fingerprint
+        self._attempts: dict[str, Attempt] = {}
+        self._writer: Path | None = None
+        self.reload()
+
+    def reload(self) -> None:
+        """Read every writer's rows; an image that exists outranks a failed attempt at it."""
+        self._attempts.clear()
+        for path in sorted(self.root.glob("*.jsonl")):
+            for row in read_json_lines(path):
+                attempt = _attempt(row)
+                if attempt is not None:
+                    self._remember(attempt)
+
+    def _remember(self, attempt: Attempt) -> None:
+        known = self._attempts.get(attempt.key)
+        if known is None or _RANK[attempt.status] >= _RANK[known.status]:
+            self._attempts[attempt.key] = attempt
+
+    def get(self, prompt: str, index: int) -> Attempt | None:
+        """What is known of an image; None where nothing was tried or its file is gone."""
+        attempt = self._attempts.get(image_key(self.fingerprint, prompt, index))
+        if attempt is None or (attempt.file and not (self.root / attempt.file).is_file()):
+            return None
+        return attempt
+
+    def is_done(self, prompt: str, index: int) -> bool:
+        """Whether an image needs no (further) attempt. A failed one does."""
+        attempt = self.get(prompt, index)
+        return attempt is not None and attempt.status != "failed"
+
+    def forget(self, attempt: Attempt) -> None:
+        """Remove an image whose file is broken, so that the next run draws it again."""
+        if attempt.file:
+            (self.root / attempt.file).unlink(missing_ok=True)
+        self._attempts.pop(attempt.key, None)
+
+    def path(self, attempt: Attempt) -> Path:
+        """Where an image lies."""
+        return self.root / (attempt.file or "")
+
+    def add_image(self, prompt: str, index: int, seed: int, image: Image) -> Attempt:
+        """Store a drawn image."""
+        buffer = io.BytesIO()
+        image.save(buffer, format="PNG", compress_level=4)
+        return self._add_bytes(prompt, index, seed, buffer.getvalue(), ".png")
+
+    def add_file(self, prompt: str, index: int, seed: int, path: Path) -> Attempt:
+        """Store a copy of an existing picture, byte for byte."""
+        suffix = path.suffix.lower() if path.suffix.lower() in SUFFIXES else ".png"
+        return self._add_bytes(prompt, index, seed, path.read_bytes(), suffix)
+
+    def _add_bytes(self, prompt: str, index: int, seed: int, data: bytes, suffix: str) -> Attempt:
+        key = image_key(self.fingerprint, prompt, index)
+        file = f"{key[:2]}/{key}{suffix}"
+        write_bytes(self.root / file, data)
+        digest = hashlib.sha256(data).hexdigest()
+        return Attempt(key, prompt, index, seed, "ok", file=file, sha256=digest)
+
+    def add_missing(self, prompt: str, index: int, seed: int, status: str, reason: str) -> Attempt:
+        """Record that there is no image, and why."""
+        key = image_key(self.fingerprint, prompt, index)
+        return Attempt(key, prompt, index, seed, status, reason=reason)
+
+    def record(self, attempts: Iterable[Attempt]) -> None:
+        """Append rows to this process's own file."""
+        if self._writer is None:
+            self._writer = self.root / f"attempts-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        lines = []
+        for attempt in attempts:
+            self._remember(attempt)
+            row = {key: value for key, value in asdict(attempt).items() if value is not None}
+            lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+        with disk_errors(self._writer):
+            self.root.mkdir(parents=True, exist_ok=True)
+            with self._writer.open("a", encoding="utf-8") as file:
+                file.write("".join(lines))
+
+
+def _attempt(row: dict[str, Any]) -> Attempt | None:
+    """A row of a JSON Lines file, where it is one of ours."""
+    try:
+        attempt = Attempt(
+            key=str(row["key"]),
+            prompt=str(row["prompt"]),
+            index=int(row["index"]),
+            seed=int(row["seed"]),
+            status=str(row["status"]),
+            file=row.get("file"),
+            sha256=row.get("sha256"),
+            reason=row.get("reason"),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+    if attempt.status not in _RANK:
+        return None
+    if attempt.file is not None:
+        # Rows may come from somebody else's run folder: the path must be the one we would write.
+        stem, dot, suffix = attempt.file.rpartition(".")
+        if stem != f"{attempt.key[:2]}/{attempt.key}" or f"{dot}{suffix}" not in SUFFIXES:
+            return None
+    return attempt if attempt.status != "ok" or (attempt.file and attempt.sha256) else None

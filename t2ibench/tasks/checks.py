@@ -1,0 +1,179 @@
+"""What a run would trip over, beyond the schema: overlaps, duplicates, placeholders, articles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from t2ibench.errors import did_you_mean
+from t2ibench.tasks.prompts import fill, placeholders, wrong_articles
+from t2ibench.tasks.schema import AnyTask, McasTask, OccupationsTask, T2iatTask, WeatTask
+from t2ibench.tasks.source import Document, Location, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    at: Location
+    message: str
+    warning: bool = False
+
+
+def check_task(task: AnyTask, document: Document) -> list[Problem]:
+    """Everything wrong with a task that the schema cannot say, with its line."""
+    findings: list[_Finding] = []
+    if isinstance(task, WeatTask):
+        findings += _check_weat(task)
+    elif isinstance(task, T2iatTask):
+        findings += _check_t2iat(task)
+    elif isinstance(task, OccupationsTask):
+        findings += _check_occupations(task)
+    else:
+        findings += _check_mcas(task)
+    return [document.problem(item.at, item.message, item.warning) for item in findings]
+
+
+def _duplicates(words: Iterable[str], at: Location) -> Iterator[_Finding]:
+    repeated = [word for word, count in Counter(words).items() if count > 1]
+    if repeated:
+        yield _Finding(at, f"words given more than once: {', '.join(map(repr, repeated))}")
+
+
+def _overlap(
+    first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
+) -> Iterator[_Finding]:
+    both = sorted({word.lower() for word in first} & {word.lower() for word in second})
+    if both:
+        yield _Finding(
+            at, f"{names[0]} and {names[1]} share words: {', '.join(map(repr, both))}"
+        )
+
+
+def _sizes(
+    first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
+) -> Iterator[_Finding]:
+    if len(first) != len(second):
+        yield _Finding(
+            at,
+            f"{names[0]} has {len(first)} words, {names[1]} has {len(second)}; "
+            "the published tests use sets of equal size",
+            warning=True,
+        )
+
+
+def _template(
+    text: str, wanted: Sequence[str], at: Location, optional: Sequence[str] = ()
+) -> Iterator[_Finding]:
+    found = placeholders(text)
+    for name in found:
+        if name not in wanted and name not in optional:
+            yield _Finding(
+                at, f"unknown placeholder '{{{name}}}'.{did_you_mean(name, wanted)}"
+            )
+    for name in wanted:
+        if name not in found:
+            yield _Finding(at, f"the template lacks the placeholder '{{{name}}}'")
+    if text.count("{") != text.count("}"):
+        yield _Finding(at, "the template has an unmatched brace")
+
+
+def _articles(prompts: Iterable[str], at: Location) -> Iterator[_Finding]:
+    wrong = sorted({place for prompt in prompts for place in wrong_articles(prompt)})
+    if wrong:
+        shown = ", ".join(repr(place) for place in wrong[:4])
+        more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
+        yield _Finding(
+            at, f"wrong article: {shown}{more}; write '{{a stimulus}}'", warning=True
+        )
+
+
+def _check_weat(task: WeatTask) -> Iterator[_Finding]:
+    x, y = task.targets.X, task.targets.Y
+    a, b = task.attributes.A, task.attributes.B
+    for group, at in ((x, "X"), (y, "Y")):
+        yield from _duplicates(group.words, ("targets", at, "words"))
+    for group, at in ((a, "A"), (b, "B")):
+        yield from _duplicates(group.words, ("attributes", at, "words"))
+    yield from _overlap(x.words, y.words, ("X", "Y"), ("targets", "Y"))
+    yield from _overlap(a.words, b.words, ("A", "B"), ("attributes", "B"))
+    yield from _sizes(x.words, y.words, ("X", "Y"), ("targets",))
+    yield from _sizes(a.words, b.words, ("A", "B"), ("attributes",))
+    for number, template in enumerate(task.templates):
+        yield from _template(template, ["word"], ("templates", number))
+
+
+def _check_guided(task: T2iatTask | OccupationsTask, stimuli: Sequence[str]) -> Iterator[_Finding]:
+    prompts = task.prompts
+    templates = [
+        *_template(prompts.neutral, ["stimulus"], ("prompts", "neutral")),
+        *_template(prompts.guided, ["stimulus", "attribute"], ("prompts", "guided")),
+    ]
+    yield from templates
+    if templates:
+        return
+    yield from _articles(
+        (fill(prompts.neutral, stimulus=word) for word in stimuli), ("prompts", "neutral")
+    )
+
+
+def _check_t2iat(task: T2iatTask) -> Iterator[_Finding]:
+    x, y = task.concepts.X, task.concepts.Y
+    a, b = task.attributes.A, task.attributes.B
+    for concept, at in ((x, "X"), (y, "Y")):
+        yield from _duplicates(concept.stimuli, ("concepts", at, "stimuli"))
+    for group, at in ((a, "A"), (b, "B")):
+        yield from _duplicates(group.words, ("attributes", at, "words"))
+    yield from _overlap(x.stimuli, y.stimuli, ("X", "Y"), ("concepts", "Y"))
+    yield from _overlap(a.words, b.words, ("A", "B"), ("attributes", "B"))
+    yield from _sizes(x.stimuli, y.stimuli, ("X", "Y"), ("concepts",))
+    yield from _sizes(a.words, b.words, ("A", "B"), ("attributes",))
+    yield from _check_guided(task, (*x.stimuli, *y.stimuli))
+    fewest = min(len(a.words), len(b.words))
+    if task.pairing == "cycle" and task.words_per_stimulus > fewest:
+        yield _Finding(
+            ("words_per_stimulus",),
+            f"words_per_stimulus is {task.words_per_stimulus}, but a set has {fewest} words; "
+            "use pairing: cross for all of them",
+        )
+
+
+def _check_occupations(task: OccupationsTask) -> Iterator[_Finding]:
+    yield from _duplicates(task.concept.stimuli, ("concept", "stimuli"))
+    yield from _check_guided(task, task.concept.stimuli)
+    names = [group.name for group in task.groups]
+    yield from _duplicates(names, ("groups",))
+    for number, group in enumerate(task.groups):
+        yield from _duplicates(group.words, ("groups", number, "words"))
+        for other in task.groups[:number]:
+            yield from _overlap(
+                other.words, group.words, (other.name, group.name), ("groups", number)
+            )
+    if task.reference is None:
+        return
+    if task.reference.group not in names:
+        yield _Finding(
+            ("reference", "group"),
+            f"there is no group '{task.reference.group}'."
+            f"{did_you_mean(task.reference.group, names)}",
+        )
+    unknown = [word for word in task.concept.stimuli if word not in task.reference.shares]
+    if unknown:
+        yield _Finding(
+            ("reference", "shares"),
+            f"no reference share for: {', '.join(map(repr, unknown))}",
+            warning=True,
+        )
+
+
+def _check_mcas(task: McasTask) -> Iterator[_Finding]:
+    a, b = task.attributes.A, task.attributes.B
+    for side, attribute in (("A", a), ("B", b)):
+        yield from _duplicates(attribute.words, ("attributes", side, "words"))
+        yield from _duplicates(attribute.prompts, ("attributes", side, "prompts"))
+    yield from _overlap(a.words, b.words, ("A", "B"), ("attributes", "B"))
+    yield from _overlap(a.prompts, b.prompts, ("A", "B"), ("attributes", "B"))
+    yield from _sizes(a.words, b.words, ("A", "B"), ("attributes",))
+    yield from _duplicates([target.name for target in task.targets], ("targets",))
+    yield from _duplicates([target.prompt for target in task.targets], ("targets",))
+    for number, target in enumerate(task.targets):
+        yield from _articles([target.prompt], ("targets", number, "prompt"))

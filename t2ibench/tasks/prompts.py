@@ -1,0 +1,53 @@
+"""Prompt templates: '{stimulus}' puts a word in, '{a stimulus}' puts it in with its article."""
+
+from __future__ import annotations
+
+import re
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
+# Spelt with a vowel, said with a consonant, and the other way round.
+_CONSONANT_SOUND = re.compile(r"(?:uni|use|usu|eu|one\b|once\b|ut[ei])", re.IGNORECASE)
+_VOWEL_SOUND = re.compile(r"(?:hour|honest|heir|honor|honour)", re.IGNORECASE)
+_SPELT_OUT = re.compile(r"[AEFHILMNORSX](?:[A-Z]|\b)")
+
+
+def article(word: str) -> str:
+    """'a' or 'an', by how the word is said."""
+    if re.match(r"[A-Z]{2,}", word):  # initials are spelt out: an MRI, a CEO
+        return "an" if _SPELT_OUT.match(word) else "a"
+    if _CONSONANT_SOUND.match(word):
+        return "a"
+    return "an" if _VOWEL.match(word) or _VOWEL_SOUND.match(word) else "a"
+
+
+def placeholders(template: str) -> list[str]:
+    """The names a template asks for, article marks removed, in order."""
+    return [match.removeprefix("a ").strip() for match in _PLACEHOLDER.findall(template)]
+
+
+def fill(template: str, **words: str) -> str:
+    """Fill a template.
+
+    Raises:
+        KeyError: the template asks for a name that is not given.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name.startswith("a "):
+            word = words[name.removeprefix("a ").strip()]
+            return f"{article(word)} {word}"
+        return words[name]
+
+    return _PLACEHOLDER.sub(replace, template)
+
+
+def wrong_articles(prompt: str) -> list[str]:
+    """Places such as 'a engineer' or 'an nurse'."""
+    found = []
+    for match in re.finditer(r"\b(an?) ([A-Za-z][\w'-]*)", prompt, re.IGNORECASE):
+        used, word = match.groups()
+        if used.lower() != article(word):
+            found.append(match.group(0))
+    return found

@@ -1,0 +1,150 @@
+"""Reading YAML strictly: safe, no duplicate keys, no aliases, and a line number for every value."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Location = tuple[str | int, ...]
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MAX_BYTES = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in one file.
+
+    Attributes:
+        path: The file.
+        line: Line number from 1, or None where the file as a whole is meant.
+        message: What is wrong, what was expected, the nearest spelling.
+        warning: True for lint that does not stop a run.
+    """
+
+    path: Path
+    line: int | None
+    message: str
+    warning: bool = False
+
+    def __str__(self) -> str:
+        where = f"{self.path}:{self.line}" if self.line else f"{self.path}"
+        return f"{where}: {'warning: ' if self.warning else ''}{self.message}"
+
+
+@dataclass(slots=True)
+class Document:
+    """A parsed YAML file.
+
+    Attributes:
+        path: The file.
+        data: Plain Python values, or None where the file could not be read.
+        lines: Line number (from 1) of each key and list item, by its path in the document.
+        problems: What was wrong with the file as YAML.
+    """
+
+    path: Path
+    data: Any = None
+    lines: dict[Location, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def line(self, location: Location) -> int | None:
+        """The line of a location, or of the nearest thing around it."""
+        for length in range(len(location), 0, -1):
+            if location[:length] in self.lines:
+                return self.lines[location[:length]]
+        return self.lines.get((), None)
+
+    def problem(self, location: Location, message: str, warning: bool = False) -> Problem:
+        """A problem at a location of this file."""
+        return Problem(self.path, self.line(location), message, warning)
+
+
+def read_yaml(path: Path) -> Document:
+    """Read one YAML file without executing anything in it.
+
+    Returns:
+        The document; syntax errors, duplicate keys, aliases and custom tags are in `problems`.
+    """
+    document = Document(path)
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            document.problems.append(Problem(path, None, "the file is larger than 8 MiB"))
+            return document
+        loader = _Loader(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        document.problems.append(Problem(path, None, f"cannot be read: {error.strerror}"))
+        return document
+    except UnicodeDecodeError as error:
+        document.problems.append(Problem(path, None, f"is not UTF-8 text (byte {error.start})"))
+        return document
+    except yaml.YAMLError as error:
+        document.problems.append(_syntax_problem(path, error))
+        return document
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            document.problems.append(Problem(path, 1, "the file is empty"))
+        else:
+            document.data = _construct(loader, node, (), document, set())
+    except yaml.YAMLError as error:
+        document.problems.append(_syntax_problem(path, error))
+    except RecursionError:
+        document.problems.append(Problem(path, None, "is nested too deeply"))
+    finally:
+        loader.dispose()
+    return document
+
+
+def _syntax_problem(path: Path, error: yaml.YAMLError) -> Problem:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    text = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return Problem(path, mark.line + 1 if mark else None, f"malformed YAML: {text}")
+
+
+def _construct(
+    loader: Any, node: yaml.Node, at: Location, document: Document, seen: set[int]
+) -> Any:
+    line = node.start_mark.line + 1
+    document.lines.setdefault(at, line)
+    if id(node) in seen:
+        # An alias repeats a node. Nothing here needs them, and nested ones grow without bound.
+        document.problems.append(
+            Problem(document.path, line, "anchors and aliases (& and *) are not allowed")
+        )
+        return None
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        return _construct_mapping(loader, node, at, document, seen)
+    if isinstance(node, yaml.SequenceNode):
+        return [
+            _construct(loader, item, (*at, number), document, seen)
+            for number, item in enumerate(node.value)
+        ]
+    return loader.construct_object(node)
+
+
+def _construct_mapping(
+    loader: Any, node: yaml.MappingNode, at: Location, document: Document, seen: set[int]
+) -> dict[Any, Any]:
+    mapping: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, Hashable) or isinstance(key, (bool, float)) or key is None:
+            document.problems.append(
+                Problem(document.path, line, f"key {key!r} is not text; put it in quotes")
+            )
+            continue
+        if key in mapping:
+            first = document.lines[(*at, key)]
+            document.problems.append(
+                Problem(document.path, line, f"duplicate key '{key}' (first on line {first})")
+            )
+            continue
+        document.lines[(*at, key)] = line
+        mapping[key] = _construct(loader, value_node, (*at, key), document, seen)
+    return mapping
