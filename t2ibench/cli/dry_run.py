@@ -55,9 +55,7 @@ def _estimate(prepared: Prepared, todo: int) -> str:
         return "Nothing has to be drawn."
     for entry in reversed(prepared.folder.history):
         drawn = sum(entry["drawn"].values())
-        started, finished = (
-            datetime.fromisoformat(entry[key]) for key in ("started", "finished")
-        )
+        started, finished = (datetime.fromisoformat(entry[key]) for key in ("started", "finished"))
         seconds = (finished - started).total_seconds()
         if drawn >= 50 and seconds > 0:
             rate = drawn / seconds

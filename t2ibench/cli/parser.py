@@ -24,7 +24,8 @@ _RUN_EXAMPLES = """examples:
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: nothing that is there is made again.
-exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, some evidence missing; 130 interrupted
+exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
+130 interrupted, resumable
 """
 
 

@@ -191,4 +191,3 @@ def print_results(results: Any, width: int | None = None) -> None:
             console.print(EXPLANATION, style="dim", markup=False, highlight=False)
         else:
             print(results_markdown(results))
-

@@ -31,7 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
             task, found = load_file(file, root, library)
             problems += found
             if task and task.id in ids:
-                problems.append(Problem(file, None, f"the id '{task.id}' is used by {ids[task.id]}"))
+                problems.append(
+                    Problem(file, None, f"the id '{task.id}' is used by {ids[task.id]}")
+                )
             if task:
                 ids.setdefault(task.id, file)
     problems += _clashes(ids)

@@ -114,9 +114,7 @@ class MethodResult:
     reason: str | None = None
 
 
-def extreme_share(
-    null: FloatArray, observed: float, alternative: str, exact: bool
-) -> float:
+def extreme_share(null: FloatArray, observed: float, alternative: str, exact: bool) -> float:
     """p-value of an observed statistic among null draws (exact: they are all partitions)."""
     scale = max(1e-300, float(np.nanmax(np.abs(null), initial=0.0)), abs(observed))
     slack = 1e-12 * scale

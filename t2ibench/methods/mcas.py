@@ -234,9 +234,7 @@ def _gather_attributes(
     rng = settings.rng(task.id, "attributes")
     found = {}
     for side, attribute in _attributes(task).items():
-        images = gatherer.pool(
-            attribute.prompts, settings.images(task.attribute_images_per_prompt)
-        )
+        images = gatherer.pool(attribute.prompts, settings.images(task.attribute_images_per_prompt))
         if not len(images):
             return None
         words = evidence.texts(list(attribute.words)).astype(np.float64)
@@ -268,9 +266,7 @@ def _score_target(
 
 def _headline(task: McasTask, targets: list[_Target], settings: Settings) -> Estimate:
     """Cliff's delta between the image associations of stereotypically A and B targets."""
-    sides = {
-        side: [one for one in targets if one.target.stereotype == side] for side in ("A", "B")
-    }
+    sides = {side: [one for one in targets if one.target.stereotype == side] for side in ("A", "B")}
     if not sides["A"] or not sides["B"]:
         return missing("the task has targets of one stereotype only, so there are no two groups")
     values, labels = {}, {}
@@ -310,8 +306,12 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
         return combined
     stereotypes = {target.name: target.stereotype for target in task.targets}
     by = [
-        Item(item.name, {**item.scores, **_composites(item.scores, settings)}, item.group,
-             item.n_images)
+        Item(
+            item.name,
+            {**item.scores, **_composites(item.scores, settings)},
+            item.group,
+            item.n_images,
+        )
         for item in combined.by
     ]
     scores = dict(combined.scores)

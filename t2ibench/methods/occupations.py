@@ -87,7 +87,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     """
     gatherer = Gatherer(evidence)
     n_neutral, n_guided = _counts(task, settings)
-    stimuli, dropped = [], []
+    stimuli: list[_Stimulus] = []
+    dropped: list[_Stimulus] = []
     for name in settings.limited(task.concept.stimuli):
         one = _Stimulus(
             name,
@@ -164,9 +165,7 @@ def _score_stimulus(
             test="binomial",
         )
         for name, share in (("q25", 25), ("median", 50), ("q75", 75)):
-            item.scores[f"{name}{suffix}"] = Estimate(
-                float(np.percentile(asc, share)), boot[name]
-            )
+            item.scores[f"{name}{suffix}"] = Estimate(float(np.percentile(asc, share)), boot[name])
         texts = [evidence.texts(_guided(task, one.name, group)) for group in (a, b)]
         in_text = float(association(neutral_text, texts[0], texts[1])[0])
         item.scores[f"asc_text{suffix}"] = Estimate(in_text)

@@ -127,7 +127,8 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     """
     gatherer = Gatherer(evidence)
     n_neutral, n_guided = _counts(task, settings)
-    gathered, dropped = [], []
+    gathered: list[_Gathered] = []
+    dropped: list[_Gathered] = []
     for cell in _cells(task, settings):
         one = _Gathered(
             cell,
@@ -166,9 +167,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     return result
 
 
-def _associate(
-    task: T2iatTask, which: str, gathered: list[_Gathered], settings: Settings
-) -> _Side:
+def _associate(task: T2iatTask, which: str, gathered: list[_Gathered], settings: Settings) -> _Side:
     """Every neutral image's association with the attribute images it is matched to."""
     side = _Side()
     own = [one for one in gathered if one.cell.side == which]

@@ -46,7 +46,7 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
     for side in "XYAB":
         words = list(_words(task, side, settings))
         embedded = _embed(words, task.templates, evidence)
-        there = np.isfinite(embedded).all(axis=1)
+        there = np.atleast_1d(np.isfinite(embedded).all(axis=1))
         vectors[side] = embedded[there]
         kept[side] = [word for word, ok in zip(words, there, strict=True) if ok]
         dropped[side] = [word for word, ok in zip(words, there, strict=True) if not ok]

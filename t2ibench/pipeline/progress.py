@@ -116,8 +116,9 @@ class ConsoleReporter:
 
     def warn(self, text: str) -> None:
         """One line, marked."""
-        self.console.print(f"warning: {text}", style="yellow", highlight=False, markup=False,
-                           soft_wrap=True)
+        self.console.print(
+            f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True
+        )
 
 
 class _Nothing:

@@ -55,7 +55,7 @@ class RunOptions:
     tasks: Sequence[LoadedTask]
     model_args: Mapping[str, str] = field(default_factory=dict)
     encoders: Sequence[str] = ()
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
     batch_size: int | None = None
     device: str | None = None
     dtype: str | None = None

@@ -104,9 +104,7 @@ def score_plan(
                 if usable
                 else _unusable("no encoder of this run embeds images")
             )
-            settings = _task_settings(
-                plan.settings, {name: stores[name][1] for name in usable}
-            )
+            settings = _task_settings(plan.settings, {name: stores[name][1] for name in usable})
             results[task.id] = task_record(task, combined, each, settings)
             samples[task.id] = _sample_rows(combined.samples, images)
             ticker.advance(1)
@@ -129,9 +127,7 @@ def _task_settings(settings: Settings, encoders: dict[str, str]) -> TaskSettings
     )
 
 
-def _sample_rows(
-    rows: Sequence[dict[str, Any]], images: ImageStore | None
-) -> list[dict[str, Any]]:
+def _sample_rows(rows: Sequence[dict[str, Any]], images: ImageStore | None) -> list[dict[str, Any]]:
     """Sample rows with the file of each image."""
     filled = []
     for row in rows:

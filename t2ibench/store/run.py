@@ -94,9 +94,7 @@ def open_run(path: Path) -> RunFolder:
         ) from None
 
 
-def run_folder(
-    output: Path, name: str, fingerprint: str | None, plain: bool
-) -> RunFolder:
+def run_folder(output: Path, name: str, fingerprint: str | None, plain: bool) -> RunFolder:
     """The folder of a generator: an existing one, or a new one that is not written yet.
 
     Args:

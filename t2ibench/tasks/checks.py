@@ -44,9 +44,7 @@ def _overlap(
 ) -> Iterator[_Finding]:
     both = sorted({word.lower() for word in first} & {word.lower() for word in second})
     if both:
-        yield _Finding(
-            at, f"{names[0]} and {names[1]} share words: {', '.join(map(repr, both))}"
-        )
+        yield _Finding(at, f"{names[0]} and {names[1]} share words: {', '.join(map(repr, both))}")
 
 
 def _sizes(
@@ -67,9 +65,7 @@ def _template(
     found = placeholders(text)
     for name in found:
         if name not in wanted and name not in optional:
-            yield _Finding(
-                at, f"unknown placeholder '{{{name}}}'.{did_you_mean(name, wanted)}"
-            )
+            yield _Finding(at, f"unknown placeholder '{{{name}}}'.{did_you_mean(name, wanted)}")
     for name in wanted:
         if name not in found:
             yield _Finding(at, f"the template lacks the placeholder '{{{name}}}'")
@@ -82,9 +78,7 @@ def _articles(prompts: Iterable[str], at: Location) -> Iterator[_Finding]:
     if wrong:
         shown = ", ".join(repr(place) for place in wrong[:4])
         more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
-        yield _Finding(
-            at, f"wrong article: {shown}{more}; write '{{a stimulus}}'", warning=True
-        )
+        yield _Finding(at, f"wrong article: {shown}{more}; write '{{a stimulus}}'", warning=True)
 
 
 def _check_weat(task: WeatTask) -> Iterator[_Finding]:

@@ -184,9 +184,7 @@ def _inner_model(annotation: Any) -> Any:
     return None
 
 
-def load_file(
-    path: Path, root: Path, library: Library
-) -> tuple[LoadedTask | None, list[Problem]]:
+def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | None, list[Problem]]:
     """Read, validate and check one task file.
 
     Returns:
@@ -238,9 +236,7 @@ def task_files(root: Path) -> list[Path]:
     )
 
 
-def load_folder(
-    root: Path, library: Library
-) -> tuple[list[LoadedTask], list[Problem]]:
+def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
     """Load every task below a folder.
 
     Raises:

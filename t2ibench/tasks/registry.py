@@ -102,9 +102,7 @@ def build_registry(
         for task in loaded:
             if task.id in tasks:
                 problems.append(
-                    Problem(
-                        task.path, None, f"the id '{task.id}' is used by {tasks[task.id].path}"
-                    )
+                    Problem(task.path, None, f"the id '{task.id}' is used by {tasks[task.id].path}")
                 )
                 continue
             tasks[task.id] = task

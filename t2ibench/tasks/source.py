@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,17 +133,18 @@ def _construct_mapping(
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, Hashable) or isinstance(key, (bool, float)) or key is None:
+        if isinstance(key, bool) or not isinstance(key, (str, int)):
             document.problems.append(
                 Problem(document.path, line, f"key {key!r} is not text; put it in quotes")
             )
             continue
+        place: Location = (*at, key)
         if key in mapping:
-            first = document.lines[(*at, key)]
+            first = document.lines[place]
             document.problems.append(
                 Problem(document.path, line, f"duplicate key '{key}' (first on line {first})")
             )
             continue
-        document.lines[(*at, key)] = line
-        mapping[key] = _construct(loader, value_node, (*at, key), document, seen)
+        document.lines[place] = line
+        mapping[key] = _construct(loader, value_node, place, document, seen)
     return mapping

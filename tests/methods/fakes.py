@@ -1,0 +1,38 @@
+"""Evidence made by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from t2ibench.methods.evidence import FloatArray, ImageEvidence
+
+
+class HandEvidence:
+    """Embeddings given as tables; see methods.evidence.Evidence."""
+
+    def __init__(
+        self,
+        images: Mapping[str, Sequence[Sequence[float]] | FloatArray] | None = None,
+        texts: Mapping[str, Sequence[float] | FloatArray] | None = None,
+        excluded: Mapping[str, Mapping[str, int]] | None = None,
+    ) -> None:
+        self._images = images or {}
+        self._texts = texts or {}
+        self._excluded = excluded or {}
+
+    def images(self, prompt: str, n: int) -> ImageEvidence:
+        rows = np.asarray(self._images.get(prompt, np.zeros((0, 2))), dtype=np.float64)[:n]
+        excluded = Counter(self._excluded.get(prompt, {}))
+        excluded["missing"] += max(0, n - len(rows) - excluded.total())
+        return ImageEvidence(rows, np.arange(len(rows)), +excluded)
+
+    def texts(self, texts: Sequence[str]) -> FloatArray:
+        return np.asarray([self._texts[text] for text in texts], dtype=np.float64)
+
+
+def unit(rows: FloatArray) -> FloatArray:
+    """Rows of length 1."""
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)

@@ -1,0 +1,234 @@
+"""T2IAT against a direct computation, and its invariants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from t2ibench.methods import Settings, combine, needs, score
+from t2ibench.methods.association import cycle_words
+from t2ibench.tasks.schema import T2iatTask
+from tests.methods.fakes import HandEvidence, unit
+
+SETTINGS = Settings(n_bootstrap=500, n_permutations=2000)
+X, Y = ["rose", "iris", "lily", "poppy"], ["ant", "bee", "wasp", "moth"]
+PLEASANT, UNPLEASANT = ["joy", "love", "peace"], ["war", "evil", "agony"]
+
+
+def make_task(**changes: object) -> T2iatTask:
+    task = {
+        "id": "hand",
+        "version": 1,
+        "method": "t2iat",
+        "title": "by hand",
+        "description": "by hand",
+        "citation": "by hand",
+        "concepts": {
+            "X": {"name": "flowers", "stimuli": X},
+            "Y": {"name": "insects", "stimuli": Y},
+        },
+        "attributes": {
+            "A": {"name": "pleasant", "words": PLEASANT},
+            "B": {"name": "unpleasant", "words": UNPLEASANT},
+        },
+        "prompts": {
+            "neutral": "a photo of {stimulus}",
+            "guided": "a photo of {stimulus}, {attribute}",
+        },
+        "images_per_prompt": 5,
+        "guided_images_per_prompt": 3,
+        "words_per_stimulus": 2,
+    }
+    return T2iatTask.model_validate({**task, **changes})
+
+
+def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
+    """Images around their stimulus; X leans to A by `bias`, Y to B."""
+    rng = np.random.default_rng(seed)
+    dim = 16
+    axis = unit(rng.normal(size=dim))
+    centres = {name: rng.normal(size=dim) for name in X + Y}
+    images, texts = {}, {}
+    for need in needs(task, Settings(images_per_prompt=None)).prompts:
+        lean = bias if need.concept == "flowers" else -bias
+        if need.attribute:
+            lean = 3.0 if need.attribute == "pleasant" else -3.0
+        rows = centres[need.stimulus] + lean * axis
+        images[need.prompt] = unit(rows + 0.6 * rng.normal(size=(need.images, dim)))
+        texts[need.prompt] = unit(rows)
+    return HandEvidence(images, texts)
+
+
+def direct(task: T2iatTask, evidence: HandEvidence) -> tuple[np.ndarray, np.ndarray]:
+    """Associations in plain loops, from equation 2."""
+    found = []
+    for stimuli in (X, Y):
+        values = []
+        for i, stimulus in enumerate(stimuli):
+            neutral = evidence.images(f"a photo of {stimulus}", 5).embeddings
+            sets = []
+            for words in (PLEASANT, UNPLEASANT):
+                prompts = [f"a photo of {stimulus}, {w}" for w in cycle_words(words, i, 2)]
+                sets.append([row for p in prompts for row in evidence.images(p, 3).embeddings])
+            for x in neutral:
+                values.append(
+                    np.mean([x @ a for a in sets[0]]) - np.mean([x @ b for b in sets[1]])
+                )
+        found.append(np.array(values))
+    return found[0], found[1]
+
+
+def test_equals_the_direct_computation() -> None:
+    task = make_task()
+    evidence = make_evidence(task, 0.4)
+    x, y = direct(task, evidence)
+    result = score(task, evidence, SETTINGS)
+    assert result.scores["S"].value == pytest.approx(x.mean() - y.mean())
+    pooled = np.sqrt((19 * x.var(ddof=1) + 19 * y.var(ddof=1)) / 38)
+    assert result.scores["d"].value == pytest.approx((x.mean() - y.mean()) / pooled)
+    wins = np.sign(x[:, None] - y[None, :]).mean()
+    assert result.scores["cliffs_delta"].value == pytest.approx(wins)
+    assert result.scores["asc_X"].value == pytest.approx(x.mean())
+    cells = {key: result.scores[f"cell_{key}"].value for key in ("XA", "XB", "YA", "YB")}
+    assert cells["XA"] - cells["XB"] == pytest.approx(x.mean())
+    assert cells["YA"] - cells["YB"] == pytest.approx(y.mean())
+    assert result.n_images == 8 * 5 + 8 * 4 * 3
+    assert result.n_prompts == 8 + 8 * 4
+
+
+@pytest.mark.parametrize("convention", ["weat", "t2iat_code"])
+def test_other_conventions(convention: str) -> None:
+    task = make_task(effect_size=convention)
+    evidence = make_evidence(task, 0.4)
+    x, y = direct(task, evidence)
+    if convention == "weat":
+        expected = (x.mean() - y.mean()) / np.concatenate([x, y]).std(ddof=1)
+    else:
+        px, py = x.reshape(4, 5).mean(axis=1), y.reshape(4, 5).mean(axis=1)
+        expected = (px.mean() - py.mean()) / np.concatenate([px, py]).std(ddof=0)
+    result = score(task, evidence, SETTINGS)
+    assert result.scores["d"].value == pytest.approx(expected)
+    assert result.conventions["effect_size"]
+
+
+def test_the_default_test_moves_whole_prompts_exactly() -> None:
+    task = make_task()
+    result = score(task, make_evidence(task, 1.0), SETTINGS)
+    assert result.scores["S"].test == "exact"
+    assert len(result.scores["S"].null) == 70  # C(8, 4)
+    assert result.scores["S"].p == pytest.approx(2 / 70)
+    by_image = score(make_task(unit="image"), make_evidence(task, 1.0), SETTINGS)
+    assert by_image.scores["S"].test == "monte_carlo"
+    assert by_image.scores["S"].p == pytest.approx(1 / 2001)
+
+
+def test_swapping_the_concepts_changes_the_sign_only() -> None:
+    task = make_task()
+    evidence = make_evidence(task, 0.3)
+    swapped = make_task(
+        concepts={
+            "X": {"name": "insects", "stimuli": Y},
+            "Y": {"name": "flowers", "stimuli": X},
+        }
+    )
+    one, other = score(task, evidence, SETTINGS), score(swapped, evidence, SETTINGS)
+    for name in ("S", "d", "cliffs_delta", "d_prompt"):
+        assert one.scores[name].value == pytest.approx(-other.scores[name].value)
+        assert one.scores[name].p == pytest.approx(other.scores[name].p)
+
+
+def test_prompt_level_effect_size_is_larger_and_has_its_own_name() -> None:
+    task = make_task()
+    result = score(task, make_evidence(task, 0.2), SETTINGS)
+    assert abs(result.scores["d_prompt"].value) > abs(result.scores["d"].value)
+
+
+def test_match_concept_pools_the_attribute_images() -> None:
+    task = make_task(match="concept")
+    evidence = make_evidence(task, 0.4)
+    result = score(task, evidence, SETTINGS)
+    expected = []
+    for stimuli in (X, Y):
+        sets = []
+        for words in (PLEASANT, UNPLEASANT):
+            sets.append(
+                np.concatenate(
+                    [
+                        evidence.images(f"a photo of {s}, {w}", 3).embeddings
+                        for i, s in enumerate(stimuli)
+                        for w in cycle_words(words, i, 2)
+                    ]
+                ).mean(axis=0)
+            )
+        neutral = np.concatenate(
+            [evidence.images(f"a photo of {s}", 5).embeddings for s in stimuli]
+        )
+        expected.append((neutral @ (sets[0] - sets[1])).mean())
+    assert result.scores["asc_X"].value == pytest.approx(expected[0])
+    assert result.scores["asc_Y"].value == pytest.approx(expected[1])
+    low, high = np.percentile(result.scores["S"].boot, [2.5, 97.5])
+    assert low < result.scores["S"].value < high
+
+
+def test_a_stimulus_without_images_is_named_and_left_out() -> None:
+    task = make_task()
+    evidence = make_evidence(task, 0.4)
+    evidence._images = {k: v for k, v in evidence._images.items() if k != "a photo of ant"}
+    evidence._excluded = {"a photo of ant": {"filtered": 5}}
+    result = score(task, evidence, SETTINGS)
+    assert "ant" in result.warnings[0]
+    assert result.excluded["filtered"] == 5
+    assert result.scores["S"].value is not None
+    assert {item.name for item in result.by} == set(X + Y) - {"ant"}
+
+
+def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
+    task = make_task()
+    evidence = make_evidence(task, 0.4)
+    evidence._images = {k: v for k, v in evidence._images.items() if not any(s in k for s in Y)}
+    result = score(task, evidence, SETTINGS)
+    assert result.headline.value is None
+    assert "insects" in (result.reason or "")
+
+
+def test_adherence_warns_where_the_attribute_took_no_effect() -> None:
+    task = make_task()
+    evidence = make_evidence(task, 0.4)
+    good = score(task, evidence, SETTINGS)
+    assert good.scores["adherence"].value > 0.9
+    rng = np.random.default_rng(5)
+    evidence._images = {
+        key: unit(rng.normal(size=np.shape(rows))) if "," in key else rows
+        for key, rows in evidence._images.items()
+    }
+    bad = score(task, evidence, SETTINGS)
+    assert any("manipulation may have failed" in text for text in bad.warnings)
+
+
+def test_cycle_is_balanced_and_cross_is_all() -> None:
+    from collections import Counter
+
+    used = Counter(w for i in range(6) for w in cycle_words(list("abcd"), i, 2))
+    assert set(used.values()) == {3}
+    assert cycle_words(list("abc"), 2, None) == list("abc")
+    crossed = needs(make_task(pairing="cross"), SETTINGS)
+    assert crossed.n_prompts == 8 + 8 * 6
+
+
+def test_encoders_are_paired_and_averaged() -> None:
+    task = make_task()
+    results = [score(task, make_evidence(task, 0.4, seed), SETTINGS) for seed in (0, 1)]
+    both = combine(task, results, SETTINGS)
+    mean = np.mean([result.scores["S"].value for result in results])
+    assert both.scores["S"].value == pytest.approx(mean)
+    assert both.scores["S"].p is not None
+    spread = [result.scores["S"].boot.std() for result in results]
+    assert both.scores["S"].boot.std() < max(spread)
+
+
+def test_limit_keeps_the_first_stimuli() -> None:
+    task = make_task()
+    found = needs(task, replace(SETTINGS, limit=2))
+    assert {need.stimulus for need in found.prompts} == {"rose", "iris", "ant", "bee"}

@@ -1,0 +1,107 @@
+"""WEAT against Caliskan et al.'s formulas computed in plain loops."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from t2ibench.methods import Settings, needs, score
+from t2ibench.tasks.schema import WeatTask
+from tests.methods.fakes import HandEvidence, unit
+
+SETTINGS = Settings(n_bootstrap=500)
+SETS = {side: [f"{side}{i}" for i in range(8)] for side in "XYAB"}
+
+
+def make_task(**changes: object) -> WeatTask:
+    task = {
+        "id": "hand",
+        "version": 1,
+        "method": "weat",
+        "title": "by hand",
+        "description": "by hand",
+        "citation": "by hand",
+        "targets": {side: {"name": side, "words": SETS[side]} for side in "XY"},
+        "attributes": {side: {"name": side, "words": SETS[side]} for side in "AB"},
+    }
+    return WeatTask.model_validate({**task, **changes})
+
+
+def make_texts(seed: int = 0, bias: float = 0.4) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    axis = unit(rng.normal(size=20))
+    lean = {"X": bias, "Y": -bias, "A": 1.0, "B": -1.0}
+    return {
+        word: unit(rng.normal(size=20) * 0.5 + lean[side] * axis)
+        for side, words in SETS.items()
+        for word in words
+    }
+
+
+def test_effect_size_uses_ddof_1_and_the_exact_test_all_12870_splits() -> None:
+    texts = make_texts()
+    s = {
+        word: np.mean([texts[word] @ texts[a] for a in SETS["A"]])
+        - np.mean([texts[word] @ texts[b] for b in SETS["B"]])
+        for word in SETS["X"] + SETS["Y"]
+    }
+    values = np.array(list(s.values()))
+    x, y = values[:8], values[8:]
+    result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    d = (x.mean() - y.mean()) / values.std(ddof=1)
+    assert result.scores["d"].value == pytest.approx(d)
+    assert result.scores["d"].value != pytest.approx((x.mean() - y.mean()) / values.std(ddof=0))
+    assert result.scores["S"].value == pytest.approx(x.sum() - y.sum())
+    assert len(result.scores["S"].null) == 12_870
+    assert result.scores["S"].test == "exact"
+    total = values.sum()
+    sums = np.array([values[list(pick)].sum() for pick in combinations(range(16), 8)])
+    statistics = 2 * sums - total
+    extreme = (np.abs(statistics) >= abs(x.sum() - y.sum()) - 1e-12).mean()
+    assert result.scores["S"].p == pytest.approx(extreme)
+    words = {item.name: item.scores["asc"].value for item in result.by}
+    assert words == pytest.approx(s)
+
+
+def test_one_sided() -> None:
+    evidence = HandEvidence(texts=make_texts(bias=0.15))
+    both = score(make_task(), evidence, SETTINGS).scores["S"].p
+    greater = score(make_task(alternative="greater"), evidence, SETTINGS).scores["S"].p
+    less = score(make_task(alternative="less"), evidence, SETTINGS).scores["S"].p
+    assert greater == pytest.approx(both / 2, abs=0.002)
+    assert greater + less == pytest.approx(1.0, abs=0.001)
+
+
+def test_missing_words_are_dropped_counted_and_bounded() -> None:
+    texts = make_texts()
+    texts["X0"] = np.full(20, np.nan)
+    result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    assert result.details["missing_words"] == {"X": ["X0"]}
+    assert result.scores["d"].value is not None
+    texts["X1"] = np.full(20, np.nan)
+    failed = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    assert failed.headline.value is None
+    assert "6 of 8" in (failed.reason or "")
+    allowed = score(make_task(allow_missing=0.3), HandEvidence(texts=texts), SETTINGS)
+    assert allowed.scores["d"].value is not None
+
+
+def test_templates_are_averaged() -> None:
+    task = make_task(templates=["{word}", "a photo of {word}"])
+    plain = make_texts(0)
+    texts = {**plain, **{f"a photo of {word}": row for word, row in make_texts(1).items()}}
+    assert len(needs(task, SETTINGS).texts) == 64
+    result = score(task, HandEvidence(texts=texts), SETTINGS)
+    mean = {word: unit(plain[word] + texts[f"a photo of {word}"]) for word in plain}
+    expected = score(make_task(), HandEvidence(texts=mean), SETTINGS)
+    assert result.scores["d"].value == pytest.approx(expected.scores["d"].value)
+
+
+def test_no_variation_is_no_effect_size() -> None:
+    texts = {word: np.array([1.0, 0.0]) for words in SETS.values() for word in words}
+    result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    assert result.scores["d"].value is None
+    assert result.scores["d"].p is None
+    assert "do not vary" in (result.scores["d"].reason or "")
