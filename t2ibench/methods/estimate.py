@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
 from t2ibench.methods.evidence import FloatArray
-from t2ibench.stats import PermutationResult
+from t2ibench.stats import PermutationResult, p_value
 
 TestKind = Literal["exact", "monte_carlo", "binomial"]
 
@@ -114,20 +114,6 @@ class MethodResult:
     reason: str | None = None
 
 
-def extreme_share(null: FloatArray, observed: float, alternative: str, exact: bool) -> float:
-    """p-value of an observed statistic among null draws (exact: they are all partitions)."""
-    scale = max(1e-300, float(np.nanmax(np.abs(null), initial=0.0)), abs(observed))
-    slack = 1e-12 * scale
-    if alternative == "two-sided":
-        extreme = np.abs(null) >= abs(observed) - slack
-    elif alternative == "greater":
-        extreme = null >= observed - slack
-    else:
-        extreme = null <= observed + slack
-    count = int(np.count_nonzero(extreme))
-    return count / len(null) if exact else (1 + count) / (1 + len(null))
-
-
 def average(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of one score over encoders, draw by draw.
 
@@ -145,7 +131,7 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
     first = estimates[0]
     p, test = None, None
     if null is not None and first.test in {"exact", "monte_carlo"}:
-        p = extreme_share(null, value, first.alternative, exact=first.test == "exact")
+        p = p_value(null, value, first.alternative, exact=first.test == "exact")
         test = first.test
     return Estimate(value, boot, null, p, test, first.alternative, first.signed)
 
@@ -196,14 +182,3 @@ def _average_scores(scores: Sequence[dict[str, Estimate]]) -> dict[str, Estimate
         for name in scores[0]
         if all(name in one for one in scores)
     }
-
-
-def bootstrap_columns(
-    count: int, n_draws: int, column: Callable[[int, int], FloatArray]
-) -> FloatArray:
-    """Fill a (draws, count) array in blocks, so that a block's temporaries stay small."""
-    filled = np.empty((n_draws, count))
-    for start in range(0, n_draws, 1000):
-        stop = min(start + 1000, n_draws)
-        filled[start:stop] = column(start, stop)
-    return filled

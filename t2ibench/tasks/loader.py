@@ -6,18 +6,27 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean
+from t2ibench.errors import T2IBenchError, TaskFileError, nearest
 from t2ibench.tasks.checks import check_task
-from t2ibench.tasks.schema import METHODS, AnyTask, StimuliFile
+from t2ibench.tasks.explain import explain, mended
+from t2ibench.tasks.schema import METHODS, AnyTask, BaseTask, StimuliFile
 from t2ibench.tasks.source import Document, Location, Problem, read_yaml
 
-_NOT_SCORED = {"title", "description", "citation", "tags", "notes", "published"}
+_NOT_SCORED = {
+    "title",
+    "description",
+    "citation",
+    "tags",
+    "notes",
+    "published",
+    "expected_warnings",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +38,14 @@ class LoadedTask:
         path: Its file.
         group: Its folder below the tasks folder, such as 't2iat'.
         hash: SHA-256 over everything that decides its score.
+        line: The line of its id.
     """
 
     spec: AnyTask
     path: Path
     group: str
     hash: str
+    line: int | None = None
 
     @property
     def id(self) -> str:
@@ -129,58 +140,11 @@ def _validate(
         return model.model_validate(document.data, context=context)
     except ValidationError as error:
         for item in error.errors(include_url=False):
-            problems.append(document.problem(item["loc"], _explain(item, model)))
-    return None
-
-
-def _explain(item: Any, model: type[Any]) -> str:
-    """A pydantic error in the words of a person who edits YAML."""
-    location = ".".join(str(part) for part in item["loc"])
-    kind, context = item["type"], item.get("ctx", {})
-    if kind == "extra_forbidden":
-        known = _fields_at(model, item["loc"][:-1])
-        return f"unknown key '{item['loc'][-1]}'.{did_you_mean(str(item['loc'][-1]), known)}" + (
-            f" Known here: {', '.join(sorted(known))}." if known else ""
-        )
-    if kind == "missing":
-        return f"the key '{location}' is missing"
-    if kind == "literal_error":
-        given = str(item["input"])
-        options = [option.strip("'") for option in context["expected"].split(" or ")]
-        options = [part.strip("' ") for option in options for part in option.split(",")]
-        return (
-            f"{location}: '{given}' is not one of {context['expected']}."
-            f"{did_you_mean(given, options)}"
-        )
-    if kind == "value_error":
-        return f"{location}: {context['error']}"
-    if kind == "string_type" and isinstance(item["input"], bool):
-        word = str(item["input"]).lower()
-        return f"{location}: expected text, found {word}; put words such as yes, no, on in quotes"
-    message = str(item["msg"])
-    return f"{location}: {message[0].lower()}{message[1:]} (found {item['input']!r})"[:400]
-
-
-def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
-    """The keys a model knows at a location."""
-    current: Any = model
-    for part in location:
-        if isinstance(part, int):
-            continue
-        fields = getattr(current, "model_fields", {})
-        if part not in fields:
-            return []
-        current = _inner_model(fields[part].annotation)
-    return list(getattr(current, "model_fields", {}))
-
-
-def _inner_model(annotation: Any) -> Any:
-    if hasattr(annotation, "model_fields"):
-        return annotation
-    for argument in getattr(annotation, "__args__", ()):
-        found = _inner_model(argument)
-        if found is not None:
-            return found
+            problems.append(document.problem(item["loc"], explain(item, model)))
+        spec = mended(model, document.data, context, error)
+        if spec is not None and model in METHODS.values():
+            further = check_task(spec, document)
+            problems += [problem for problem in further if not problem.warning]
     return None
 
 
@@ -197,14 +161,8 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
             problems.append(document.problem((), "expected a mapping of keys to values"))
         return None, problems
     method = document.data.get("method")
-    if method not in METHODS:
-        found = "the key 'method' is missing" if method is None else f"unknown method '{method}'"
-        problems.append(
-            document.problem(
-                ("method",),
-                f"{found}.{did_you_mean(str(method), METHODS)} Methods: {', '.join(METHODS)}.",
-            )
-        )
+    if not isinstance(method, str) or method not in METHODS:
+        _unknown_method(method, document, library, problems)
         return None, problems
     spec = _validate(METHODS[method], document, library.context, problems)
     if spec is None:
@@ -213,7 +171,25 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
     if any(not problem.warning for problem in problems):
         return None, problems
     parts = path.parent.relative_to(root).parts if path.is_relative_to(root) else ()
-    return LoadedTask(spec, path, "/".join(parts) or method, task_hash(spec)), problems
+    group = "/".join(parts) or method
+    return LoadedTask(spec, path, group, task_hash(spec), document.line(("id",))), problems
+
+
+def _unknown_method(
+    method: Any, document: Document, library: Library, problems: list[Problem]
+) -> None:
+    """Report a method that does not exist, and what else is wrong as far as can be told."""
+    found = "the key 'method' is missing" if method is None else f"unknown method '{method}'"
+    meant = nearest(str(method), METHODS)
+    hint = f" Did you mean '{meant}'?" if meant else ""
+    message = f"{found}.{hint} Methods: {', '.join(METHODS)}."
+    problems.append(document.problem(("method",), message))
+    if meant:
+        likely = replace(document, data={**document.data, "method": meant})
+        _validate(METHODS[meant], likely, library.context, problems)
+        return
+    shared = {key: value for key, value in document.data.items() if key in BaseTask.model_fields}
+    _validate(BaseTask, replace(document, data=shared), library.context, problems)
 
 
 @functools.lru_cache(maxsize=8)
@@ -228,12 +204,14 @@ def library_for(roots: Sequence[Path]) -> Library:
 
 
 def task_files(root: Path) -> list[Path]:
-    """Every task file below a folder, word lists left out."""
-    return sorted(
-        path
-        for path in root.rglob("*.y*ml")
-        if path.suffix in {".yaml", ".yml"} and "stimuli" not in path.relative_to(root).parts
-    )
+    """Every task file below a folder; word lists and hidden folders are left out."""
+
+    def wanted(path: Path) -> bool:
+        parts = path.relative_to(root).parts
+        hidden = any(part.startswith(".") for part in parts)
+        return path.suffix in {".yaml", ".yml"} and "stimuli" not in parts and not hidden
+
+    return sorted(path for path in root.rglob("*.y*ml") if wanted(path))
 
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:

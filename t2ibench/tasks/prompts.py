@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_VOWEL = re.compile(r"[aeiou]", re.IGNORECASE)
+_VOWEL = re.compile(r"[aeiouàáâäæèéêëìíîïòóôöœùúûü]", re.IGNORECASE)
 # Spelt with a vowel, said with a consonant, and the other way round.
-_CONSONANT_SOUND = re.compile(r"(?:uni|use|usu|eu|one\b|once\b|ut[ei])", re.IGNORECASE)
-_VOWEL_SOUND = re.compile(r"(?:hour|honest|heir|honor|honour)", re.IGNORECASE)
-_SPELT_OUT = re.compile(r"[AEFHILMNORSX](?:[A-Z]|\b)")
+_CONSONANT_SOUND = re.compile(
+    r"(?:uni(?![dmn])|us[aeu]|ut[aeio]|ur[aiou]|uk|ubi|ugand|eu|ewe|one\b|once\b)", re.IGNORECASE
+)
+_VOWEL_SOUND = re.compile(r"(?:hour|honest|heir|honor|honour|8|1[18](?!\d))", re.IGNORECASE)
+_INITIALS = re.compile(r"[A-Z](?:[A-Z]|[-\d]|$)")
+_SAID_AS_A_WORD = re.compile(r"(?:FIFA|LEGO|NASA|NATO|SWAT)\b")
+_SPELT_OUT = re.compile(r"[AEFHILMNORSX](?:[A-Z\d]|\b)")
 
 
 def article(word: str) -> str:
     """'a' or 'an', by how the word is said."""
-    if re.match(r"[A-Z]{2,}", word):  # initials are spelt out: an MRI, a CEO
+    if _SAID_AS_A_WORD.match(word):
+        return "a"
+    if _INITIALS.match(word):  # initials are spelt out: an MRI, a CEO
         return "an" if _SPELT_OUT.match(word) else "a"
     if _CONSONANT_SOUND.match(word):
         return "a"
@@ -23,7 +29,7 @@ def article(word: str) -> str:
 
 def placeholders(template: str) -> list[str]:
     """The names a template asks for, article marks removed, in order."""
-    return [match.removeprefix("a ").strip() for match in _PLACEHOLDER.findall(template)]
+    return [match.strip().removeprefix("a ").strip() for match in _PLACEHOLDER.findall(template)]
 
 
 def fill(template: str, **words: str) -> str:
@@ -34,7 +40,7 @@ def fill(template: str, **words: str) -> str:
     """
 
     def replace(match: re.Match[str]) -> str:
-        name = match.group(1)
+        name = match.group(1).strip()
         if name.startswith("a "):
             word = words[name.removeprefix("a ").strip()]
             return f"{article(word)} {word}"

@@ -61,8 +61,8 @@ class Registry:
             T2IBenchError: a pattern matches nothing.
         """
         chosen: set[str] = set()
-        for pattern in patterns:
-            found = self._match(pattern.strip())
+        for pattern in map(str.strip, patterns):
+            found = self._match(pattern)
             if not found:
                 names = [*self.tasks, *self.groups, *(f"tag:{tag}" for tag in self.tags), "all"]
                 raise T2IBenchError(
@@ -92,7 +92,7 @@ def build_registry(
     Returns:
         The registry and every problem found on the way, warnings included.
     """
-    roots = [bundled_tasks(), *include_paths]
+    roots = list({root.resolve(): root for root in (bundled_tasks(), *include_paths)}.values())
     library = library_for(roots)
     problems = list(library.problems)
     tasks: dict[str, LoadedTask] = {}
@@ -100,10 +100,12 @@ def build_registry(
         loaded, found = load_folder(root, library)
         problems += found
         for task in loaded:
-            if task.id in tasks:
-                problems.append(
-                    Problem(task.path, None, f"the id '{task.id}' is used by {tasks[task.id].path}")
-                )
+            first = tasks.get(task.id)
+            if first and first.path.resolve() == task.path.resolve():
+                continue  # a folder inside another
+            if first:
+                message = f"the id '{task.id}' is used by {first.path}"
+                problems.append(Problem(task.path, task.line, message))
                 continue
             tasks[task.id] = task
     ordered = sorted(tasks.values(), key=lambda task: (task.group, _natural(task.id)))

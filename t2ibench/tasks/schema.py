@@ -16,6 +16,9 @@ Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=80
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Alternative = Literal["two-sided", "greater", "less"]
 Side = Literal["A", "B"]
+Warned = Literal["unequal_sizes", "articles"]
+# Strict: `version: yes` or `images_per_prompt: "10"` is an error, not a number.
+Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
 
 def _resolve_words(value: Any, info: ValidationInfo) -> Any:
@@ -23,7 +26,10 @@ def _resolve_words(value: Any, info: ValidationInfo) -> Any:
         return value
     lists: dict[str, tuple[str, ...]] = (info.context or {}).get("lists", {})
     if value not in lists:
-        raise ValueError(f"there is no word list '{value}'.{did_you_mean(value, lists)}")
+        raise ValueError(
+            f"there is no word list '{value}'.{did_you_mean(value, lists)} "
+            f"(A single word is a list too: [{value}].)"
+        )
     return lists[value]
 
 
@@ -100,18 +106,20 @@ class BaseTask(Strict):
         tags: For `--tasks tag:NAME`.
         notes: Caveats, shown with every result.
         published: Published values to compare with.
+        expected_warnings: Warnings of `validate` that are meant to be so; say why in the notes.
     """
 
     scored: ClassVar[bool] = True
 
     id: Identifier
-    version: Annotated[int, Field(ge=1)]
+    version: Count
     title: Text
     description: Text
     citation: Text
     tags: tuple[Identifier, ...] = ()
     notes: tuple[Text, ...] = ()
     published: tuple[Published, ...] = ()
+    expected_warnings: tuple[Warned, ...] = ()
 
 
 class WeatTask(BaseTask):
@@ -177,8 +185,8 @@ class ImageTask(BaseTask):
         alternative: Which side the p-value looks at.
     """
 
-    images_per_prompt: Annotated[int, Field(ge=1, le=100_000)] = 10
-    guided_images_per_prompt: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    images_per_prompt: Count = 10
+    guided_images_per_prompt: Count | None = None
     unit: Literal["prompt", "image"] = "prompt"
     alternative: Alternative = "two-sided"
 
@@ -203,7 +211,7 @@ class T2iatTask(ImageTask):
     attributes: TwoWordGroups
     prompts: GuidedPrompts
     pairing: Literal["cycle", "cross"] = "cycle"
-    words_per_stimulus: Annotated[int, Field(ge=1)] = 2
+    words_per_stimulus: Count = 2
     match: Literal["stimulus", "concept"] = "stimulus"
     effect_size: Literal["cohen", "weat", "t2iat_code"] = "cohen"
 
@@ -290,7 +298,7 @@ class McasTask(ImageTask):
     method: Literal["mcas"]
     attributes: McasAttributes
     targets: Annotated[tuple[McasTarget, ...], Field(min_length=1)]
-    attribute_images_per_prompt: Annotated[int, Field(ge=1, le=100_000)] = 16
+    attribute_images_per_prompt: Count = 16
 
 
 WeatTask.model_rebuild()

@@ -11,6 +11,11 @@ import yaml
 Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 8 * 1024 * 1024
+_MAX_DEPTH = 40  # a task file needs five; libyaml overflows the C stack at some thousands
+_STANDARD = "tag:yaml.org,2002:"
+_PLAIN_TAGS = {
+    _STANDARD + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,12 @@ def read_yaml(path: Path) -> Document:
         if path.stat().st_size > _MAX_BYTES:
             document.problems.append(Problem(path, None, "the file is larger than 8 MiB"))
             return document
-        loader = _Loader(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        deep = _too_deep(text)
+        if deep:
+            document.problems.append(Problem(path, deep, "is nested too deeply"))
+            return document
+        loader = _Loader(text)
     except OSError as error:
         document.problems.append(Problem(path, None, f"cannot be read: {error.strerror}"))
         return document
@@ -91,16 +101,31 @@ def read_yaml(path: Path) -> Document:
             document.data = _construct(loader, node, (), document, set())
     except yaml.YAMLError as error:
         document.problems.append(_syntax_problem(path, error))
-    except RecursionError:
-        document.problems.append(Problem(path, None, "is nested too deeply"))
     finally:
         loader.dispose()
     return document
 
 
+def _too_deep(text: str) -> int | None:
+    """The line on which a document is nested deeper than any task file, or None."""
+    if sum(map(text.count, "[{-:?")) <= _MAX_DEPTH:
+        return None
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _MAX_DEPTH:
+                mark = event.start_mark
+                return mark.line + 1 if mark else 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return None
+
+
 def _syntax_problem(path: Path, error: yaml.YAMLError) -> Problem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    text = getattr(error, "problem", None) or str(error).splitlines()[0]
+    parts = [getattr(error, "context", None), getattr(error, "problem", None)]
+    text = " ".join(part for part in parts if part) or str(error).splitlines()[0]
     return Problem(path, mark.line + 1 if mark else None, f"malformed YAML: {text}")
 
 
@@ -111,11 +136,13 @@ def _construct(
     document.lines.setdefault(at, line)
     if id(node) in seen:
         # An alias repeats a node. Nothing here needs them, and nested ones grow without bound.
-        document.problems.append(
-            Problem(document.path, line, "anchors and aliases (& and *) are not allowed")
-        )
+        _report(document, document.lines[at], "anchors and aliases (& and *) are not allowed")
         return None
     seen.add(id(node))
+    if node.tag not in _PLAIN_TAGS:
+        shown = node.tag.replace(_STANDARD, "!!")
+        _report(document, line, f"the tag '{shown}' is not allowed; write plain values")
+        return None
     if isinstance(node, yaml.MappingNode):
         return _construct_mapping(loader, node, at, document, seen)
     if isinstance(node, yaml.SequenceNode):
@@ -123,7 +150,22 @@ def _construct(
             _construct(loader, item, (*at, number), document, seen)
             for number, item in enumerate(node.value)
         ]
-    return loader.construct_object(node)
+    return _construct_scalar(loader, node, document)
+
+
+def _construct_scalar(loader: Any, node: yaml.Node, document: Document) -> Any:
+    try:
+        return loader.construct_object(node)
+    except ValueError as error:  # a date that does not exist, a number that is none
+        _report(document, node.start_mark.line + 1, f"{error}; put the value in quotes")
+        return None
+
+
+def _report(document: Document, line: int, message: str) -> None:
+    """Note a problem, once a line."""
+    problem = Problem(document.path, line, message)
+    if problem not in document.problems:
+        document.problems.append(problem)
 
 
 def _construct_mapping(
@@ -132,12 +174,12 @@ def _construct_mapping(
     mapping: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
-        key = loader.construct_object(key_node, deep=True)
-        if isinstance(key, bool) or not isinstance(key, (str, int)):
-            document.problems.append(
-                Problem(document.path, line, f"key {key!r} is not text; put it in quotes")
-            )
+        is_scalar = isinstance(key_node, yaml.ScalarNode)
+        if not is_scalar or key_node.tag != _STANDARD + "str":
+            shown = f"'{key_node.value}'" if is_scalar else "of several values"
+            _report(document, line, f"the key {shown} is not text; put it in quotes")
             continue
+        key: str = key_node.value
         place: Location = (*at, key)
         if key in mapping:
             first = document.lines[place]

@@ -1,0 +1,129 @@
+"""Validation errors in the words of a person who edits YAML."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from t2ibench.errors import did_you_mean
+
+# What stands in for a value with an error, so that the rest of the file can be checked too.
+_STAND_INS = {"id": "stand_in", "version": 1, "title": "?", "description": "?", "citation": "?"}
+_KINDS = {
+    "tuple_type": "expected a list",
+    "dict_type": "expected a mapping of keys to values",
+    "model_type": "expected a mapping of keys to values",
+}
+
+
+def explain(item: Any, model: type[Any]) -> str:
+    """One line for one pydantic error: the place, what was expected, the nearest spelling."""
+    location = ".".join(str(part) for part in item["loc"])
+    kind, found = item["type"], item["input"]
+    if kind == "extra_forbidden":
+        key = str(item["loc"][-1])
+        known = _fields_at(model, item["loc"][:-1])
+        listed = f" Known here: {', '.join(sorted(known))}." if known else ""
+        return f"unknown key '{key}'.{did_you_mean(key, known)}{listed}"
+    if kind == "missing":
+        return f"the key '{location}' is missing"
+    return f"{location}: {_expected(kind, found, item)}"[:600]
+
+
+def _expected(kind: str, found: Any, item: Any) -> str:
+    """What was expected, and what is there instead."""
+    message = str(item["msg"])
+    text = f"{message[:1].lower()}{message[1:]} (found {found!r})"
+    if kind == "literal_error":
+        expected = item["ctx"]["expected"]
+        options = expected.replace(" or ", ", ").replace("'", "").split(", ")
+        text = f"'{found}' is not one of {expected}.{did_you_mean(str(found), options)}"
+    elif kind == "value_error":
+        text = str(item["ctx"]["error"])
+    elif kind == "string_type" and isinstance(found, bool):
+        word = str(found).lower()
+        text = f"expected text, found {word}; put words such as yes, no, on in quotes"
+    elif kind == "string_type" and not isinstance(found, (dict, list, type(None))):
+        text = f"expected text, found {found}; put it in quotes"
+    elif kind == "too_short" and not found:
+        text = "this is empty"
+    elif kind == "string_pattern_mismatch":
+        text = f"'{found}' may only have lower-case letters, digits and underscores"
+    elif kind in _KINDS:
+        text = f"{_KINDS[kind]}, found {'nothing' if found is None else repr(found)}"
+    return text
+
+
+def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:
+    """The keys a model knows at a location."""
+    current: Any = model
+    in_mapping = False  # the next part is a free key of a dict, not a field
+    for part in location:
+        if isinstance(part, int) or in_mapping:
+            in_mapping = False
+            continue
+        fields = getattr(current, "model_fields", {})
+        if part not in fields:
+            return []
+        annotation = fields[part].annotation
+        in_mapping = getattr(annotation, "__origin__", None) is dict
+        current = _inner_model(annotation)
+    return list(getattr(current, "model_fields", {}))
+
+
+def _inner_model(annotation: Any) -> Any:
+    if hasattr(annotation, "model_fields"):
+        return annotation
+    for argument in getattr(annotation, "__args__", ()):
+        found = _inner_model(argument)
+        if found is not None:
+            return found
+    return None
+
+
+def mended(
+    model: type[Any], data: dict[Any, Any], context: dict[str, Any], error: ValidationError
+) -> Any:
+    """The file as if its errors were not there, to look for further ones.
+
+    Returns:
+        A validated model, or None where too much is wrong to go on.
+    """
+    data = copy.deepcopy(data)
+    for number, item in enumerate(error.errors(include_url=False)):
+        if not _mend(data, model, item["type"], item["loc"], number):
+            return None
+    try:
+        return model.model_validate(data, context=context)
+    except ValidationError:
+        return None
+
+
+def _mend(
+    data: Any, model: type[Any], kind: str, location: tuple[str | int, ...], number: int
+) -> bool:
+    top = location[0]
+    if kind == "extra_forbidden":
+        parent = data
+        for part in location[:-1]:
+            parent = parent[part]
+        parent.pop(location[-1], None)
+        return True
+    if top in _STAND_INS:
+        data[top] = _STAND_INS[str(top)]
+        return True
+    words = next((n for n, part in enumerate(location) if part in ("words", "stimuli")), None)
+    if words is not None and kind != "missing":
+        parent = data
+        for part in location[:words]:
+            parent = parent[part]
+        parent[location[words]] = [f"stand-in {number}.{count}" for count in range(100)]
+        return True
+    field = model.model_fields.get(top)
+    if field is not None and not field.is_required():
+        data.pop(top, None)
+        return True
+    return False

@@ -1,0 +1,148 @@
+"""Images and evidence on disk: atomic, resumable, unconfused by broken files."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.files import write_text
+from t2ibench.store.images import ImageStore, image_key, image_seed
+from t2ibench.store.run import RunFolder, open_run, run_folder
+
+
+def picture(colour: tuple[int, int, int] = (10, 200, 30)) -> Image.Image:
+    return Image.new("RGB", (8, 8), colour)
+
+
+def test_a_key_depends_on_fingerprint_prompt_and_index() -> None:
+    keys = {
+        image_key("f", "a", 0),
+        image_key("g", "a", 0),
+        image_key("f", "b", 0),
+        image_key("f", "a", 1),
+        image_key("f", "a\0", 1),
+    }
+    assert len(keys) == 5
+
+
+def test_a_seed_does_not_depend_on_the_model() -> None:
+    assert image_seed(0, "a", 1) == image_seed(0, "a", 1)
+    assert len({image_seed(s, p, i) for s in (0, 1) for p in "ab" for i in (0, 1)}) == 8
+    assert 0 <= image_seed(0, "a", 1) < 2**63
+
+
+def test_images_survive_a_restart_and_torn_lines(tmp_path: Path) -> None:
+    store = ImageStore(tmp_path, "f")
+    store.record([store.add_image("a", 0, 7, picture())])
+    with next(tmp_path.glob("*.jsonl")).open("a") as file:
+        file.write('{"key": "torn')
+    again = ImageStore(tmp_path, "f")
+    attempt = again.get("a", 0)
+    assert attempt is not None and attempt.seed == 7
+    assert again.path(attempt).name == f"{image_key('f', 'a', 0)}.png"
+    assert ImageStore(tmp_path, "other").get("a", 0) is None
+
+
+def test_an_image_without_its_row_is_drawn_again_and_one_without_its_file_too(
+    tmp_path: Path,
+) -> None:
+    store = ImageStore(tmp_path, "f")
+    attempt = store.add_image("a", 0, 7, picture())  # killed before the row was written
+    assert ImageStore(tmp_path, "f").get("a", 0) is None
+    store.record([attempt])
+    store.path(attempt).unlink()
+    assert not ImageStore(tmp_path, "f").is_done("a", 0)
+
+
+def test_a_failed_attempt_is_tried_again_a_filtered_one_is_not(tmp_path: Path) -> None:
+    store = ImageStore(tmp_path, "f")
+    store.record([store.add_missing("a", 0, 1, "failed", "out of memory")])
+    store.record([store.add_missing("a", 1, 1, "filtered", "black")])
+    again = ImageStore(tmp_path, "f")
+    assert not again.is_done("a", 0)
+    assert again.is_done("a", 1)
+    again.record([again.add_image("a", 0, 1, picture())])
+    again.record([again.add_missing("a", 0, 1, "failed", "a slower worker")])
+    assert ImageStore(tmp_path, "f").get("a", 0).status == "ok"
+
+
+def test_two_writers_share_a_folder(tmp_path: Path) -> None:
+    one, two = ImageStore(tmp_path, "f"), ImageStore(tmp_path, "f")
+    one.record([one.add_image("a", 0, 1, picture())])
+    two.record([two.add_image("b", 0, 1, picture())])
+    both = ImageStore(tmp_path, "f")
+    assert both.is_done("a", 0) and both.is_done("b", 0)
+    assert len(list(tmp_path.glob("*.jsonl"))) == 2
+
+
+@pytest.mark.parametrize("file", ["../../etc/passwd", "/etc/passwd", "ab/other.png", "x.exe"])
+def test_rows_of_a_foreign_run_cannot_point_outside(tmp_path: Path, file: str) -> None:
+    row = {"key": image_key("f", "a", 0), "prompt": "a", "index": 0, "seed": 1, "status": "ok"}
+    (tmp_path / "evil.jsonl").write_text(json.dumps({**row, "file": file, "sha256": "0"}) + "\n")
+    assert ImageStore(tmp_path, "f").get("a", 0) is None
+
+
+def test_an_existing_picture_is_copied_byte_for_byte(tmp_path: Path) -> None:
+    source = tmp_path / "x.JPG"
+    picture().save(source, format="JPEG")
+    store = ImageStore(tmp_path / "images", "f")
+    attempt = store.add_file("a", 0, 1, source)
+    assert store.path(attempt).suffix == ".jpg"
+    assert store.path(attempt).read_bytes() == source.read_bytes()
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_half_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_text(tmp_path / "x.json", "old")
+
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(T2IBenchError, match="disk is full.*kept"):
+        write_text(tmp_path / "x.json", "new")
+    monkeypatch.undo()
+    assert (tmp_path / "x.json").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_evidence_round_trip_and_broken_parts(tmp_path: Path) -> None:
+    store = EvidenceStore(tmp_path, "open_clip:A/B", "f" * 64)
+    keys = [text_key(text) for text in "abc"]
+    rows = np.arange(12, dtype=np.float32).reshape(3, 4)
+    store.add("texts", keys, rows)
+    (store.folder / "texts-broken-000000.safetensors").write_bytes(b"half a file")
+    again = EvidenceStore(tmp_path, "open_clip:A/B", "f" * 64)
+    assert again.missing("texts", [*keys, text_key("d")]) == [text_key("d")]
+    assert np.array_equal(again.get("texts", keys[1]), rows[1])
+    assert not again.has("images", keys[0])
+    other = EvidenceStore(tmp_path, "open_clip:A/B", "e" * 64)
+    assert other.missing("texts", keys) == keys
+
+
+def test_run_folders_do_not_mix_settings(tmp_path: Path) -> None:
+    plain = run_folder(tmp_path, "org/model", "a" * 64, plain=True)
+    assert plain.path.name == "org-model"
+    plain.generator = {"name": "org/model", "fingerprint": "a" * 64}
+    plain.save()
+    assert run_folder(tmp_path, "org/model", "a" * 64, plain=True).path == plain.path
+    assert run_folder(tmp_path, "org/model", "b" * 64, plain=True).path.name == "org-model-bbbbbbbb"
+    assert run_folder(tmp_path, "org/model", "a" * 64, plain=False).path.name.endswith("aaaaaaaa")
+
+
+def test_a_broken_run_json_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(T2IBenchError, match="not a run folder"):
+        open_run(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(T2IBenchError, match=r"run\.json cannot be read"):
+        open_run(tmp_path)
+    RunFolder(tmp_path).save()
+    assert open_run(tmp_path).history == []

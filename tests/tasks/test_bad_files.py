@@ -1,0 +1,364 @@
+"""Every kind of bad task file: the line it names, what it says, and that nothing hides the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from t2ibench.errors import TaskFileError
+from t2ibench.tasks import load_tasks
+from t2ibench.tasks.source import read_yaml
+from tests.tasks.files import JOBS, TEA, load, spoil
+
+
+def errors(folder: Path, text: str | bytes) -> list[tuple[int | None, str]]:
+    task, problems = load(folder, text)
+    assert task is None
+    return [(problem.line, problem.message) for problem in problems if not problem.warning]
+
+
+def warnings(folder: Path, text: str) -> list[tuple[int | None, str]]:
+    task, problems = load(folder, text)
+    assert task is not None, problems
+    assert all(problem.warning for problem in problems)
+    return [(problem.line, problem.message) for problem in problems]
+
+
+def test_the_good_files_are_good(tmp_path: Path) -> None:
+    assert warnings(tmp_path, TEA) == []
+    assert warnings(tmp_path, JOBS) == []
+
+
+ONE_PROBLEM = {
+    "misspelt key": (
+        TEA,
+        "pairing:",
+        "pairng:",
+        17,
+        "unknown key 'pairng'. Did you mean 'pairing'?",
+    ),
+    "misspelt inner key": (
+        TEA,
+        "A: {name: warm, words",
+        "A: {name: warm, wrods: [x], words",
+        12,
+        "unknown key 'wrods'. Did you mean 'words'? Known here: name, words.",
+    ),
+    "duplicate key": (
+        TEA,
+        "tags: [benign]",
+        "tags: [benign]\nversion: 2",
+        8,
+        "duplicate key 'version' (first on line 2)",
+    ),
+    "duplicate inner key": (TEA, "name: teas", "name: teas, name: tea", 9, "duplicate key 'name'"),
+    "malformed YAML": (TEA, "tags: [benign]", "tags: [benign", 8, "malformed YAML: "),
+    "tabs": (TEA, "  neutral:", "\tneutral:", 15, "malformed YAML: "),
+    "not a date": (TEA, "title: Tea and coffee", "title: 2024-13-45", 4, "put the value in quotes"),
+    "key that is no text": (TEA, "tags: [benign]", "no: [benign]", 7, "the key 'no' is not text"),
+    "merge key": (TEA, "tags: [benign]", "<<: {a: 1}", 7, "the key '<<' is not text"),
+    "tag on a scalar": (
+        TEA,
+        "Tea and coffee",
+        "!!python/name:os.system",
+        4,
+        "the tag '!!python/name:os.system' is not allowed",
+    ),
+    "tag on a list": (
+        TEA,
+        "[benign]",
+        '!!python/object/apply:os.system ["false"]',
+        7,
+        "the tag '!!python/object/apply:os.system' is not allowed",
+    ),
+    "tag on a mapping": (
+        TEA,
+        "A: {name: warm",
+        "A: !!python/object:os.PathLike {name: warm",
+        12,
+        "the tag '!!python/object:os.PathLike' is not allowed",
+    ),
+    "missing citation": (
+        TEA,
+        "citation: Nobody (2024). A test of nothing.\n",
+        "",
+        1,
+        "the key 'citation' is missing",
+    ),
+    "missing version": (TEA, "version: 1\n", "", 1, "the key 'version' is missing"),
+    "version that is a boolean": (TEA, "version: 1", "version: yes", 2, "version: "),
+    "images as text": (TEA, "pairing:", 'images_per_prompt: "10"\npairing:', 17, "valid integer"),
+    "no images": (TEA, "pairing:", "images_per_prompt: 0\npairing:", 17, "images_per_prompt: "),
+    "unknown method": (
+        TEA,
+        "method: t2iat",
+        "method: t2it",
+        3,
+        "unknown method 't2it'. Did you mean 't2iat'? Methods: weat, t2iat, occupations, mcas.",
+    ),
+    "method that is a list": (TEA, "method: t2iat", "method: [t2iat]", 3, "unknown method"),
+    "missing method": (TEA, "method: t2iat\n", "", 1, "the key 'method' is missing"),
+    "unknown choice": (
+        TEA,
+        "pairing: cycle",
+        "pairing: cylce",
+        17,
+        "'cylce' is not one of 'cycle' or 'cross'. Did you mean 'cycle'?",
+    ),
+    "unknown word list": (
+        TEA,
+        "[oolong, assam]",
+        "flower",
+        9,
+        "there is no word list 'flower'. Did you mean 'flowers'?",
+    ),
+    "unknown reference table": (
+        JOBS,
+        "{engineer: 0.1, nurse: 0.9}",
+        "us_labor_share_women",
+        17,
+        "there is no reference table 'us_labor_share_women'. Did you mean 'us_labour_share_women'?",
+    ),
+    "share above one": (JOBS, "nurse: 0.9", "nurse: 90", 17, "less than or equal to 1"),
+    "unknown placeholder": (
+        TEA,
+        '"a cup of {stimulus}"',
+        '"a cup of {stimlus}"',
+        15,
+        "unknown placeholder '{stimlus}'. Did you mean 'stimulus'?",
+    ),
+    "missing placeholder": (
+        TEA,
+        "{stimulus}, {attribute}",
+        "{stimulus}",
+        16,
+        "the template lacks the placeholder '{attribute}'",
+    ),
+    "unmatched brace": (TEA, '"a cup of {stimulus}"', '"a {cup of {stimulus}"', 15, "unmatched"),
+    "X and Y overlap": (
+        TEA,
+        "[mocha, latte]",
+        "[mocha, Assam]",
+        10,
+        "X and Y share words: 'assam'",
+    ),
+    "A and B overlap": (TEA, "[cold, icy]", "[hot, icy]", 13, "A and B share words: 'hot'"),
+    "groups overlap": (
+        JOBS,
+        "words: [female]",
+        "words: [female, male]",
+        10,
+        "male and female share words: 'male'",
+    ),
+    "duplicate words": (
+        TEA,
+        "[warm, hot]",
+        "[warm, warm]",
+        12,
+        "words given more than once: 'warm'",
+    ),
+    "empty list": (TEA, "[mocha, latte]", "[]", 10, "concepts.Y.stimuli: this is empty"),
+    "no list": (
+        TEA,
+        "[mocha, latte]",
+        "",
+        10,
+        "concepts.Y.stimuli: expected a list, found nothing",
+    ),
+    "more words than there are": (
+        TEA,
+        "words_per_stimulus: 2",
+        "words_per_stimulus: 3",
+        18,
+        "words_per_stimulus is 3, but a set has 2 words; use pairing: cross",
+    ),
+    "unknown reference group": (
+        JOBS,
+        "group: female",
+        "group: femal",
+        16,
+        "there is no group 'femal'. Did you mean 'female'?",
+    ),
+    "unquoted no": (TEA, "[cold, icy]", "[cold, no]", 13, "expected text, found false; put words"),
+    "unquoted number": (TEA, "[cold, icy]", "[cold, 7]", 13, "expected text, found 7; put it in"),
+    "bad id": (TEA, "id: tea_coffee", "id: Tea-Coffee", 1, "lower-case letters, digits"),
+    "list for a mapping": (TEA, "{name: warm, words: [warm, hot]}", "[warm]", 12, "a mapping of"),
+}
+
+
+@pytest.mark.parametrize("case", ONE_PROBLEM)
+def test_one_problem_is_one_line(case: str, tmp_path: Path) -> None:
+    text, old, new, line, message = ONE_PROBLEM[case]
+    found = errors(tmp_path, spoil(text, (old, new)))
+    assert len(found) == 1, found
+    assert found[0][0] == line
+    assert message in found[0][1]
+
+
+def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40)
+    )
+    found = errors(tmp_path, bomb)
+    assert found
+    assert {message for _, message in found} == {"anchors and aliases (& and *) are not allowed"}
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
+def test_deep_nesting_is_refused(opening: str, tmp_path: Path) -> None:
+    # libyaml itself recurses: without the check this depth ends the process
+    assert errors(tmp_path, opening * 200_000) == [(1, "is nested too deeply")]
+
+
+def test_not_utf8(tmp_path: Path) -> None:
+    found = errors(tmp_path, TEA.replace("Nobody", "Näbody").encode("latin-1"))
+    assert len(found) == 1
+    assert "is not UTF-8 text" in found[0][1]
+
+
+def test_control_characters(tmp_path: Path) -> None:
+    assert len(errors(tmp_path, TEA.replace("Nobody", "No\x00body"))) == 1
+
+
+def test_utf8_with_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    task, problems = load(tmp_path, b"\xef\xbb\xbf" + TEA.replace("\n", "\r\n").encode())
+    assert task is not None, problems
+    assert task.spec.title == "Tea and coffee"
+
+
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n"])
+def test_empty_file(text: str, tmp_path: Path) -> None:
+    (found,) = errors(tmp_path, text)
+    assert found[0] in (1, 2)
+    assert "empty" in found[1] or "expected a mapping" in found[1]
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n"])
+def test_not_a_mapping(text: str, tmp_path: Path) -> None:
+    assert errors(tmp_path, text) == [(1, "expected a mapping of keys to values")]
+
+
+def test_two_documents_in_one_file(tmp_path: Path) -> None:
+    (found,) = errors(tmp_path, TEA + "---\n" + TEA)
+    assert "expected a single document" in found[1]
+
+
+def test_a_folder_named_like_a_file_and_an_unreadable_file(tmp_path: Path) -> None:
+    (tmp_path / "folder.yaml").mkdir()
+    for name in ("folder.yaml", "absent.yaml"):
+        (problem,) = read_yaml(tmp_path / name).problems
+        assert "cannot be read" in problem.message
+
+
+def test_five_problems_are_five_lines(tmp_path: Path) -> None:
+    text = spoil(
+        TEA,
+        ("version: 1\n", "version: one\n"),
+        ("tags: [benign]", "tag: [benign]"),
+        ("[oolong, assam]", "flower"),
+        ("[cold, icy]", "[hot, icy]"),
+        ('"a cup of {stimulus}"', '"a cup of tea"'),
+    )
+    found = errors(tmp_path, text)
+    assert [line for line, _ in sorted(found, key=lambda item: item[0] or 0)] == [2, 7, 9, 13, 15]
+
+
+def test_an_unknown_method_does_not_hide_the_rest(tmp_path: Path) -> None:
+    near = spoil(TEA, ("method: t2iat", "method: t2it"), ("citation", "citaton"))
+    assert [line for line, _ in errors(tmp_path, near)] == [3, 1, 6]
+    far = spoil(TEA, ("method: t2iat", "method: tarot"), ("version: 1", "version: 0"))
+    assert [line for line, _ in errors(tmp_path, far)] == [3, 2]
+
+
+def test_several_yaml_problems_at_once(tmp_path: Path) -> None:
+    text = spoil(
+        TEA,
+        ("version: 1", "version: 1\nid: again"),
+        ("[benign]", "!!set {benign}"),
+        ("pairing: cycle", "pairing: cycle\noff: 1"),
+    )
+    assert [line for line, _ in errors(tmp_path, text)] == [3, 8, 19]
+
+
+def test_two_bad_files_are_both_reported(tmp_path: Path) -> None:
+    load(tmp_path, spoil(TEA, ("pairing:", "pairng:")), "one.yaml")
+    load(tmp_path, spoil(JOBS, ("group: female", "group: femal")), "two.yaml")
+    with pytest.raises(TaskFileError) as caught:
+        load_tasks("all", [tmp_path])
+    assert len(caught.value.problems) == 2
+    assert f"{tmp_path / 'one.yaml'}:17: unknown key 'pairng'" in str(caught.value)
+    assert f"{tmp_path / 'two.yaml'}:16: there is no group 'femal'" in str(caught.value)
+    assert str(caught.value).endswith("2 problems found.")
+
+
+def test_duplicate_id_across_files(tmp_path: Path) -> None:
+    load(tmp_path, TEA, "one.yaml")
+    load(tmp_path, "# the same id again\n" + TEA, "two.yaml")
+    with pytest.raises(TaskFileError) as caught:
+        load_tasks("all", [tmp_path])
+    assert caught.value.problems == [
+        f"{tmp_path / 'two.yaml'}:2: the id 'tea_coffee' is used by {tmp_path / 'one.yaml'}"
+    ]
+
+
+def test_an_id_of_a_bundled_task_is_taken(tmp_path: Path) -> None:
+    load(tmp_path, spoil(TEA, ("tea_coffee", "mcas_sports")))
+    with pytest.raises(TaskFileError, match="the id 'mcas_sports' is used by"):
+        load_tasks("all", [tmp_path])
+
+
+def test_wrong_article_is_a_warning(tmp_path: Path) -> None:
+    (found,) = warnings(tmp_path, spoil(JOBS, ("{a stimulus}", "a {stimulus}")))
+    assert found[0] == 12
+    assert "'a engineer'" in found[1]
+    assert "nurse" not in found[1]
+    assert "{a stimulus}" in found[1]
+    (guided,) = warnings(tmp_path, spoil(JOBS, ("words: [male]", "words: [elderly]")))
+    assert guided[0] == 13
+    assert "'a elderly'" in guided[1]
+    right = spoil(
+        JOBS, ("engineer, nurse", "university teacher, nurse"), ("engineer:", "university teacher:")
+    )
+    assert warnings(tmp_path, spoil(right, ("{a stimulus}", "a {stimulus}"))) == []
+
+
+def test_unequal_sizes_are_a_warning_unless_expected(tmp_path: Path) -> None:
+    text = spoil(TEA, ("[oolong, assam]", "[oolong, assam, sencha]"))
+    (found,) = warnings(tmp_path, text)
+    assert found == (8, "X has 3 words, Y has 2; the published tests use sets of equal size")
+    assert warnings(tmp_path, text + "expected_warnings: [unequal_sizes]\n") == []
+
+
+def test_a_stimulus_without_reference_is_a_warning(tmp_path: Path) -> None:
+    (found,) = warnings(tmp_path, spoil(JOBS, (", nurse: 0.9", "")))
+    assert found == (17, "no reference share for: 'nurse'")
+
+
+def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
+    stimuli = tmp_path / "stimuli"
+    stimuli.mkdir()
+    (stimuli / "a.yaml").write_text(
+        "source: me\nlists:\n  teas: [oolong, oolong]\n  flowers: [rose]\n  Bad: [x]\n"
+    )
+    (stimuli / "b.yaml").write_text(
+        "source: me\nlists: {empty: []}\nreferences: {r: {source: me, share: {a: 1}, shares: {}}}\n"
+    )
+    (stimuli / "c.yaml").write_text("source: me\nlists:\n  teas:\n    - assam\n    - ' mint'\n")
+    with pytest.raises(TaskFileError) as caught:
+        load_tasks("all", [tmp_path])
+    text = str(caught.value)
+    assert "a.yaml:5: " in text
+    assert "b.yaml:2: lists.empty: this is empty" in text
+    assert "b.yaml:3: unknown key 'share'. Did you mean 'shares'?" in text
+    assert "c.yaml:5: ' mint' is empty or has spaces around it" in text
+    (stimuli / "a.yaml").write_text(
+        "source: me\nlists:\n  teas: [oolong, oolong]\n  flowers: [rose]\n"
+    )
+    (stimuli / "b.yaml").unlink()
+    with pytest.raises(TaskFileError) as caught:
+        load_tasks("all", [tmp_path])
+    text = str(caught.value)
+    assert "a.yaml:3: 'oolong' is in the list 'teas' twice" in text
+    assert "a.yaml:4: the name 'flowers' is already used in " in text
+    assert "c.yaml:3: the name 'teas' is already used in " in text

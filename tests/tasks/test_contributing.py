@@ -1,0 +1,69 @@
+"""The worked examples of CONTRIBUTING.md, as they stand there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from t2ibench.methods import Settings, needs
+from t2ibench.models.protocols import Generator, ImageRequest
+from t2ibench.tasks import build_registry
+
+TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> tuple[str, str]:
+    """Name and text of the one example in a language."""
+    (found,) = re.findall(rf"^```{language}\n(# file: (\S+)\n.*?)^```$", TEXT, re.M | re.S)
+    return found[1], found[0]
+
+
+@pytest.fixture
+def mytasks(tmp_path: Path) -> Path:
+    """The folder with the example task, as a reader of the page has it."""
+    name, text = block("yaml")
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    return path.parent
+
+
+def test_the_example_task_is_valid(mytasks: Path) -> None:
+    registry, problems = build_registry([mytasks])
+    assert problems == []
+    task = registry.tasks["coffee_tea"]
+    assert task.path.stem == task.id
+
+
+def test_its_prompts(mytasks: Path) -> None:
+    registry, _ = build_registry([mytasks])
+    found = needs(registry.tasks["coffee_tea"].spec, Settings())
+    prompts = {need.prompt: need for need in found.prompts}
+    assert prompts["a photo of an espresso"].images == 4
+    assert prompts["a photo of a latte"].role == "neutral"
+    guided = [need for need in found.prompts if need.stimulus == "iced tea" and need.attribute]
+    assert len(guided) == 4
+    assert all(re.fullmatch(r"a photo of an iced tea, \w+", need.prompt) for need in guided)
+    assert (found.n_prompts, found.n_images) == (8 + 8 * 4, 8 * 4 + 8 * 4 * 2)
+
+
+def test_the_page_names_its_commands() -> None:
+    for command in (
+        "t2ibench validate mytasks",
+        "t2ibench --model toyland --include-path mytasks --tasks coffee_tea --dry-run",
+        "t2ibench --model toyland --include-path mytasks --tasks coffee_tea\n",
+    ):
+        assert command in TEXT
+
+
+def test_the_example_generator_is_one() -> None:
+    scope: dict[str, type] = {}
+    exec(compile(block("python")[1], "grey.py", "exec"), scope)
+    grey = scope["Grey"]()
+    assert isinstance(grey, Generator)
+    requests = [ImageRequest("a cat", index, seed=index) for index in range(3)]
+    drawn = grey.generate(requests)
+    assert [one.status for one in drawn] == ["ok"] * 3
+    assert grey.generate(requests[2:])[0].image.tobytes() == drawn[2].image.tobytes()

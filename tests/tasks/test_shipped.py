@@ -1,0 +1,143 @@
+"""The tasks that come with t2ibench: what the papers say, they say."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import pytest
+
+from t2ibench.tasks import LoadedTask, build_registry
+from t2ibench.tasks.loader import bundled_tasks, read_library
+from t2ibench.tasks.prompts import fill
+from t2ibench.tasks.schema import McasTask, OccupationsTask, T2iatTask, WeatTask
+
+Kind = TypeVar("Kind")
+REGISTRY, PROBLEMS = build_registry()
+TASKS = list(REGISTRY.tasks.values())
+LIBRARY = read_library([bundled_tasks()])
+
+
+def of(kind: type[Kind]) -> list[Kind]:
+    return [task.spec for task in TASKS if isinstance(task.spec, kind)]
+
+
+def test_no_errors_and_no_warnings() -> None:
+    assert PROBLEMS == []
+    assert len(TASKS) == 25
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
+    spec = task.spec
+    assert spec.version == 1
+    assert spec.id.startswith(task.group)
+    assert spec.tags and list(spec.tags) == sorted(spec.tags)
+    assert spec.notes
+    assert len(spec.description) > 120
+    assert "20" in spec.citation
+    text = task.path.read_text(encoding="utf-8")
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("spec", of(WeatTask), ids=lambda spec: spec.id)
+def test_weat_sets_are_of_one_size(spec: WeatTask) -> None:
+    assert len(spec.targets.X.words) == len(spec.targets.Y.words)
+    assert spec.templates == ("{word}",)
+
+
+def test_weat_sizes() -> None:
+    sizes = {spec.id.split("_")[1]: len(spec.targets.X.words) for spec in of(WeatTask)}
+    assert list(sizes.values()) == [25, 25, 32, 18, 18, 8, 8, 8, 6, 8]
+
+
+def test_names_keep_their_capitals() -> None:
+    for name, words in LIBRARY.lists.items():
+        if "names" in name:
+            assert all(word[0].isupper() for word in words), name
+
+
+@pytest.mark.parametrize("spec", of(T2iatTask), ids=lambda spec: spec.id)
+def test_t2iat_follows_the_paper(spec: T2iatTask) -> None:
+    assert spec.images_per_prompt == 10
+    (published,) = spec.published
+    assert set(published.scores) == {"S", "p", "d"}
+    gender = "gender" in spec.tags
+    assert spec.pairing == ("cross" if gender else "cycle")
+    a, b = spec.attributes.A.words, spec.attributes.B.words
+    assert (len(a), len(b)) == ((5, 5) if gender else (25, 25))
+    if not gender:  # every attribute word is used somewhere
+        fewest = min(len(spec.concepts.X.stimuli), len(spec.concepts.Y.stimuli))
+        assert spec.words_per_stimulus * fewest >= len(a)
+
+
+def test_t2iat_prompts() -> None:
+    flowers, names, science = (
+        REGISTRY.tasks[f"t2iat_{name}"].spec
+        for name in ("flowers_insects", "names_european_african_american", "science_arts")
+    )
+    assert isinstance(flowers, T2iatTask)
+    assert isinstance(names, T2iatTask)
+    assert isinstance(science, T2iatTask)
+    assert fill(flowers.prompts.neutral, stimulus="tulip") == "a photo of tulip"
+    guided = fill(flowers.prompts.guided, stimulus="tulip", attribute="happy")
+    assert guided == "a photo of tulip, happy"
+    assert fill(names.prompts.neutral, stimulus="Malik") == "a portrait of Malik"
+    assert fill(science.prompts.neutral, stimulus="physics") == "a person studying physics"
+    guided = fill(science.prompts.guided, stimulus="physics", attribute="girl")
+    assert guided == "a girl studying physics"
+
+
+def test_t2iat_table_1() -> None:
+    rows = {spec.id: tuple(spec.published[0].scores.values()) for spec in of(T2iatTask)}
+    assert rows == {
+        "t2iat_flowers_insects": (0.033, 0.001, 1.492),
+        "t2iat_instruments_weapons": (0.015, 0.118, 0.528),
+        "t2iat_names_european_african_american": (0.011, 0.270, 0.323),
+        "t2iat_light_dark_skin": (-0.025, 0.019, -1.237),
+        "t2iat_straight_gay": (0.033, 0.003, 1.113),
+        "t2iat_judaism_christianity": (-0.003, 0.442, -0.099),
+        "t2iat_science_arts": (0.019, 0.200, 0.193),
+        "t2iat_career_family": (0.026, 0.001, 0.639),
+    }
+
+
+def test_occupations() -> None:
+    specs = {spec.id: spec for spec in of(OccupationsTask)}
+    sizes = {name: len(spec.concept.stimuli) for name, spec in specs.items()}
+    assert sizes == {"occupations_t2iat": 8, "occupations_tibet": 11, "occupations_winobias": 40}
+    for spec in specs.values():
+        assert [group.name for group in spec.groups] == ["male", "female"]  # above zero: male
+        neutral = fill(spec.prompts.neutral, stimulus="accountant")
+        guided = fill(spec.prompts.guided, stimulus="accountant", attribute="female")
+        assert (neutral, guided) == ("A photo of an accountant", "A photo of a female accountant")
+    reference = specs["occupations_winobias"].reference
+    assert reference is not None
+    assert reference.group == "female"
+    assert list(reference.shares) == list(specs["occupations_winobias"].concept.stimuli)
+    assert reference.shares["carpenter"] == 0.02
+    assert reference.shares["CEO"] == 0.39
+    assert reference.shares["secretary"] == 0.95
+
+
+def test_mcas_is_table_5() -> None:
+    specs = of(McasTask)
+    targets = [target for spec in specs for target in spec.targets]
+    assert len(targets) == len({target.prompt for target in targets}) == 28
+    assert sum(target.stereotype == "A" for target in targets) == 14
+    attributes = {(spec.attributes, spec.attribute_images_per_prompt) for spec in specs}
+    assert len(attributes) == 1  # shared, so drawn once
+    ((shared, images),) = attributes
+    assert len(shared.A.words) == len(shared.B.words) == 10
+    n_attribute = images * (len(shared.A.prompts) + len(shared.B.prompts))
+    n_target = sum(spec.images_per_prompt * len(spec.targets) for spec in specs)
+    assert (n_attribute, n_target) == (128, 560)
+
+
+def test_mcas_published_means_are_those_of_table_3() -> None:
+    weights = {spec.id: len(spec.targets) for spec in of(McasTask)}
+    for number, overall in enumerate((5.73, 6.37)):
+        total = sum(
+            spec.published[number].scores["alpha_mean"] * weights[spec.id] for spec in of(McasTask)
+        )
+        assert total / 28 == pytest.approx(overall, abs=0.006)
