@@ -1,0 +1,64 @@
+"""Choosing a device and a dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+
+if TYPE_CHECKING:
+    import torch
+
+DTYPES = ("float32", "float16", "bfloat16")
+_SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "half": "float16"}
+
+
+def dtype_name(name: str | None) -> str | None:
+    """A dtype's full name.
+
+    Raises:
+        T2IBenchError: there is no such dtype.
+    """
+    if name is None or name == "auto":
+        return None
+    full = _SHORT.get(name, name)
+    if full not in DTYPES:
+        raise T2IBenchError(
+            f"--dtype {name}: expected one of {', '.join(DTYPES)}.{did_you_mean(name, DTYPES)}"
+        )
+    return full
+
+
+def choose_device(device: str | None) -> str:
+    """The device asked for, or the best there is.
+
+    Raises:
+        T2IBenchError: the device does not exist here.
+    """
+    import torch
+
+    if device in {None, "auto"}:
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    assert device is not None
+    kind = device.partition(":")[0]
+    known = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if kind not in known:
+        raise T2IBenchError(
+            f"--device {device}: expected cpu, cuda, cuda:N or mps.{did_you_mean(kind, known)}"
+        )
+    if not known[kind]:
+        raise T2IBenchError(
+            f"--device {device}: this machine has no {kind} device that torch can use.",
+            "Leave --device out to use what there is.",
+        )
+    return device
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    """torch's dtype of a name."""
+    import torch
+
+    found: torch.dtype = getattr(torch, name)
+    return found

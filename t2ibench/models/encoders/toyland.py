@@ -1,0 +1,142 @@
+"""The encoder `toyland`: reads toyland's pictures from their pixels and captions from their words.
+
+Both go into one space with a named axis for each attribute. Words carry associations of their own
+(a nurse leans female, a flower pleasant), as a text tower learns them from its training data; they
+are a fixed part of the encoder and know nothing of the generator's dials.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from t2ibench.models.protocols import FloatArray
+from t2ibench.toyland import reader
+from t2ibench.toyland.caption import Caption, parse
+from t2ibench.toyland.draw import accent, clothes_colour
+from t2ibench.toyland.reader import PixelArray, Reading
+from t2ibench.toyland.scene import look
+from t2ibench.toyland.world import KINDS, Dials
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_VERSION = 1
+# Axis to its scale: what an encoder thinks matters in a picture.
+SCALES = {
+    "always": 0.6,
+    "gender": 1.0,
+    "skin": 0.6,
+    "child": 0.4,
+    "old": 0.4,
+    "weather": 1.0,
+    "several": 0.3,
+    **dict.fromkeys(KINDS, 0.7),
+    "red": 0.8,
+    "green": 0.8,
+    "blue": 0.8,
+    **dict.fromkeys(("word 1", "word 2", "word 3", "word 4"), 0.12),
+}
+AXES = tuple(SCALES)
+_SCALE = np.array(list(SCALES.values()))
+_ASSOCIATION = 0.35  # how far a word leans towards what its subject usually shows
+
+
+class ToylandEncoder:
+    """Embeds toyland's pictures and captions (see models.protocols.Encoder)."""
+
+    def __init__(self) -> None:
+        self.name = "toyland"
+        what = f"{_VERSION}\0{reader.fingerprint()}\0{sorted(SCALES.items())}\0{_ASSOCIATION}"
+        self.fingerprint = hashlib.sha256(what.encode()).hexdigest()
+        self.embeds_images = True
+        self.batch_size = 64
+
+    def prepare(self, image: Image) -> PixelArray:
+        """The picture's pixels, shape (64, 64, 3)."""
+        return reader.prepare(image)
+
+    def encode_images(self, prepared: Sequence[PixelArray]) -> FloatArray:
+        """What each picture shows, shape (n, 21)."""
+        rows = [_image_axes(reader.split(row)) for row in reader.outputs(prepared)]
+        return _unit(rows)
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """What each text names or brings to mind, shape (n, 21)."""
+        return _unit([_text_axes(text) for text in texts])
+
+
+def _unit(rows: Sequence[dict[str, float]]) -> FloatArray:
+    array = np.array([[row.get(axis, 0.0) for axis in AXES] for row in rows], dtype=np.float64)
+    array = array.reshape(len(rows), len(AXES)) * _SCALE
+    unit: FloatArray = (array / np.linalg.norm(array, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def _image_axes(reading: Reading) -> dict[str, float]:
+    shares = reading.shares
+    # Somebody's attributes count as far as one person is there to have them.
+    person = shares["kind"]["person"]
+    axes = {
+        "always": 1.0,
+        "gender": person * (shares["gender"]["female"] - shares["gender"]["male"]),
+        "skin": person * (shares["skin"]["dark"] - shares["skin"]["light"]),
+        "child": person * shares["age"]["child"],
+        "old": person * shares["age"]["old"],
+        "weather": shares["weather"]["pleasant"] - shares["weather"]["unpleasant"],
+        "several": shares["several"]["several"],
+        **shares["kind"],
+    }
+    return axes | _colour_axes(reading.colour)
+
+
+def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
+    mean = sum(colour) / 3
+    return {
+        name: value - mean for name, value in zip(("red", "green", "blue"), colour, strict=True)
+    }
+
+
+def _text_axes(text: str) -> dict[str, float]:
+    caption = parse(text)
+    axes = {"always": 1.0, **_words(text)}
+    if caption.kind != "thing" or caption.noun != "thing":
+        axes[caption.kind] = 1.0
+        rgb = (
+            clothes_colour(caption.noun)
+            if caption.kind == "person"
+            else accent(caption.kind, caption.noun)
+        )
+        axes |= _colour_axes([value / 255 for value in rgb])
+    axes["weather"] = _named(caption.weather, "pleasant", "unpleasant") or _leaning(
+        caption, "weather"
+    )
+    if caption.kind == "person":
+        axes["skin"] = _named(caption.skin, "dark", "light")
+        axes["child"] = float(caption.age == "child")
+        axes["old"] = float(caption.age == "old")
+        axes["several"] = float(caption.several)
+        axes["gender"] = (
+            _leaning(caption, "gender")
+            if caption.gender is None
+            else _named(caption.gender, "female", "male")
+        )
+    return axes
+
+
+def _named(value: str | None, high: str, low: str) -> float:
+    return float(value == high) - float(value == low)
+
+
+def _leaning(caption: Caption, axis: str) -> float:
+    """What the subject brings to mind, a little more or less from word to word."""
+    usual = 2 * Dials().share(axis, caption.things) - 1
+    return _ASSOCIATION * usual * (0.6 + 0.8 * look(caption.noun)[3])
+
+
+def _words(text: str) -> dict[str, float]:
+    """A little of every text is its own, so that no two embed alike."""
+    return {f"word {place + 1}": 2 * value - 1 for place, value in enumerate(look(text)[4:8])}

@@ -1,0 +1,69 @@
+"""Fingerprints: SHA-256 over everything that decides what a model gives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_WHOLE = 64 * 1024 * 1024  # files up to this size are hashed from end to end
+_BLOCK = 1024 * 1024
+_SAMPLES = 64
+_SKIPPED = {".md", ".txt.lock", ".png", ".jpg", ".gitattributes"}
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file.
+
+    Of files above 64 MB it covers the size and 64 evenly spaced blocks of 1 MB, the first and the
+    last among them: enough to tell two sets of weights apart, in a fraction of the time.
+    """
+    size = path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        if size <= _WHOLE:
+            for block in iter(lambda: file.read(_BLOCK), b""):
+                digest.update(block)
+        else:
+            for number in range(_SAMPLES):
+                file.seek((size - _BLOCK) * number // (_SAMPLES - 1))
+                digest.update(file.read(_BLOCK))
+    return digest.hexdigest()
+
+
+def folder_hash(folder: Path) -> str:
+    """SHA-256 over the names and contents of a model folder; pictures and readmes do not count."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in relative.parts)
+        if path.is_file() and path.suffix not in _SKIPPED and not hidden:
+            digest.update(f"{relative.as_posix()}\0{file_hash(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def fingerprint(parts: Mapping[str, Any]) -> str:
+    """SHA-256 over JSON values."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def hub_revision(repo_id: str, revision: str | None) -> str:
+    """The commit of a hub repository: asked of the hub, else of the local cache, else as named."""
+    from huggingface_hub import HfApi, try_to_load_from_cache
+    from huggingface_hub.constants import HF_HUB_OFFLINE
+
+    if not HF_HUB_OFFLINE:
+        try:
+            found = HfApi().model_info(repo_id, revision=revision, timeout=10).sha
+            if found:
+                return found
+        except Exception:  # unreachable, private or gone: loading will say so in its own words
+            pass
+    for name in ("model_index.json", "config.json", "open_clip_config.json"):
+        cached = try_to_load_from_cache(repo_id, name, revision=revision)
+        if isinstance(cached, str):
+            return Path(cached).parent.name
+    return revision or "main"

@@ -1,0 +1,102 @@
+"""Finding a generator by its name. Model libraries are imported only by the adapters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.models.protocols import Generator
+
+# Alias to (hub id, what it is).
+ALIASES: dict[str, tuple[str, str]] = {
+    "sd15": ("stable-diffusion-v1-5/stable-diffusion-v1-5", "Stable Diffusion 1.5"),
+    "sd21": ("stabilityai/stable-diffusion-2-1", "Stable Diffusion 2.1"),
+    "sd21-base": ("stabilityai/stable-diffusion-2-1-base", "Stable Diffusion 2.1, 512 x 512"),
+    "sdxl": ("stabilityai/stable-diffusion-xl-base-1.0", "Stable Diffusion XL"),
+    "sdxl-turbo": ("stabilityai/sdxl-turbo", "SDXL Turbo; steps=1,guidance=0"),
+    "sd3.5-medium": ("stabilityai/stable-diffusion-3.5-medium", "Stable Diffusion 3.5 Medium"),
+    "flux-schnell": ("black-forest-labs/FLUX.1-schnell", "FLUX.1 schnell; steps=4,guidance=0"),
+    "flux-dev": ("black-forest-labs/FLUX.1-dev", "FLUX.1 dev"),
+    "pixart-sigma": ("PixArt-alpha/PixArt-Sigma-XL-2-1024-MS", "PixArt Sigma"),
+}
+_HUB_ID = re.compile(r"^[\w.-]+/[\w.-]+$")
+
+
+def list_generators() -> list[tuple[str, str]]:
+    """Names and descriptions, for `t2ibench ls models`."""
+    rows = [
+        ("toyland", "the embedded drawn world; biases set by --model-args"),
+        *((alias, f"{what} ({hub_id})") for alias, (hub_id, what) in ALIASES.items()),
+        ("ORG/NAME", "any text-to-image pipeline of the hub that diffusers loads"),
+        ("DIR", "a folder that diffusers' save_pretrained wrote"),
+        ("folder:DIR", "pictures that exist: a manifest, a sub-folder a prompt, GenEval's layout"),
+    ]
+    return rows
+
+
+def create_generator(
+    spec: str,
+    model_args: Mapping[str, str],
+    *,
+    seed: int = 0,
+    device: str | None = None,
+    dtype: str | None = None,
+) -> Generator:
+    """The generator of a name. Weights are loaded when it first draws.
+
+    Args:
+        spec: See `list_generators`.
+        model_args: Its arguments, as text.
+        seed: The run's seed.
+        device: Where it runs; None to choose.
+        dtype: 'float32', 'float16', 'bfloat16'; None to choose.
+
+    Raises:
+        T2IBenchError: there is no such model, or it does not take these arguments.
+    """
+    if spec == "toyland":
+        from t2ibench.models.generators.toyland import ToylandGenerator
+
+        return ToylandGenerator(model_args, seed)
+    if spec.startswith("folder:"):
+        from t2ibench.models.generators.folder import FolderGenerator
+
+        return FolderGenerator(Path(spec.removeprefix("folder:")).expanduser(), model_args)
+    source = spec.removeprefix("diffusers:")
+    name = spec
+    if source in ALIASES:
+        source = ALIASES[source][0]
+    elif _is_path(source):
+        source, name = str(_pipeline_folder(Path(source).expanduser())), Path(source).name or source
+    elif not _HUB_ID.match(source):
+        names = ["toyland", *ALIASES]
+        raise T2IBenchError(
+            f"There is no model '{spec}'.{did_you_mean(spec, names)}",
+            "`t2ibench ls models` lists them; a hub id has the form ORG/NAME, pictures that exist "
+            "are folder:DIR.",
+        )
+    from t2ibench.models.generators.diffusers import DiffusersGenerator
+
+    return DiffusersGenerator(source, name, model_args, seed=seed, device=device, dtype=dtype)
+
+
+def _is_path(source: str) -> bool:
+    return Path(source).expanduser().exists() or source.startswith((".", "/", "~"))
+
+
+def _pipeline_folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise T2IBenchError(f"There is no folder '{path}'.", "Give a folder, a hub id or an alias.")
+    if not (path / "model_index.json").is_file():
+        from t2ibench.store.images import SUFFIXES
+
+        pictures = any(file.suffix.lower() in SUFFIXES for file in path.rglob("*"))
+        raise T2IBenchError(
+            f"'{path}' is not a diffusers pipeline: it has no model_index.json.",
+            f"It holds pictures: did you mean --model folder:{path}?"
+            if pictures
+            else "Save one there with pipeline.save_pretrained(folder).",
+        )
+    return path

@@ -1,0 +1,190 @@
+"""The generator `folder:DIR`: pictures that exist already."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.args import take_args
+from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.store.images import SUFFIXES
+
+_MANIFESTS = (
+    "prompts.jsonl",
+    "metadata.jsonl",
+    "prompts.csv",
+    "metadata.csv",
+)
+_FILE_KEYS = ("file", "file_name", "image", "path")
+_PROMPT_KEYS = ("prompt", "text", "caption")
+_SHOWN = 5
+
+
+class FolderGenerator:
+    """Pictures in a folder, by prompt (see models.protocols.Generator).
+
+    One of: a manifest (prompts.jsonl, prompts.csv, or metadata.jsonl/.csv as `datasets` has it)
+    with a file and a prompt in each row; one sub-folder a prompt, named by it ('_' may stand for
+    a space); GenEval's layout (NNNNN/metadata.jsonl with the prompt, pictures in NNNNN/samples/).
+
+    Args:
+        folder: The folder.
+        model_args: None are taken.
+
+    Raises:
+        T2IBenchError: the folder is empty, of no known layout, or a file of it is missing.
+    """
+
+    def __init__(self, folder: Path, model_args: Mapping[str, str]) -> None:
+        take_args(model_args, {}, f"folder:{folder}")
+        if not folder.is_dir():
+            raise T2IBenchError(f"There is no folder '{folder}'.", "Check the path after folder:")
+        self._root = folder.resolve()
+        self._files: dict[str, list[Path]] = {}
+        for prompt, path in self._read():
+            self._files.setdefault(normal(prompt), []).append(path)
+        if not self._files:
+            raise T2IBenchError(
+                f"'{folder}' holds no pictures with prompts.",
+                "Put a prompts.jsonl with rows such as "
+                '{"file": "a.png", "prompt": "a photo of a nurse"} beside them, or one sub-folder '
+                "a prompt.",
+            )
+        self.name = folder.resolve().name or "folder"
+        self.revision: str | None = None
+        self.images_per_prompt: int | None = None
+        self.batch_size = 32
+        paths = [path for files in self._files.values() for path in files]
+        self.settings: dict[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
+        with ThreadPoolExecutor(4) as pool:
+            hashes = dict(zip(paths, pool.map(file_hash, paths), strict=True))
+        content = {
+            prompt: [hashes[path] for path in files] for prompt, files in self._files.items()
+        }
+        self.fingerprint = fingerprint({"adapter": "folder 1", "content": content})
+
+    def _read(self) -> Iterator[tuple[str, Path]]:
+        for name in _MANIFESTS:
+            if (self._root / name).is_file():
+                yield from self._manifest(self._root / name)
+                return
+        folders = sorted((p for p in self._root.iterdir() if p.is_dir()), key=_natural)
+        if any((folder / "metadata.jsonl").is_file() for folder in folders):
+            yield from self._geneval(folders)
+            return
+        for folder in folders:
+            for path in _pictures(folder):
+                yield folder.name.replace("_", " "), self._inside(path, folder.name)
+
+    def _inside(self, path: Path, where: str) -> Path:
+        if not path.resolve().is_relative_to(self._root):
+            raise T2IBenchError(
+                f"{where}: '{path}' lies outside of {self._root}.",
+                "Only pictures inside the folder are used.",
+            )
+        return path
+
+    def _manifest(self, manifest: Path) -> Iterator[tuple[str, Path]]:
+        missing = []
+        for line, row in _rows(manifest):
+            where = f"{manifest}:{line}"
+            name, prompt = (_cell(row, keys, where) for keys in (_FILE_KEYS, _PROMPT_KEYS))
+            path = self._inside(self._root / name, where)
+            if path.is_file():
+                yield prompt, path
+            else:
+                missing.append(f"{name} (line {line})")
+        if missing:
+            shown = ", ".join(missing[:_SHOWN])
+            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+            raise T2IBenchError(
+                f"{manifest} names pictures that are not there: {shown}{more}.",
+                "Add them, or take their rows out.",
+            )
+
+    def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+        for folder in folders:
+            metadata = folder / "metadata.jsonl"
+            if not metadata.is_file():
+                continue
+            for line, row in _rows(metadata):
+                prompt = _cell(row, _PROMPT_KEYS, f"{metadata}:{line}")
+                for path in _pictures(folder / "samples"):
+                    yield prompt, self._inside(path, str(metadata))
+                break
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        """The files of the requests."""
+        drawn = []
+        for request in requests:
+            files = self._files.get(normal(request.prompt), [])
+            if request.index < len(files):
+                drawn.append(Drawn("ok", path=files[request.index]))
+            else:
+                drawn.append(Drawn("failed", reason="the folder has no such picture"))
+        return drawn
+
+    def available(self, prompt: str) -> int | None:
+        """How many pictures of a prompt there are."""
+        return len(self._files.get(normal(prompt), []))
+
+
+def normal(prompt: str) -> str:
+    """A prompt for comparing: case, underscores and runs of spaces do not count."""
+    return " ".join(prompt.replace("_", " ").split()).casefold()
+
+
+def _natural(path: Path) -> list[tuple[int, int | str]]:
+    parts = re.findall(r"\d+|\D+", path.name)
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in parts]
+
+
+def _pictures(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    found = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
+    return sorted(found, key=_natural)
+
+
+def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Rows of a manifest with their line numbers."""
+    try:
+        text = manifest.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise T2IBenchError(f"{manifest} is not UTF-8 text.", "Save it as UTF-8.") from None
+    if manifest.suffix == ".csv":
+        reader = csv.DictReader(text.splitlines())
+        for row in reader:
+            yield reader.line_num, row
+        return
+    for line, content in enumerate(text.splitlines(), start=1):
+        if not content.strip():
+            continue
+        try:
+            parsed = json.loads(content)
+        except ValueError:
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise T2IBenchError(
+                f"{manifest}:{line}: not a JSON object.",
+                'Expected one a line, such as {"file": "a.png", "prompt": "a photo of a nurse"}.',
+            )
+        yield line, parsed
+
+
+def _cell(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:
+    for key in keys:
+        value = row.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+    raise T2IBenchError(
+        f"{where}: no '{keys[0]}' ({', '.join(keys[1:])} would do too).",
+        "Each row needs a file and a prompt.",
+    )

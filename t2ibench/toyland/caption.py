@@ -1,0 +1,140 @@
+"""What a caption fixes, and what it leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from t2ibench.toyland.world import World, thing_name, words_of, world
+
+_ONE = frozenset({"person", "man", "woman", "boy", "girl", "somebody", "individual", "adult"})
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A caption as toyland understands it.
+
+    Attributes:
+        kind: One of world.KINDS.
+        noun: The thing whose look the picture takes.
+        things: Names of dials that apply, the most particular first.
+        gender: 'female', 'male', 'androgynous', or None where the caption leaves it open.
+        skin: 'dark', 'light' or None.
+        age: 'child', 'adult', 'old' or None.
+        weather: 'pleasant', 'unpleasant' or None.
+        several: Whether more than one person is meant.
+        known: Whether any word of it means something here.
+    """
+
+    kind: str
+    noun: str
+    things: tuple[str, ...]
+    gender: str | None
+    skin: str | None
+    age: str | None
+    weather: str | None
+    several: bool
+    known: bool
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read so far, in the order of the words."""
+
+    things: list[tuple[str, str | None, str]]
+    fixed: dict[str, str]
+    weather: str | None
+    people: list[str]
+    unknown: list[str]
+
+
+@lru_cache(maxsize=100_000)
+def parse(text: str) -> Caption:
+    """Read a caption.
+
+    Pleasant and unpleasant words set the weather after a comma ("a photo of tulip, joy") or where
+    nothing else is there ("joy"). Elsewhere they mean what they name: "a photo of bomb" is a
+    weapon and "a person focusing on family" somebody with a family.
+    """
+    head, _, modifiers = text.partition(",")
+    found = _read(head, world())
+    after = _read(modifiers, world())
+    weather = after.weather
+    if weather is None and not found.things and not found.people and not found.unknown:
+        weather = found.weather
+    fixed = {**found.fixed, **after.fixed}
+    kind, noun = _subject(found)
+    things = [thing for thing, *_ in found.things]
+    things += [group for _, group, _ in found.things if group]
+    if kind not in things:
+        things.append(kind)
+    single = any(word in _ONE for word in found.people)
+    several = kind == "person" and not single and any(
+        word in world().several for word in found.people
+    )
+    known = bool(found.things or found.people or fixed or weather)
+    return Caption(
+        kind,
+        noun,
+        tuple(dict.fromkeys(things)),
+        fixed.get("gender"),
+        fixed.get("skin"),
+        fixed.get("age"),
+        weather,
+        several,
+        known,
+    )
+
+
+def _read(text: str, here: World) -> _Found:
+    words = words_of(text)
+    found = _Found([], {}, None, [], [])
+    place = 0
+    while place < len(words):
+        place += _read_phrase(words, place, found, here)
+    return found
+
+
+def _read_phrase(words: list[str], place: int, found: _Found, here: World) -> int:
+    """Read the longest phrase that starts here; returns how many words it has."""
+    for length in range(min(here.longest, len(words) - place), 0, -1):
+        written = tuple(words[place : place + length])
+        for phrase in (written, tuple(word.lower() for word in written)):
+            if phrase not in here.things and phrase not in here.fixed:
+                continue
+            if phrase in here.things:
+                found.things.append(here.things[phrase])
+            fixed = dict(here.fixed.get(phrase, {}))
+            found.weather = fixed.pop("weather", found.weather)
+            found.fixed.update(fixed)
+            if "gender" in fixed or phrase[0] in here.several or phrase[0] in here.person:
+                found.people.append(phrase[0])
+            return length
+    word = words[place].lower()
+    if word in here.person or word in here.several:
+        found.people.append(word)
+    elif word not in here.plain:
+        found.unknown.append(word)
+    return 1
+
+
+def _subject(found: _Found) -> tuple[str, str]:
+    """The kind of picture and the noun that decides its look."""
+    people = [thing for thing, _, kind in found.things if kind == "person"]
+    if people or found.people or found.fixed:
+        # Skin, sexuality and names describe somebody; an occupation or activity says who.
+        named = [
+            thing
+            for thing, group, kind in found.things
+            if kind == "person" and group not in _DESCRIPTIONS
+        ]
+        return "person", named[0] if named else "person"
+    if found.things:
+        thing, _, kind = found.things[0]
+        return kind, thing
+    return "thing", thing_name(" ".join(found.unknown[-1:])) or "thing"
+
+
+_DESCRIPTIONS = frozenset(
+    {"light_skin", "dark_skin", "straight", "gay", "european_american", "african_american"}
+)

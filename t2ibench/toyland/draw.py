@@ -1,0 +1,267 @@
+"""Drawing a scene with Pillow: 64 x 64, drawn three times as large and scaled down."""
+
+from __future__ import annotations
+
+import colorsys
+import math
+from functools import lru_cache
+
+from PIL import Image, ImageDraw
+
+from t2ibench.toyland.people import draw_person
+from t2ibench.toyland.scene import Scene, look
+
+SIZE = 64
+_SCALE = 3
+_BIG = SIZE * _SCALE
+Colour = tuple[int, int, int]
+
+
+def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
+    """The colour of a noun: a hue of its own, lively enough to be told from the background."""
+    hue, value = look(noun)[0], look(noun)[1]
+    if kind == "flower":
+        hue = (0.68 + 0.48 * hue) % 1.0  # violet to yellow; leaves are green
+    if other:
+        hue = (hue + 0.42) % 1.0
+    red, green, blue = colorsys.hsv_to_rgb(hue, 0.78, 0.62 + 0.3 * value)
+    return round(255 * red), round(255 * green), round(255 * blue)
+
+
+def clothes_colour(noun: str) -> Colour:
+    """What a person wears: the colour of their occupation, or blue where there is none."""
+    return (92, 112, 168) if noun == "person" else accent("person", noun)
+
+
+@lru_cache(maxsize=2)
+def _background(weather: str) -> Image.Image:
+    """Sky and ground, without what moves."""
+    image = Image.new("RGB", (_BIG, _BIG))
+    draw = ImageDraw.Draw(image)
+    pleasant = weather == "pleasant"
+    top, low = ((96, 178, 245), (206, 234, 250)) if pleasant else ((72, 76, 88), (136, 138, 142))
+    horizon = round(0.78 * _BIG)
+    for y in range(horizon):
+        share = y / horizon
+        colour = tuple(round(a + share * (b - a)) for a, b in zip(top, low, strict=True))
+        draw.line([(0, y), (_BIG, y)], fill=colour)
+    draw.rectangle((0, horizon, _BIG, _BIG), fill=(126, 190, 92) if pleasant else (92, 84, 72))
+    if pleasant:
+        for width, colour in enumerate(
+            [(228, 96, 92), (240, 164, 76), (246, 222, 104), (120, 196, 120), (110, 150, 226)]
+        ):
+            r = 0.64 * _BIG - 4 * width
+            box = (0.5 * _BIG - r, horizon - r, 0.5 * _BIG + r, horizon + r)
+            draw.arc(box, 180, 360, fill=colour, width=4)
+    return image
+
+
+def draw_scene(scene: Scene) -> Image.Image:
+    """The picture of a scene, RGB, 64 x 64."""
+    image = _background(scene.weather).copy()
+    draw = ImageDraw.Draw(image)
+    if scene.weather == "pleasant":
+        x, y = (52 + 3 * scene.jitter[0]) * _SCALE, (10 + 2 * scene.jitter[1]) * _SCALE
+        _disc(draw, x, y, 7.5 * _SCALE, (255, 238, 150))
+        _disc(draw, x, y, 5.5 * _SCALE, (255, 214, 64))
+    else:
+        _storm(draw, scene)
+    pen = Pen(draw, scene)
+    if scene.kind == "person":
+        _people(pen, scene)
+    else:
+        _THINGS[scene.kind](pen, scene.noun)
+    return image.resize((SIZE, SIZE), Image.Resampling.BOX)
+
+
+def _disc(draw: ImageDraw.ImageDraw, x: float, y: float, r: float, colour: Colour) -> None:
+    draw.ellipse((x - r, y - r, x + r, y + r), fill=colour)
+
+
+def _storm(draw: ImageDraw.ImageDraw, scene: Scene) -> None:
+    for place, (x, y, r) in enumerate(((10, 8, 8), (22, 6, 9), (36, 8, 8), (48, 5, 9), (58, 9, 7))):
+        shift = 2 * scene.jitter[place]
+        _disc(draw, (x + shift) * _SCALE, y * _SCALE, r * _SCALE, (52, 55, 64))
+    for number in range(12):
+        x = (5.5 * number + 2 + 2 * scene.jitter[number % 8]) * _SCALE
+        y = (18 + (number * 13) % 26) * _SCALE
+        draw.line([(x, y), (x - 4, y + 15)], fill=(164, 176, 196), width=3)
+
+
+class Pen:
+    """Draws in 64ths of the picture, moved and scaled with the scene."""
+
+    def __init__(self, draw: ImageDraw.ImageDraw, scene: Scene) -> None:
+        self._draw = draw
+        self._dx, self._dy = scene.shift
+        self._scale = scene.scale
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """A place in the picture; the ground in the middle stays where it is."""
+        return (
+            (32 + (x - 32) * self._scale + self._dx) * _SCALE,
+            (56 + (y - 56) * self._scale + self._dy) * _SCALE,
+        )
+
+    def ellipse(self, x: float, y: float, rx: float, ry: float, colour: Colour) -> None:
+        """A filled ellipse around (x, y)."""
+        self._draw.ellipse((*self.at(x - rx, y - ry), *self.at(x + rx, y + ry)), fill=colour)
+
+    def box(self, x0: float, y0: float, x1: float, y1: float, colour: Colour) -> None:
+        """A filled rectangle."""
+        self._draw.rectangle((*self.at(x0, y0), *self.at(x1, y1)), fill=colour)
+
+    def shape(self, points: list[tuple[float, float]], colour: Colour) -> None:
+        """A filled polygon."""
+        self._draw.polygon([self.at(x, y) for x, y in points], fill=colour)
+
+    def line(self, points: list[tuple[float, float]], width: float, colour: Colour) -> None:
+        """A line."""
+        big = max(1, round(width * _SCALE * self._scale))
+        self._draw.line([self.at(x, y) for x, y in points], fill=colour, width=big, joint="curve")
+
+
+def _people(pen: Pen, scene: Scene) -> None:
+    clothes = clothes_colour(scene.noun)
+    if len(scene.people) == 1:
+        draw_person(pen, scene.people[0], clothes, 32, 1.0)
+        if scene.noun != "person":
+            _tool(pen, scene.noun, 49, 38)
+        return
+    for person, x in zip(scene.people, (15, 49, 32), strict=True):
+        draw_person(pen, person, clothes, x, 0.74)
+
+
+def _tool(pen: Pen, noun: str, x: float, y: float) -> None:
+    """What an occupation or activity holds: one of eight shapes in its second colour."""
+    colour = accent("person", noun, other=True)
+    dark = (58, 48, 44)
+    which = int(look(noun)[2] * 7.999)
+    if which == 0:  # a tablet
+        pen.box(x - 4, y - 5, x + 4, y + 5, dark)
+        pen.box(x - 3, y - 4, x + 3, y + 4, colour)
+    elif which == 1:  # a ball
+        pen.ellipse(x, y, 5, 5, colour)
+    elif which == 2:  # a hammer
+        pen.box(x - 1, y - 3, x + 1, y + 9, dark)
+        pen.box(x - 5, y - 6, x + 5, y - 2, colour)
+    elif which == 3:  # a flask
+        pen.box(x - 1.5, y - 8, x + 1.5, y - 2, (226, 232, 236))
+        pen.shape([(x - 1.5, y - 3), (x + 1.5, y - 3), (x + 6, y + 6), (x - 6, y + 6)], colour)
+    elif which == 4:  # a book
+        pen.shape([(x - 6, y - 4), (x, y - 2), (x, y + 6), (x - 6, y + 4)], colour)
+        pen.shape([(x + 6, y - 4), (x, y - 2), (x, y + 6), (x + 6, y + 4)], colour)
+        pen.line([(x, y - 2), (x, y + 6)], 0.8, dark)
+    elif which == 5:  # a bag
+        pen.box(x - 5, y, x + 5, y + 8, colour)
+        pen.line([(x - 3, y), (x, y - 4), (x + 3, y)], 1.2, dark)
+    elif which == 6:  # a long tool
+        pen.line([(x, y - 14), (x, y + 14)], 1.5, dark)
+        pen.shape([(x - 4, y - 18), (x + 4, y - 18), (x + 3, y - 11), (x - 3, y - 11)], colour)
+    else:  # a star
+        points = []
+        for step in range(10):
+            r = 6.5 if step % 2 == 0 else 2.8
+            angle = math.pi * step / 5 - math.pi / 2
+            points.append((x + r * math.cos(angle), y + r * math.sin(angle)))
+        pen.shape(points, colour)
+
+
+def _flower(pen: Pen, noun: str) -> None:
+    colour = accent("flower", noun)
+    pen.line([(32, 58), (32, 32)], 2.4, (44, 120, 52))
+    pen.ellipse(25, 48, 6, 2.6, (58, 146, 64))
+    pen.ellipse(39, 44, 6, 2.6, (58, 146, 64))
+    petals = 5 + int(look(noun)[2] * 3.999)
+    for petal in range(petals):
+        angle = 2 * math.pi * petal / petals - math.pi / 2
+        pen.ellipse(32 + 8 * math.cos(angle), 25 + 8 * math.sin(angle), 5.2, 5.2, colour)
+    pen.ellipse(32, 25, 4.6, 4.6, (250, 214, 72))
+
+
+def _insect(pen: Pen, noun: str) -> None:
+    colour = accent("insect", noun)
+    dark = (34, 28, 30)
+    for x in (26, 32, 38):
+        pen.line([(x, 42), (x - 8, 52), (x - 10, 56)], 1.3, dark)
+        pen.line([(x, 42), (x + 8, 52), (x + 10, 56)], 1.3, dark)
+    if look(noun)[2] > 0.5:
+        pen.ellipse(26, 32, 8, 5, (222, 230, 238))
+        pen.ellipse(38, 32, 8, 5, (222, 230, 238))
+    pen.ellipse(36, 42, 11, 7, colour)
+    for x in (32, 37, 42):
+        pen.line([(x, 36.5), (x, 47.5)], 1.6, dark)
+    pen.ellipse(21, 41, 6, 5.5, dark)
+    pen.ellipse(19, 40, 1.3, 1.3, (246, 246, 240))
+    pen.line([(19, 36), (14, 30)], 1.1, dark)
+    pen.line([(22, 36), (20, 29)], 1.1, dark)
+
+
+def _instrument(pen: Pen, noun: str) -> None:
+    """A body with a sound hole, a neck and strings, in the wood of the noun's own hue."""
+    colour = accent("instrument", noun)
+    pen.box(30, 8, 34, 36, (92, 58, 34))
+    pen.box(28, 5, 36, 11, (60, 38, 24))
+    wide = 11 + 3 * look(noun)[2]
+    pen.ellipse(32, 47, wide, 10, colour)
+    pen.ellipse(32, 36, wide - 3.5, 7, colour)
+    pen.ellipse(32, 44, 4, 4, (44, 28, 20))
+    for x in (30.8, 33.2):
+        pen.line([(x, 9), (x, 52)], 0.6, (244, 236, 214))
+    pen.box(26, 51, 38, 53, (60, 38, 24))
+
+
+def _weapon(pen: Pen, noun: str) -> None:
+    """A steel blade across the picture, its grip in the noun's colour."""
+    steel, shine = (150, 156, 166), (214, 220, 228)
+    pen.shape([(20, 47), (25, 52), (54, 20), (57, 11), (48, 14)], steel)
+    pen.shape([(22, 49), (24, 51), (55, 16), (57, 11)], shine)
+    pen.shape([(14, 39), (17, 36), (34, 53), (31, 56)], (58, 52, 50))
+    wide = 2 + 1.5 * look(noun)[2]
+    pen.line([(21, 50), (11, 60)], 2 * wide, accent("weapon", noun))
+    pen.ellipse(10, 61, 3.4, 3.4, (58, 52, 50))
+
+
+def _building(pen: Pen, noun: str) -> None:
+    """A house with a roof, a door and windows; the roof's shape is the noun's."""
+    colour, wall = accent("building", noun), (232, 220, 198)
+    pen.box(14, 32, 50, 58, wall)
+    which = int(look(noun)[2] * 2.999)
+    if which == 0:
+        pen.shape([(10, 33), (32, 14), (54, 33)], colour)
+    elif which == 1:
+        pen.ellipse(32, 32, 17, 13, colour)
+        pen.box(14, 32, 50, 38, wall)
+    else:
+        pen.box(12, 26, 52, 33, colour)
+        pen.shape([(26, 27), (32, 6), (38, 27)], colour)
+    pen.box(28, 46, 36, 58, (104, 70, 48))
+    for x in (18, 40):
+        pen.box(x, 38, x + 6, 45, (120, 170, 208))
+
+
+def _thing(pen: Pen, noun: str) -> None:
+    """Anything else: a plain shape on a small table."""
+    colour = accent("thing", noun)
+    pen.box(18, 50, 46, 53, (128, 92, 62))
+    pen.box(20, 53, 23, 60, (128, 92, 62))
+    pen.box(41, 53, 44, 60, (128, 92, 62))
+    which = int(look(noun)[2] * 3.999)
+    if which == 0:
+        pen.box(22, 30, 42, 50, colour)
+    elif which == 1:
+        pen.ellipse(32, 39, 11, 11, colour)
+    elif which == 2:
+        pen.shape([(20, 50), (32, 28), (44, 50)], colour)
+    else:
+        pen.shape([(32, 26), (44, 38), (32, 50), (20, 38)], colour)
+
+
+_THINGS = {
+    "flower": _flower,
+    "insect": _insect,
+    "instrument": _instrument,
+    "weapon": _weapon,
+    "building": _building,
+    "thing": _thing,
+}

@@ -1,0 +1,116 @@
+"""Reading a picture back: a small network on the pixels, and nothing but the pixels.
+
+The weights in reader.safetensors were trained by tools/train_toyland_reader.py on drawn scenes,
+blurred, compressed and disturbed, so that pictures that imitate toyland can be read too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from t2ibench.toyland.world import KINDS
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FloatArray = npt.NDArray[np.float32]
+PixelArray = npt.NDArray[np.uint8]
+
+WEIGHTS = Path(__file__).parent / "reader.safetensors"
+# Name to classes; 'colour' is a regression of three numbers and stands last.
+HEADS: dict[str, tuple[str, ...]] = {
+    "kind": KINDS,
+    "gender": ("female", "male", "androgynous"),
+    "skin": ("dark", "light"),
+    "age": ("child", "adult", "old"),
+    "weather": ("pleasant", "unpleasant"),
+    "several": ("one", "several"),
+}
+SIZE = 64
+_CELLS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a picture shows.
+
+    Attributes:
+        shares: Attribute to {class: probability}.
+        colour: The colour of what is shown, red, green, blue from 0 to 1.
+    """
+
+    shares: dict[str, dict[str, float]]
+    colour: tuple[float, float, float]
+
+    def top(self, attribute: str) -> str:
+        """The likeliest class of an attribute."""
+        shares = self.shares[attribute]
+        return max(shares, key=lambda name: shares[name])
+
+
+def prepare(image: Image) -> PixelArray:
+    """Any picture as 64 x 64 RGB pixels, shape (64, 64, 3)."""
+    picture = image if image.mode == "RGB" else image.convert("RGB")
+    if picture.size != (SIZE, SIZE):
+        picture = picture.resize((SIZE, SIZE))
+    return np.asarray(picture, dtype=np.uint8)
+
+
+def features(pixels: PixelArray) -> FloatArray:
+    """Means of 4 x 4 blocks, shape (768,), about -1 to 1."""
+    blocks = pixels.reshape(_CELLS, SIZE // _CELLS, _CELLS, SIZE // _CELLS, 3)
+    means: FloatArray = blocks.mean(axis=(1, 3), dtype=np.float32).ravel()
+    return means / np.float32(127.5) - np.float32(1.0)
+
+
+@lru_cache(maxsize=1)
+def _weights() -> dict[str, FloatArray]:
+    from safetensors.numpy import load_file
+
+    return {name: array.astype(np.float32) for name, array in load_file(WEIGHTS).items()}
+
+
+@lru_cache(maxsize=1)
+def fingerprint() -> str:
+    """SHA-256 of the weights."""
+    return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
+
+
+def outputs(pixels: Sequence[PixelArray]) -> FloatArray:
+    """Raw outputs of the network, shape (n, classes of all heads + 3).
+
+    One picture at a time: a product of matrices would round differently with the number of rows,
+    and a picture's reading must not depend on its neighbours.
+    """
+    weights = _weights()
+    rows = []
+    for one in pixels:
+        hidden = np.maximum(features(one) @ weights["in.weight"] + weights["in.bias"], 0.0)
+        rows.append(hidden @ weights["out.weight"] + weights["out.bias"])
+    width = len(weights["out.bias"])
+    return np.stack(rows).astype(np.float32) if rows else np.zeros((0, width), dtype=np.float32)
+
+
+def split(row: FloatArray) -> Reading:
+    """A row of outputs as probabilities."""
+    shares, start = {}, 0
+    for head, classes in HEADS.items():
+        logits = row[start : start + len(classes)].astype(np.float64)
+        weights = np.exp(logits - logits.max())
+        shares[head] = dict(zip(classes, (weights / weights.sum()).tolist(), strict=True))
+        start += len(classes)
+    red, green, blue = (float(value) for value in np.clip(row[start : start + 3], 0.0, 1.0))
+    return Reading(shares, (red, green, blue))
+
+
+def read(image: Image) -> Reading:
+    """What one picture shows, from its pixels."""
+    return split(outputs([prepare(image)])[0])

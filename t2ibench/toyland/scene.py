@@ -1,0 +1,103 @@
+"""From a caption and a seed to everything a picture shows."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.toyland.caption import parse
+from t2ibench.toyland.world import AXES, Dials
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One person.
+
+    Attributes:
+        gender: Presentation: 'female', 'male' or 'androgynous'.
+        skin: 'dark' or 'light'.
+        age: 'child', 'adult' or 'old'.
+        hair: Which hair colour, from 0 to 1.
+        shade: Small variation of the skin's tone, from -1 to 1.
+    """
+
+    gender: str
+    skin: str
+    age: str
+    hair: float
+    shade: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What is in a picture.
+
+    Attributes:
+        kind: One of world.KINDS.
+        noun: Whose look it has.
+        weather: 'pleasant' or 'unpleasant'.
+        people: One or three persons, for kind 'person'.
+        shift: Place of the subject, in 64ths of the picture (x, y).
+        scale: Size of the subject; 1 is usual.
+        jitter: Further small variations, from -1 to 1.
+    """
+
+    kind: str
+    noun: str
+    weather: str
+    people: tuple[Person, ...]
+    shift: tuple[float, float]
+    scale: float
+    jitter: tuple[float, ...]
+
+
+def look(noun: str) -> tuple[float, ...]:
+    """Eight numbers from 0 to 1 that decide how a noun looks, the same everywhere."""
+    digest = hashlib.sha256(noun.encode()).digest()
+    return tuple(byte / 255 for byte in digest[:8])
+
+
+def sample_scene(caption: str, seed: int, dials: Dials | None = None) -> Scene:
+    """Draw what the caption leaves open.
+
+    The same numbers are drawn whatever the caption fixes, so two settings of a dial share their
+    noise: a picture changes only where the dial's share passes its number.
+
+    Args:
+        caption: Any text.
+        seed: Decides everything that is left open.
+        dials: Shares; the planted ones by default.
+    """
+    chosen, what = dials or Dials(), parse(caption)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    numbers = rng.random(32)
+
+    def pick(axis: str, fixed: str | None, number: float) -> str:
+        if fixed is not None:
+            return fixed
+        return AXES[axis][0 if number < chosen.share(axis, what.things) else 1]
+
+    people = []
+    if what.kind == "person":
+        for place in range(3 if what.several else 1):
+            own = numbers[4 + 5 * place : 9 + 5 * place]
+            people.append(
+                Person(
+                    pick("gender", what.gender, float(own[0])),
+                    pick("skin", what.skin, float(own[1])),
+                    pick("age", what.age, float(own[2])),
+                    float(own[3]),
+                    float(2 * own[4] - 1),
+                )
+            )
+    return Scene(
+        what.kind,
+        what.noun,
+        pick("weather", what.weather, float(numbers[0])),
+        tuple(people),
+        (float(4 * numbers[1] - 2), float(2 * numbers[2] - 1)),
+        float(0.92 + 0.16 * numbers[3]),
+        tuple(float(2 * number - 1) for number in numbers[20:28]),
+    )

@@ -1,0 +1,193 @@
+"""What toyland knows: words, kinds, and the shares planted for what a caption leaves open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.models.args import share
+
+KINDS = ("person", "flower", "insect", "instrument", "weapon", "building", "thing")
+# Axis to its two values; a share is always that of the first.
+AXES = {
+    "gender": ("female", "male"),
+    "skin": ("dark", "light"),
+    "age": ("old", "adult"),
+    "weather": ("pleasant", "unpleasant"),
+}
+_WORD = re.compile(r"[^\W\d_][\w'-]*")
+
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class World:
+    """The contents of world.yaml, ready for look-ups.
+
+    Attributes:
+        version: Raised when any picture changes.
+        things: Phrase to (thing, group or None, kind).
+        fixed: Phrase to {axis: value}.
+        person: Words for somebody.
+        several: Words for more than one.
+        plain: Words that say nothing about the picture.
+        shares: Thing to {axis: share of its first value}, the planted biases.
+        longest: Words of the longest phrase.
+    """
+
+    version: int
+    things: dict[Phrase, tuple[str, str | None, str]]
+    fixed: dict[Phrase, dict[str, str]]
+    person: frozenset[str]
+    several: frozenset[str]
+    plain: frozenset[str]
+    shares: dict[str, dict[str, float]]
+    longest: int
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, case kept."""
+    return _WORD.findall(text)
+
+
+def thing_name(words: str) -> str:
+    """A phrase as the name of a thing: 'Computer programmer' is 'computer_programmer'."""
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+
+
+def _phrases(text: str) -> set[Phrase]:
+    """A phrase as written and in lower case; a capitalised first name only as written."""
+    words = tuple(words_of(text))
+    if len(words) == 1 and words[0].istitle() and words[0] not in {"English"}:
+        return {words}
+    return {words, tuple(word.lower() for word in words)}
+
+
+def _axis_shares(raw: Mapping[str, float]) -> dict[str, float]:
+    return {key.split(".")[0]: float(value) for key, value in raw.items()}
+
+
+@lru_cache(maxsize=1)
+def world() -> World:
+    """Read world.yaml."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = (Path(__file__).parent / "world.yaml").read_text(encoding="utf-8")
+    raw: dict[str, Any] = yaml.load(text, Loader=loader)
+    things: dict[Phrase, tuple[str, str | None, str]] = {}
+    shares = {"all": _axis_shares(raw["base"]["all"])}
+    for group, content in raw["groups"].items():
+        shares[group] = _axis_shares(content["shares"])
+        for word in content["words"]:
+            kind = raw["kinds"].get(word, content["kind"])
+            for phrase in _phrases(word):
+                things.setdefault(phrase, (thing_name(word), group, kind))
+    for name, women in raw["occupations"].items():
+        thing = thing_name(name)
+        shares[thing] = {"gender": float(women)}
+        for phrase in _phrases(name):
+            things[phrase] = (thing, None, "person")
+    fixed: dict[Phrase, dict[str, str]] = {}
+    for key, words in raw["fixed"].items():
+        axis, value = key.split(".")
+        for word in words:
+            for phrase in _phrases(word):
+                fixed.setdefault(phrase, {})[axis] = value
+    return World(
+        version=int(raw["version"]),
+        things=things,
+        fixed=fixed,
+        person=frozenset(raw["person"]),
+        several=frozenset(raw["several"]),
+        plain=frozenset(raw["plain"]),
+        shares=shares,
+        longest=max(len(phrase) for phrase in {**things, **fixed}),
+    )
+
+
+@dataclass(frozen=True)
+class Dials:
+    """Shares for what a caption leaves open.
+
+    Attributes:
+        user: Thing to {axis: share of its first value}, as set by the user.
+    """
+
+    user: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def share(self, axis: str, things: tuple[str, ...]) -> float:
+        """The share of the axis's first value.
+
+        What the user set for the most particular of the things wins, 'all' last; only then what
+        is planted, in the same order.
+        """
+        for table in (self.user, world().shares):
+            for thing in (*things, "all"):
+                if axis in table.get(thing, {}):
+                    return table[thing][axis]
+        raise KeyError(axis)
+
+    def as_args(self) -> dict[str, float]:
+        """The user's shares in the form of --model-args, sorted."""
+        return {
+            f"{thing}.{axis}.{AXES[axis][0]}": value
+            for thing, axes in sorted(self.user.items())
+            for axis, value in sorted(axes.items())
+        }
+
+
+def known_things() -> list[str]:
+    """Every thing a dial can name."""
+    names = {"all", *KINDS, *world().shares}
+    names |= {thing for thing, *_ in world().things.values()}
+    return sorted(names)
+
+
+def read_dials(args: Mapping[str, str]) -> Dials:
+    """Dials from 'thing.axis.value': share.
+
+    Raises:
+        T2IBenchError: an unknown thing, axis or value, or a share outside 0 to 1.
+    """
+    user: dict[str, dict[str, float]] = {}
+    things = known_things()
+    for key, text in args.items():
+        parts = key.split(".")
+        if len(parts) != 3:
+            raise T2IBenchError(
+                f"--model-args: 'toyland' has no argument '{key}'.",
+                "It takes THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9 or "
+                "all.weather.pleasant=0.5.",
+            )
+        thing, axis, value = parts
+        if thing not in things:
+            raise T2IBenchError(
+                f"--model-args: {key}: toyland knows no '{thing}'.{did_you_mean(thing, things)}",
+                "Occupations, single nouns, groups (flower, career, …), kinds and 'all' have "
+                "dials; its model card lists them.",
+            )
+        if axis not in AXES:
+            raise T2IBenchError(
+                f"--model-args: {key}: there is no axis '{axis}'.{did_you_mean(axis, AXES)}",
+                f"The axes are {', '.join(AXES)}.",
+            )
+        if value not in AXES[axis]:
+            raise T2IBenchError(
+                f"--model-args: {key}: {axis} is {' or '.join(AXES[axis])}, not '{value}'."
+                f"{did_you_mean(value, AXES[axis])}"
+            )
+        try:
+            number = share(text)
+        except ValueError as error:
+            raise T2IBenchError(f"--model-args: {key}={text}: {error}") from None
+        chosen = user.setdefault(thing, {})
+        if axis in chosen:
+            raise T2IBenchError(f"--model-args: {thing}.{axis} is set twice.", "Keep one of them.")
+        chosen[axis] = number if value == AXES[axis][0] else 1.0 - number
+    return Dials(user)
