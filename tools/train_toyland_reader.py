@@ -1,6 +1,8 @@
-"""Train the network that reads toyland's pictures: python tools/train_toyland_reader.py
+"""Train the network that reads toyland's pictures.
 
-Seeded; about five minutes on two cores. Writes t2ibench/toyland/reader.safetensors.
+    python tools/train_toyland_reader.py
+
+Seeded; under two minutes on two cores. Writes t2ibench/toyland/reader.safetensors.
 """
 
 from __future__ import annotations
@@ -21,9 +23,7 @@ from t2ibench.toyland.reader import HEADS, WEIGHTS, features
 from t2ibench.toyland.scene import Scene
 from t2ibench.toyland.world import world
 
-FAIR = Dials(
-    {"all": {"gender": 0.5, "skin": 0.5, "age": 0.34, "weather": 0.5}}
-)
+FAIR = Dials({"all": {"gender": 0.5, "skin": 0.5, "age": 0.34, "weather": 0.5}})
 
 
 def captions() -> list[str]:

@@ -43,7 +43,11 @@ def choose_device(device: str | None) -> str:
         return "mps" if torch.backends.mps.is_available() else "cpu"
     assert device is not None
     kind = device.partition(":")[0]
-    known = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    known = {
+        "cpu": True,
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+    }
     if kind not in known:
         raise T2IBenchError(
             f"--device {device}: expected cpu, cuda, cuda:N or mps.{did_you_mean(kind, known)}"
@@ -57,7 +61,7 @@ def choose_device(device: str | None) -> str:
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """torch's dtype of a name."""
+    """The dtype of a name."""
     import torch
 
     found: torch.dtype = getattr(torch, name)

@@ -320,12 +320,9 @@ def two_sample_bootstrap(
 def _picked_means(side: _Side) -> FloatArray:
     """Mean over picked clusters of their resampled means."""
     cells = side.gathered.reshape(len(side.gathered), len(side.clusters.sizes), -1)
-    if side.weights is None:
-        result: FloatArray = cells.mean(axis=(1, 2))
-        return result
-    inside = side.weights.reshape(cells.shape)
-    result = ((cells * inside).sum(axis=2) / inside.sum(axis=2)).mean(axis=1)
-    return result
+    inside = np.ones_like(cells) if side.weights is None else side.weights.reshape(cells.shape)
+    means: FloatArray = ((cells * inside).sum(axis=2) / inside.sum(axis=2)).mean(axis=1)
+    return means
 
 
 def _cliffs_delta(x: _Side, y: _Side, signs: npt.NDArray[np.float32] | None) -> FloatArray:

@@ -66,7 +66,8 @@ class _Table:
     spread_0: float  # the same with ddof 0
 
     def side(self, sums: FloatArray, clusters: int) -> _Sums:
-        return _Sums(*sums.T, clusters=clusters)
+        n, total, squares, ranks, means = sums.T
+        return _Sums(n, total, squares, ranks, means, clusters)
 
 
 def _ratio(top: FloatArray, bottom: FloatArray | float) -> FloatArray:

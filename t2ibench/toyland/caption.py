@@ -69,8 +69,8 @@ def parse(text: str) -> Caption:
     if kind not in things:
         things.append(kind)
     single = any(word in _ONE for word in found.people)
-    several = kind == "person" and not single and any(
-        word in world().several for word in found.people
+    several = (
+        kind == "person" and not single and any(word in world().several for word in found.people)
     )
     known = bool(found.things or found.people or fixed or weather)
     return Caption(

@@ -83,9 +83,9 @@ def _storm(draw: ImageDraw.ImageDraw, scene: Scene) -> None:
         shift = 2 * scene.jitter[place]
         _disc(draw, (x + shift) * _SCALE, y * _SCALE, r * _SCALE, (52, 55, 64))
     for number in range(12):
-        x = (5.5 * number + 2 + 2 * scene.jitter[number % 8]) * _SCALE
-        y = (18 + (number * 13) % 26) * _SCALE
-        draw.line([(x, y), (x - 4, y + 15)], fill=(164, 176, 196), width=3)
+        across = (5.5 * number + 2 + 2 * scene.jitter[number % 8]) * _SCALE
+        down = (18 + (number * 13) % 26) * _SCALE
+        draw.line([(across, down), (across - 4, down + 15)], fill=(164, 176, 196), width=3)
 
 
 class Pen:

@@ -86,9 +86,9 @@ def _body(place: _Place, person: Person, clothes: Colour, dark: Colour, skin: Co
         place.shape([(-7, 30), (7, 30), (8, 40), (15, 53), (-15, 53), (-8, 40)], clothes)
         place.box(-7.6, 39, 7.6, 41, dark)
         return
-    for x in (-4.6, 4.6):
-        place.box(x - 3.6, 44, x + 3.6, 59, dark)
-        place.ellipse(x, 59.5, 4, 1.7, shoes)
+    for leg in (-4.6, 4.6):
+        place.box(leg - 3.6, 44, leg + 3.6, 59, dark)
+        place.ellipse(leg, 59.5, 4, 1.7, shoes)
     place.line([(-10, 32), (-13.5, 45)], 4.6, clothes)
     place.line([(10, 32), (13.5, 43)], 4.6, clothes)
     place.ellipse(-13.6, 46, 2.2, 2.2, skin)

@@ -68,7 +68,8 @@ def features(pixels: PixelArray) -> FloatArray:
     """Means of 4 x 4 blocks, shape (768,), about -1 to 1."""
     blocks = pixels.reshape(_CELLS, SIZE // _CELLS, _CELLS, SIZE // _CELLS, 3)
     means: FloatArray = blocks.mean(axis=(1, 3), dtype=np.float32).ravel()
-    return means / np.float32(127.5) - np.float32(1.0)
+    scaled: FloatArray = means / np.float32(127.5) - np.float32(1.0)
+    return scaled
 
 
 @lru_cache(maxsize=1)

@@ -123,9 +123,7 @@ def test_alpha_is_missing_where_tt_may_be_zero() -> None:
             "B": {"name": "B", "prompts": ["a woman"], "words": [f"b{i}" for i in range(6)]},
         }
     )
-    images = {
-        prompt: unit(rng.normal(size=(2, 8))) for prompt in ("a man", "a woman", "a nurse")
-    }
+    images = {prompt: unit(rng.normal(size=(2, 8))) for prompt in ("a man", "a woman", "a nurse")}
     # A text equally near to the mean of both sets: TT is about 0.
     mean = np.mean(list(words.values()), axis=0)
     difference = np.mean([words[f"a{i}"] - words[f"b{i}"] for i in range(6)], axis=0)
@@ -159,9 +157,9 @@ def test_encoders_are_averaged_before_the_composites() -> None:
 
 
 def test_groups_of_targets_give_the_headline() -> None:
-    targets = [
-        {"name": f"m{i}", "prompt": f"m{i}", "stereotype": "A"} for i in range(3)
-    ] + [{"name": f"f{i}", "prompt": f"f{i}", "stereotype": "B"} for i in range(3)]
+    targets = [{"name": f"m{i}", "prompt": f"m{i}", "stereotype": "A"} for i in range(3)] + [
+        {"name": f"f{i}", "prompt": f"f{i}", "stereotype": "B"} for i in range(3)
+    ]
     task = hand_task(targets=targets)
     images = {"a man": [(1, 0), (0.8, 0.6)], "a woman": [(0, 1), (0.6, 0.8)]}
     images |= {f"m{i}": [(1, 0), (0.9, np.sqrt(0.19))] for i in range(3)}

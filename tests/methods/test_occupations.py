@@ -46,8 +46,9 @@ def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0
             shown = [need.attribute] * need.images
         else:
             first = rng.random(need.images) < shares[need.stimulus]
-            shown = [names[0] if one else names[1 + i % (len(names) - 1)]
-                     for i, one in enumerate(first)]
+            shown = [
+                names[0] if one else names[1 + i % (len(names) - 1)] for i, one in enumerate(first)
+            ]
         lean = np.array([groups[name] for name in shown])
         rows = centre[need.stimulus] + 3 * lean + 0.3 * rng.normal(size=(need.images, 12))
         images[need.prompt] = unit(rows)

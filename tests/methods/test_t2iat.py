@@ -73,9 +73,7 @@ def direct(task: T2iatTask, evidence: HandEvidence) -> tuple[np.ndarray, np.ndar
                 prompts = [f"a photo of {stimulus}, {w}" for w in cycle_words(words, i, 2)]
                 sets.append([row for p in prompts for row in evidence.images(p, 3).embeddings])
             for x in neutral:
-                values.append(
-                    np.mean([x @ a for a in sets[0]]) - np.mean([x @ b for b in sets[1]])
-                )
+                values.append(np.mean([x @ a for a in sets[0]]) - np.mean([x @ b for b in sets[1]]))
         found.append(np.array(values))
     return found[0], found[1]
 

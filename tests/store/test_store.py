@@ -107,7 +107,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_file(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(T2IBenchError, match="disk is full.*kept"):
+    with pytest.raises(T2IBenchError, match=r"disk is full.*kept"):
         write_text(tmp_path / "x.json", "new")
     monkeypatch.undo()
     assert (tmp_path / "x.json").read_text() == "old"

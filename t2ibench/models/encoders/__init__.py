@@ -39,7 +39,7 @@ def create_encoder(spec: str, *, device: str | None = None, dtype: str | None = 
         return ToylandEncoder()
     if not colon or not rest or f"{scheme}:" not in _SCHEMES:
         raise T2IBenchError(
-            f"There is no encoder '{spec}'.{did_you_mean(spec.partition(':')[0] + colon, _SCHEMES)}",
+            f"There is no encoder '{spec}'.{did_you_mean(scheme + colon, _SCHEMES)}",
             "`t2ibench ls encoders` lists them, for example open_clip:ViT-L-14/openai.",
         )
     if scheme == "vectors":

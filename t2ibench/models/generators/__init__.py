@@ -26,14 +26,13 @@ _HUB_ID = re.compile(r"^[\w.-]+/[\w.-]+$")
 
 def list_generators() -> list[tuple[str, str]]:
     """Names and descriptions, for `t2ibench ls models`."""
-    rows = [
+    return [
         ("toyland", "the embedded drawn world; biases set by --model-args"),
         *((alias, f"{what} ({hub_id})") for alias, (hub_id, what) in ALIASES.items()),
         ("ORG/NAME", "any text-to-image pipeline of the hub that diffusers loads"),
         ("DIR", "a folder that diffusers' save_pretrained wrote"),
         ("folder:DIR", "pictures that exist: a manifest, a sub-folder a prompt, GenEval's layout"),
     ]
-    return rows
 
 
 def create_generator(

@@ -62,7 +62,7 @@ class FolderGenerator:
         self.images_per_prompt: int | None = None
         self.batch_size = 32
         paths = [path for files in self._files.values() for path in files]
-        self.settings: dict[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
+        self.settings: Mapping[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
         with ThreadPoolExecutor(4) as pool:
             hashes = dict(zip(paths, pool.map(file_hash, paths), strict=True))
         content = {

@@ -24,7 +24,8 @@ class ToylandGenerator:
         self._dials = read_dials(model_args)
         self.name = "toyland"
         self.revision: str | None = f"world {world().version}"
-        self.settings: dict[str, Any] = {"size": 64, "seed": seed, "dials": self._dials.as_args()}
+        dials = self._dials.as_args()
+        self.settings: Mapping[str, Any] = {"size": 64, "seed": seed, "dials": dials}
         what = json.dumps([self.revision, world().shares, self.settings], sort_keys=True)
         self.fingerprint = hashlib.sha256(f"toyland\0{what}".encode()).hexdigest()
         self.images_per_prompt: int | None = None

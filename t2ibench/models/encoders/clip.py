@@ -1,0 +1,115 @@
+"""The encoder `clip:ID_OR_DIR`: CLIP, SigLIP and the like through transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
+from t2ibench.models.encoders.towers import encode, unit_rows
+from t2ibench.models.fingerprint import fingerprint, folder_hash, hub_revision
+from t2ibench.models.protocols import FloatArray
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+
+class ClipEncoder:
+    """A two-tower model of transformers (see models.protocols.Encoder).
+
+    Args:
+        name: As the user wrote it.
+        source: A hub id, or a folder that save_pretrained wrote (model, tokenizer and image
+            processor).
+        device: Where it runs; None to choose.
+        dtype: Its numbers; None is float32.
+
+    Raises:
+        T2IBenchError: it cannot be loaded, or has no image and text tower.
+    """
+
+    def __init__(
+        self, name: str, source: str, *, device: str | None = None, dtype: str | None = None
+    ) -> None:
+        folder = Path(source).expanduser()
+        local = folder.is_dir()
+        if not local and source.startswith((".", "/", "~")):
+            raise T2IBenchError(f"There is no folder '{source}'.", "Check the path after clip:")
+        self.name = name
+        self.embeds_images = True
+        self._device = choose_device(device)
+        self._dtype = torch_dtype(dtype_name(dtype) or "float32")
+        self.batch_size = 16 if self._device == "cpu" else 64
+        self._load(str(folder) if local else source)
+        self.fingerprint = fingerprint(
+            {
+                "adapter": "clip 1",
+                "weights": folder_hash(folder) if local else [source, hub_revision(source, None)],
+                "dtype": str(self._dtype),
+            }
+        )
+
+    def _load(self, source: str) -> None:
+        from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
+
+        try:
+            model = AutoModel.from_pretrained(
+                source, use_safetensors=True, trust_remote_code=False, dtype=self._dtype
+            )
+            self._tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+            self._processor = AutoImageProcessor.from_pretrained(source, trust_remote_code=False)
+        except Exception as error:
+            raise T2IBenchError(
+                f"transformers could not load '{source}': {str(error).splitlines()[0][:300]}",
+                "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a "
+                "folder with model, tokenizer and image processor.",
+            ) from error
+        if not hasattr(model, "get_image_features") or not hasattr(model, "get_text_features"):
+            raise T2IBenchError(
+                f"'{source}' is a {type(model).__name__}, which has no image and text towers.",
+                "Give a CLIP or SigLIP model.",
+            )
+        self._model = model.to(self._device).eval()
+        text_config = getattr(model.config, "text_config", model.config)
+        self._context = int(getattr(text_config, "max_position_embeddings", 77))
+
+    def prepare(self, image: Image) -> torch.Tensor:
+        """The model's own preprocessing, shape (3, h, w)."""
+        found: torch.Tensor = self._processor(images=image, return_tensors="pt")["pixel_values"][0]
+        return found
+
+    def encode_images(self, prepared: Sequence[torch.Tensor]) -> FloatArray:
+        """Shape (n, d)."""
+        import torch
+
+        def call(batch: Sequence[torch.Tensor]) -> Any:
+            pixels = torch.stack(list(batch)).to(self._device, self._dtype)
+            return _tensor(self._model.get_image_features(pixel_values=pixels))
+
+        return unit_rows(encode(prepared, self.batch_size, call))
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Shape (n, d); texts longer than the model's context are cut."""
+
+        def call(batch: Sequence[str]) -> Any:
+            tokens = self._tokenizer(
+                list(batch),
+                padding="max_length",  # one shape for all batches, and what SigLIP was trained on
+                max_length=self._context,
+                truncation=True,
+                return_tensors="pt",
+            ).to(self._device)
+            names = ("input_ids", "attention_mask")
+            inputs = {key: tokens[key] for key in names if key in tokens}
+            return _tensor(self._model.get_text_features(**inputs))
+
+        return unit_rows(encode(texts, self.batch_size, call))
+
+
+def _tensor(output: Any) -> Any:
+    """Features as a tensor; newer releases of transformers wrap them in an output object."""
+    pooled = getattr(output, "pooler_output", None)
+    return output if pooled is None else pooled

@@ -1,0 +1,111 @@
+"""The encoder `open_clip:ARCH/TAG` (or with weights from a local file)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
+from t2ibench.models.encoders.towers import encode, unit_rows
+from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.protocols import FloatArray
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+
+class OpenClipEncoder:
+    """An open_clip model (see models.protocols.Encoder).
+
+    Args:
+        name: As the user wrote it.
+        source: 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file.
+        device: Where it runs; None to choose.
+        dtype: Its numbers; None is float32.
+
+    Raises:
+        T2IBenchError: unknown architecture or tag, or weights that cannot be loaded.
+    """
+
+    def __init__(
+        self, name: str, source: str, *, device: str | None = None, dtype: str | None = None
+    ) -> None:
+        import open_clip
+
+        architecture, _, tag = source.partition("/")
+        known = open_clip.list_models()
+        if architecture not in known:
+            raise T2IBenchError(
+                f"open_clip has no architecture '{architecture}'."
+                f"{did_you_mean(architecture, known)}",
+                "Write open_clip:ARCH/TAG, for example open_clip:ViT-L-14/openai.",
+            )
+        weights = Path(tag).expanduser()
+        local = bool(tag) and (weights.is_file() or weights.suffix == ".safetensors")
+        tags = open_clip.list_pretrained_tags_by_model(architecture)
+        if local and weights.suffix != ".safetensors":
+            raise T2IBenchError(
+                f"'{weights}' is not a safetensors file.",
+                "Other formats can run code when they are loaded; convert it first.",
+            )
+        if local and not weights.is_file():
+            raise T2IBenchError(f"There is no file '{weights}'.", "Check the path after ARCH/")
+        if not local and tag not in tags:
+            raise T2IBenchError(
+                f"open_clip has no weights '{tag}' for {architecture}.{did_you_mean(tag, tags)}",
+                f"It has: {', '.join(tags) or 'none; give a local file'}.",
+            )
+        self.name = name
+        self.embeds_images = True
+        self._device = choose_device(device)
+        self._dtype = torch_dtype(dtype_name(dtype) or "float32")
+        self.batch_size = 16 if self._device == "cpu" else 64
+        pretrained = str(weights) if local else tag
+        try:
+            model, _, self._preprocess = open_clip.create_model_and_transforms(
+                architecture, pretrained=pretrained, weights_only=True
+            )
+        except Exception as error:
+            raise T2IBenchError(
+                f"open_clip could not load {source}: {str(error).splitlines()[0][:300]}",
+                "Weights come from the hub the first time: check the connection, or give a local "
+                "safetensors file as open_clip:ARCH/FILE.",
+            ) from error
+        self._model = model.to(self._device, self._dtype).eval()
+        self._tokenizer = open_clip.get_tokenizer(architecture)
+        self.fingerprint = fingerprint(
+            {
+                "adapter": "open_clip 1",
+                "architecture": architecture,
+                "weights": file_hash(weights) if local else tag,
+                "dtype": str(self._dtype),
+            }
+        )
+
+    def prepare(self, image: Image) -> torch.Tensor:
+        """The model's own preprocessing, shape (3, h, w)."""
+        found: torch.Tensor = self._preprocess(image)
+        return found
+
+    def encode_images(self, prepared: Sequence[torch.Tensor]) -> FloatArray:
+        """Shape (n, d)."""
+        import torch
+
+        def call(batch: Sequence[torch.Tensor]) -> Any:
+            return self._model.encode_image(torch.stack(list(batch)).to(self._device, self._dtype))
+
+        return unit_rows(encode(prepared, self.batch_size, call))
+
+    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+        """Shape (n, d); texts longer than the model's context are cut, as in training."""
+
+        def call(batch: Sequence[str]) -> Any:
+            return self._model.encode_text(self._tokenizer(list(batch)).to(self._device))
+
+        rows: FloatArray = unit_rows(encode(texts, self.batch_size, call))
+        return np.ascontiguousarray(rows)

@@ -1,0 +1,224 @@
+"""Diffusers pipelines through the code that real weights take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators import create_generator
+from t2ibench.models.protocols import Drawn, Generator, ImageRequest
+from tests.models import tiny
+
+ARGS = {"steps": "2", "size": "32"}
+REQUESTS = [
+    ImageRequest(f"a photo of a {word}", index, 1000 * index + len(word))
+    for word in ("nurse", "clerk", "rose", "ant")
+    for index in range(2)
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("pipelines")
+    return {name: build(root / name) for name, build in tiny.PIPELINES.items()}
+
+
+def draw(generator: Generator, requests: list[ImageRequest], size: int) -> list[np.ndarray]:
+    drawn: list[Drawn] = []
+    for start in range(0, len(requests), size):
+        drawn += generator.generate(requests[start : start + size])
+    assert [one.status for one in drawn] == ["ok"] * len(requests), drawn
+    return [np.asarray(one.image, dtype=int) for one in drawn]
+
+
+@pytest.mark.parametrize("name", list(tiny.PIPELINES))
+def test_an_image_depends_on_its_request_alone(name: str, folders: dict[str, Path]) -> None:
+    generator = create_generator(str(folders[name]), ARGS)
+    singly = draw(generator, REQUESTS, 1)
+    assert singly[0].shape == (32, 32, 3)
+    assert not np.array_equal(singly[0], singly[1])  # another index, another image
+    for size in (3, 8):
+        batched = draw(generator, REQUESTS, size)
+        # Matrix products round differently in a larger batch: the last bit of a pixel may move.
+        worst = max(np.abs(a - b).max() for a, b in zip(singly, batched, strict=True))
+        assert worst <= 1
+    backwards = draw(generator, REQUESTS[::-1], 1)[::-1]
+    assert all(np.array_equal(a, b) for a, b in zip(singly, backwards, strict=True))
+
+
+def test_loads_lazily_and_again_after_release(folders: dict[str, Path]) -> None:
+    generator = create_generator(str(folders["sd"]), ARGS)
+    assert generator._pipeline is None
+    before = draw(generator, REQUESTS[:1], 1)
+    generator.release()
+    assert generator._pipeline is None
+    assert np.array_equal(before[0], draw(generator, REQUESTS[:1], 1)[0])
+
+
+def test_the_fingerprint_follows_what_decides_an_image(folders: dict[str, Path]) -> None:
+    source = str(folders["sd"])
+
+    def made(seed: int = 0, dtype: str | None = None, **changes: str) -> str:
+        return create_generator(source, {**ARGS, **changes}, seed=seed, dtype=dtype).fingerprint
+
+    base = made()
+    assert base == made()
+    assert base == made(offload="none")
+    others = {
+        made(steps="3"),
+        made(guidance="3"),
+        made(negative_prompt="dark"),
+        made(scheduler="EulerDiscreteScheduler"),
+        made(seed=1),
+        made(dtype="bfloat16"),
+        create_generator(str(folders["sdxl"]), ARGS).fingerprint,
+    }
+    assert len(others) == 7 and base not in others
+
+
+def test_changed_weights_change_the_fingerprint(tmp_path: Path) -> None:
+    folder = tiny.stable_diffusion(tmp_path / "sd")
+    before = create_generator(str(folder), ARGS).fingerprint
+    file = folder / "unet" / "diffusion_pytorch_model.safetensors"
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(bytes(data))
+    assert create_generator(str(folder), ARGS).fingerprint != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"negative_prompt": "dark, war"},
+        {"guidance": "1.5"},
+        {"scheduler": "EulerAncestralDiscreteScheduler"},
+    ],
+)
+def test_arguments_take_effect(change: dict[str, str], folders: dict[str, Path]) -> None:
+    plain = create_generator(str(folders["sd"]), ARGS)
+    changed = create_generator(str(folders["sd"]), {**ARGS, **change})
+    assert not np.array_equal(draw(plain, REQUESTS[:1], 1)[0], draw(changed, REQUESTS[:1], 1)[0])
+
+
+def test_lora(tmp_path: Path, folders: dict[str, Path]) -> None:
+    import torch
+    from diffusers import StableDiffusionPipeline
+    from peft import LoraConfig
+    from peft.utils import get_peft_model_state_dict
+
+    pipeline = StableDiffusionPipeline.from_pretrained(folders["sd"])
+    torch.manual_seed(1)
+    pipeline.unet.add_adapter(
+        LoraConfig(r=2, init_lora_weights=False, target_modules=["to_q", "to_k", "to_v"])
+    )
+    state = get_peft_model_state_dict(pipeline.unet)
+    StableDiffusionPipeline.save_lora_weights(tmp_path / "lora", unet_lora_layers=state)
+    plain = create_generator(str(folders["sd"]), ARGS)
+    args = {**ARGS, "lora": str(tmp_path / "lora")}
+    changed = create_generator(str(folders["sd"]), args)
+    assert changed.fingerprint != plain.fingerprint
+    images = [draw(one, REQUESTS[:1], 1)[0] for one in (plain, changed)]
+    assert not np.array_equal(*images)
+    off = create_generator(str(folders["sd"]), {**args, "lora_scale": "0"})
+    assert np.abs(draw(off, REQUESTS[:1], 1)[0] - images[0]).max() <= 1
+
+
+def fake_output(images: np.ndarray, flags: list[bool] | None = None) -> object:
+    return lambda **_: SimpleNamespace(images=images, nsfw_content_detected=flags)
+
+
+@pytest.mark.parametrize(
+    ("value", "flag", "reason"),
+    [(0.0, False, "black"), (np.nan, False, "not numbers"), (0.5, True, "safety checker")],
+)
+def test_what_is_no_picture_is_filtered(
+    value: float, flag: bool, reason: str, folders: dict[str, Path]
+) -> None:
+    generator = create_generator(str(folders["sd"]), ARGS)
+    images = np.full((2, 8, 8, 3), 0.7)
+    images[1] = value
+    generator._pipeline = fake_output(images, [False, flag])
+    good, bad = generator.generate(REQUESTS[:2])
+    assert good.status == "ok"
+    assert bad.status == "filtered" and reason in (bad.reason or "")
+
+
+def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
+    import torch
+
+    generator = create_generator(str(folders["sd"]), ARGS)
+    sizes = []
+
+    def pipeline(prompt: list[str], **_: object) -> object:
+        sizes.append(len(prompt))
+        if len(prompt) > 2:
+            raise torch.cuda.OutOfMemoryError("no memory")
+        return SimpleNamespace(images=np.full((len(prompt), 8, 8, 3), 0.5))
+
+    generator._pipeline = pipeline
+    assert len(generator.generate(REQUESTS)) == 8
+    assert sizes == [8, 4, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({"stepz": "3"}, "no argument 'stepz'. Did you mean 'steps'?"),
+        ({"steps": "many"}, "steps=many: expected a whole number of 1 or more"),
+        ({"guidance": "x"}, "expected a number"),
+        ({"offload": "maybe"}, "none, model or sequential"),
+        ({"lora": "./nowhere"}, "no such file"),
+    ],
+)
+def test_bad_arguments_are_found_before_loading(
+    args: dict[str, str], message: str, folders: dict[str, Path]
+) -> None:
+    with pytest.raises(T2IBenchError) as caught:
+        create_generator(str(folders["sd"]), args)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "message"),
+    [
+        ("sd", {"scheduler": "EulerDiscretScheduler"}, "Did you mean 'EulerDiscreteScheduler'?"),
+        ("sd", {"max_sequence_length": "32"}, "takes no max_sequence_length"),
+        ("sd", {"lora": "{empty}"}, "could not be loaded"),
+    ],
+)
+def test_arguments_a_pipeline_does_not_take(
+    name: str, args: dict[str, str], message: str, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    args = {key: value.format(empty=tmp_path) for key, value in args.items()}
+    generator = create_generator(str(folders[name]), {**ARGS, **args})
+    with pytest.raises(T2IBenchError) as caught:
+        generator.generate(REQUESTS[:1])
+    assert message in str(caught.value)
+
+
+def test_a_broken_folder_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
+    generator = create_generator(str(tmp_path), {})
+    with pytest.raises(T2IBenchError, match="could not load") as caught:
+        generator.generate(REQUESTS[:1])
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_names(tmp_path: Path) -> None:
+    with pytest.raises(T2IBenchError, match="Did you mean 'toyland'"):
+        create_generator("toylnd", {})
+    with pytest.raises(T2IBenchError, match="Did you mean 'sdxl'"):
+        create_generator("sdlx", {})
+    with pytest.raises(T2IBenchError, match="no folder"):
+        create_generator("./nowhere", {})
+    tiny.pictures(1)[0].save(tmp_path / "x.png")
+    with pytest.raises(T2IBenchError, match=r"no model_index\.json.*--model folder:"):
+        create_generator(str(tmp_path), {})
+    with pytest.raises(T2IBenchError, match="no cuda device|expected cpu"):
+        create_generator("sdxl", {}, device="cuda:7")
+    with pytest.raises(T2IBenchError, match="Did you mean 'float16'"):
+        create_generator("sdxl", {}, dtype="flot16")

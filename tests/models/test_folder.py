@@ -1,0 +1,117 @@
+"""Pictures that exist already, in three layouts, and every way they can be wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators import create_generator
+from t2ibench.models.protocols import Generator, ImageRequest
+from tests.models.tiny import pictures
+
+
+def fill(folder: Path, names: list[str]) -> list[Path]:
+    paths = []
+    for name, picture in zip(names, pictures(len(names), 8), strict=True):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        picture.save(folder / name)
+        paths.append(folder / name)
+    return paths
+
+
+def names_of(generator: Generator, prompt: str) -> list[str]:
+    count = generator.available(prompt) or 0
+    drawn = generator.generate([ImageRequest(prompt, index, 0) for index in range(count)])
+    return [one.path.name for one in drawn if one.path]
+
+
+def manifest(folder: Path, rows: list[dict[str, str]], name: str = "prompts.jsonl") -> None:
+    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize("name", ["prompts.jsonl", "metadata.jsonl"])
+@pytest.mark.parametrize("keys", [("file", "prompt"), ("file_name", "text"), ("image", "caption")])
+def test_jsonl_manifest(tmp_path: Path, name: str, keys: tuple[str, str]) -> None:
+    fill(tmp_path, ["b.png", "a.png", "sub/c.png"])
+    rows = [("b.png", "A nurse"), ("a.png", "a nurse"), ("sub/c.png", "a clerk")]
+    manifest(tmp_path, [dict(zip(keys, row, strict=True)) for row in rows], name)
+    generator = create_generator(f"folder:{tmp_path}", {})
+    assert names_of(generator, "a  nurse") == ["b.png", "a.png"]  # the manifest's order
+    assert names_of(generator, "a clerk") == ["c.png"]
+    assert generator.available("a cook") == 0
+
+
+def test_csv_manifest(tmp_path: Path) -> None:
+    fill(tmp_path, ["a.png"])
+    (tmp_path / "prompts.csv").write_text('file,prompt\na.png,"a photo of tulip, joy"\n')
+    generator = create_generator(f"folder:{tmp_path}", {})
+    assert names_of(generator, "a photo of tulip, joy") == ["a.png"]
+
+
+def test_one_sub_folder_a_prompt_in_natural_order(tmp_path: Path) -> None:
+    fill(tmp_path, ["a_photo_of_a_nurse/10.png", "a_photo_of_a_nurse/9.png", "a clerk/x.jpg"])
+    generator = create_generator(f"folder:{tmp_path}", {})
+    assert names_of(generator, "A photo of a nurse") == ["9.png", "10.png"]
+    assert names_of(generator, "a clerk") == ["x.jpg"]
+
+
+def test_geneval(tmp_path: Path) -> None:
+    fill(tmp_path, ["00000/samples/0000.png", "00000/samples/0001.png", "00001/samples/0000.png"])
+    for number, prompt in enumerate(["a photo of a bench", "a photo of a cow"]):
+        (tmp_path / f"{number:05d}" / "metadata.jsonl").write_text(
+            json.dumps({"prompt": prompt, "tag": "x"})
+        )
+    generator = create_generator(f"folder:{tmp_path}", {})
+    assert generator.available("a photo of a bench") == 2
+    assert generator.available("a photo of a cow") == 1
+
+
+def test_a_changed_picture_changes_the_fingerprint(tmp_path: Path) -> None:
+    fill(tmp_path, ["nurse/1.png", "nurse/2.png"])
+    before = create_generator(f"folder:{tmp_path}", {}).fingerprint
+    assert create_generator(f"folder:{tmp_path}", {}).fingerprint == before
+    (tmp_path / "nurse/1.png").write_bytes((tmp_path / "nurse/2.png").read_bytes())
+    assert create_generator(f"folder:{tmp_path}", {}).fingerprint != before
+
+
+def error_of(folder: Path, args: dict[str, str] | None = None) -> str:
+    with pytest.raises(T2IBenchError) as caught:
+        create_generator(f"folder:{folder}", args or {})
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_errors(tmp_path: Path) -> None:
+    assert "no folder" in error_of(tmp_path / "nowhere")
+    assert "holds no pictures" in error_of(tmp_path)
+    fill(tmp_path, ["a.png"])
+    assert "holds no pictures with prompts" in error_of(tmp_path)  # pictures, but no prompts
+    assert "no argument 'steps'" in error_of(tmp_path, {"steps": "3"})
+    manifest(tmp_path, [{"file": f"{i}.png", "prompt": "x"} for i in range(8)])
+    message = error_of(tmp_path)
+    assert "0.png (line 1)" in message and "and 3 more" in message
+    manifest(tmp_path, [{"file": "a.png"}])
+    assert "prompts.jsonl:1: no 'prompt'" in error_of(tmp_path)
+    (tmp_path / "prompts.jsonl").write_text('{"file": "a.png", "prompt": "x"}\nnot json\n')
+    assert "prompts.jsonl:2: not a JSON object" in error_of(tmp_path)
+    (tmp_path / "prompts.jsonl").write_bytes(b"\xff\xfe\x00")
+    assert "not UTF-8" in error_of(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../outside.png", "/etc/hostname"])
+def test_pictures_outside_are_refused(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "inside"
+    folder.mkdir()
+    fill(tmp_path, ["outside.png"])
+    manifest(folder, [{"file": name, "prompt": "x"}])
+    assert "lies outside" in error_of(folder)
+
+
+def test_links_to_the_outside_are_refused(tmp_path: Path) -> None:
+    fill(tmp_path, ["outside.png"])
+    (tmp_path / "inside" / "nurse").mkdir(parents=True)
+    (tmp_path / "inside" / "nurse" / "1.png").symlink_to(tmp_path / "outside.png")
+    assert "lies outside" in error_of(tmp_path / "inside")
