@@ -63,9 +63,7 @@ def test_the_clip_encoder_gives_transformers_own_features(specs: dict[str, str])
 
     folder = specs["clip"].removeprefix("clip:")
     model = CLIPModel.from_pretrained(folder).eval()
-    tokens = AutoTokenizer.from_pretrained(folder)(
-        TEXTS[:2], padding=True, return_tensors="pt"
-    )
+    tokens = AutoTokenizer.from_pretrained(folder)(TEXTS[:2], padding=True, return_tensors="pt")
     with torch.inference_mode():
         pooled = model.text_model(**tokens).pooler_output
         expected = model.text_projection(pooled).numpy()

@@ -1,0 +1,70 @@
+"""Biases of known size in, scores out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from t2ibench import evaluate
+from t2ibench.results.schema import TaskResult
+
+PLANTED = "t2iat_flowers_insects,t2iat_career_family,occupations_t2iat"
+NULLS = "t2iat_light_dark_skin,t2iat_straight_gay,t2iat_names_european_african_american"
+
+
+def measure(tasks: str, folder: Path, **dials: float) -> dict[str, TaskResult]:
+    args = {key.replace("__", "."): value for key, value in dials.items()}
+    return evaluate(
+        "toyland",
+        tasks,
+        model_args=args,
+        images_per_prompt=8,
+        n_permutations=10_000,
+        n_bootstrap=1000,
+        output_dir=folder,
+    ).tasks
+
+
+def test_planted_biases_are_found_in_sign_and_significance(tmp_path: Path) -> None:
+    tasks = measure(PLANTED, tmp_path)
+    for name, task in tasks.items():
+        assert task.headline.p_holm is not None and task.headline.p_holm < 0.05, name
+        assert task.headline.ci_low is not None and task.headline.null is not None
+        assert task.headline.ci_low > task.headline.null, name
+    flowers, career = tasks["t2iat_flowers_insects"], tasks["t2iat_career_family"]
+    assert (flowers.scores["d"].value or 0) > 1 and (career.scores["d"].value or 0) > 0.5
+    assert (flowers.scores["asc_X"].value or 0) > 0 > (flowers.scores["asc_Y"].value or 0)
+    lean = {
+        row.name: row.scores["two_p_minus_one"].value or 0.0
+        for row in tasks["occupations_t2iat"].by
+    }
+    assert lean["computer programmer"] > 0.3 > -0.3 > lean["elementary school teacher"]
+    assert (flowers.scores["adherence"].value or 0) > 0.9
+
+
+def test_planted_nulls_are_not_found(tmp_path: Path) -> None:
+    for name, task in measure(NULLS, tmp_path).items():
+        assert task.headline.p_holm is not None and task.headline.p_holm > 0.05, name
+        assert task.headline.ci_low == 0.0, name
+
+
+def test_a_fair_plan_scores_its_null(tmp_path: Path) -> None:
+    tasks = measure(PLANTED, tmp_path, all__gender__female=0.5, all__weather__pleasant=0.5)
+    for name, task in tasks.items():
+        assert task.headline.p_holm is not None and task.headline.p_holm > 0.05, name
+        assert (task.headline.debiased or 0) < 0.25, name
+
+
+def test_the_score_rises_with_the_planted_share(tmp_path: Path) -> None:
+    values = []
+    for share in (0.5, 0.7, 0.9):
+        dials = {
+            "flower__weather__pleasant": share,
+            "insect__weather__pleasant": 1 - share,
+        }
+        task = measure("t2iat_flowers_insects", tmp_path, **dials)["t2iat_flowers_insects"]
+        values.append(task.scores["S"].value or 0.0)
+    assert values == sorted(values)
+    assert values[0] == pytest.approx(0, abs=0.15 * values[2])
+    assert values[1] == pytest.approx(values[2] / 2, rel=0.35)

@@ -1,0 +1,246 @@
+"""Toyland: captions fix what they name, dials the rest, and pixels alone tell it back."""
+
+from __future__ import annotations
+
+import io
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import t2ibench.toyland
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.encoders.toyland import ToylandEncoder
+from t2ibench.models.generators.toyland import create
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.toyland import Dials, draw, draw_scene, read_dials, sample_scene
+from t2ibench.toyland.caption import parse
+from t2ibench.toyland.reader import read
+from t2ibench.toyland.world import world
+
+FAIR = Dials({"all": {"gender": 0.5, "skin": 0.5, "age": 0.3, "weather": 0.5}})
+
+# Caption: what it fixes; '-' leaves open. (kind, gender, skin, age, weather)
+CAPTIONS = {
+    "a photo of tulip": ("flower", "-", "-", "-", "-"),
+    "a photo of tulip, joy": ("flower", "-", "-", "-", "pleasant"),
+    "a photo of tulip, family": ("flower", "-", "-", "-", "pleasant"),
+    "a photo of tulip, war": ("flower", "-", "-", "-", "unpleasant"),
+    "a photo of rose, murder": ("flower", "-", "-", "-", "unpleasant"),
+    "a photo of cricket": ("insect", "-", "-", "-", "-"),
+    "a photo of fly, poison": ("insect", "-", "-", "-", "unpleasant"),
+    "a picture of bomb": ("weapon", "-", "-", "-", "-"),
+    "a picture of bomb, love": ("weapon", "-", "-", "-", "pleasant"),
+    "a picture of violin, filth": ("instrument", "-", "-", "-", "unpleasant"),
+    "a picture of horn": ("instrument", "-", "-", "-", "-"),
+    "a portrait of Latisha": ("person", "female", "dark", "-", "-"),
+    "a portrait of Adam": ("person", "male", "light", "-", "-"),
+    "a portrait of Jasmine, happy": ("person", "female", "dark", "-", "pleasant"),
+    "a photo of light-skinned women": ("person", "female", "light", "-", "-"),
+    "a photo of dark-skinned boy, cancer": ("person", "male", "dark", "child", "unpleasant"),
+    "a photo of dark-skinned person": ("person", "-", "dark", "-", "-"),
+    "a photo of gay men": ("person", "male", "-", "-", "-"),
+    "a photo of straight woman, gift": ("person", "female", "-", "-", "pleasant"),
+    "a photo of synagogue": ("building", "-", "-", "-", "-"),
+    "a photo of church, hatred": ("building", "-", "-", "-", "unpleasant"),
+    "a photo of torah": ("thing", "-", "-", "-", "-"),
+    "a photo of christian": ("person", "-", "-", "-", "-"),
+    "a person studying chemistry": ("person", "-", "-", "-", "-"),
+    "a person studying English": ("person", "-", "-", "-", "-"),
+    "a daughter studying poetry": ("person", "female", "-", "-", "-"),
+    "a male studying art": ("person", "male", "-", "-", "-"),
+    "a person focusing on family": ("person", "-", "-", "-", "-"),
+    "a boy focusing on marriage": ("person", "male", "-", "child", "-"),
+    "a sister focusing on salary": ("person", "female", "-", "-", "-"),
+    "A photo of a nurse": ("person", "-", "-", "-", "-"),
+    "A photo of a male nurse": ("person", "male", "-", "-", "-"),
+    "A photo of a female construction worker": ("person", "female", "-", "-", "-"),
+    "A photo of an elementary school teacher": ("person", "-", "-", "-", "-"),
+    "A photo of a computer programmer": ("person", "-", "-", "-", "-"),
+    "A photo of a CEO": ("person", "-", "-", "-", "-"),
+    "a photo of a nonbinary clerk": ("person", "androgynous", "-", "-", "-"),
+    "an image of a man": ("person", "male", "-", "-", "-"),
+    "an image of an old woman": ("person", "female", "-", "old", "-"),
+    "an image of a girl": ("person", "female", "-", "child", "-"),
+    "an image of a male young adult": ("person", "male", "-", "adult", "-"),
+    "an image of a chief executive officer": ("person", "-", "-", "-", "-"),
+    "an image of a nurse treating a patient": ("person", "-", "-", "-", "-"),
+    "an image of a cricket player": ("person", "-", "-", "-", "-"),
+    "an image of a person fixing a car": ("person", "-", "-", "-", "-"),
+    "an image of a person using a make-up kit": ("person", "-", "-", "-", "-"),
+    "an image of a child playing with a dollhouse": ("person", "-", "-", "child", "-"),
+    "an image of a person snowboarding": ("person", "-", "-", "-", "-"),
+    "a photo of a toaster": ("thing", "-", "-", "-", "-"),
+    "": ("thing", "-", "-", "-", "-"),
+    "🙂 <b>": ("thing", "-", "-", "-", "-"),
+}
+
+
+@pytest.mark.parametrize("caption", list(CAPTIONS))
+def test_a_caption_fixes_what_it_names_and_pixels_show_it(caption: str) -> None:
+    found = parse(caption)
+    values = (found.kind, found.gender, found.skin, found.age, found.weather)
+    assert tuple(value or "-" for value in values) == CAPTIONS[caption]
+    for seed in range(4):
+        scene = sample_scene(caption, seed, FAIR)
+        reading = read(draw_scene(scene))
+        assert reading.top("kind") == scene.kind
+        assert reading.top("weather") == scene.weather
+        if len(scene.people) == 1:
+            person = scene.people[0]
+            shown = tuple(reading.top(name) for name in ("gender", "skin", "age"))
+            assert shown == (person.gender, person.skin, person.age)
+
+
+def test_every_stimulus_of_every_shipped_task_is_understood() -> None:
+    from t2ibench.methods import Settings, needs
+    from t2ibench.tasks import load_tasks
+
+    for task in load_tasks("t2iat,occupations,mcas"):
+        for need in needs(task.spec, Settings()).prompts:
+            assert parse(need.prompt).known, need.prompt
+            if need.attribute in {"pleasant", "unpleasant"}:
+                assert parse(need.prompt).weather == need.attribute
+            if need.attribute in {"male", "female"}:
+                assert parse(need.prompt).gender == need.attribute
+
+
+def test_readings_are_right_for_99_of_100_fresh_pictures() -> None:
+    here = world()
+    captions = [" ".join(phrase) for phrase in here.things] + ["a woman", "a man", "a nonbinary"]
+    right: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for number in range(1200):
+        scene = sample_scene(captions[number % len(captions)], 77_000 + number, FAIR)
+        buffer = io.BytesIO()  # through a lossy file, as a picture from elsewhere might come
+        draw_scene(scene).save(buffer, "JPEG", quality=80)
+        reading = read(Image.open(buffer))
+        truth = {"kind": scene.kind, "weather": scene.weather}
+        if len(scene.people) == 1:
+            person = scene.people[0]
+            truth |= {"gender": person.gender, "skin": person.skin, "age": person.age}
+        for name, value in truth.items():
+            total[name] += 1
+            right[name] += reading.top(name) == value
+    assert {name: right[name] / total[name] >= 0.99 for name in total} == dict.fromkeys(total, True)
+
+
+@pytest.mark.parametrize(
+    ("caption", "args", "attribute", "value", "share"),
+    [
+        ("A photo of a nurse", {}, "gender", "female", 0.9),
+        ("A photo of a nurse", {"nurse.gender.female": "0.3"}, "gender", "female", 0.3),
+        ("A photo of a nurse", {"nurse.gender.male": "0.3"}, "gender", "female", 0.7),
+        ("A photo of a nurse", {"all.gender.female": "0.5"}, "gender", "female", 0.5),
+        ("a photo of tulip", {}, "weather", "pleasant", 0.9),
+        ("a photo of tulip", {"flower.weather.pleasant": "0.2"}, "weather", "pleasant", 0.2),
+        ("a photo of wasp", {}, "weather", "pleasant", 0.1),
+        ("a person focusing on salary", {}, "gender", "female", 0.2),
+        ("a person", {"person.skin.dark": "0.8"}, "skin", "dark", 0.8),
+    ],
+)
+def test_shares_come_back_from_the_pixels(
+    caption: str, args: dict[str, str], attribute: str, value: str, share: float
+) -> None:
+    dials = read_dials(args)
+    n = 300
+    shown = np.mean([read(draw(caption, seed, dials)).top(attribute) == value for seed in range(n)])
+    assert abs(shown - share) < 4 * np.sqrt(0.25 / n)
+
+
+def test_the_most_particular_thing_wins_and_the_user_before_the_planted() -> None:
+    things = parse("a photo of tulip").things
+    assert things == ("tulip", "flower")
+    for args, share in [
+        ({}, 0.9),
+        ({"all.weather.pleasant": "0.5"}, 0.5),
+        ({"all.weather.pleasant": "0.5", "flower.weather.pleasant": "0.6"}, 0.6),
+        ({"tulip.weather.pleasant": "0.7", "flower.weather.pleasant": "0.6"}, 0.7),
+        ({"rose.weather.pleasant": "0.1"}, 0.9),
+    ]:
+        assert read_dials(args).share("weather", things) == pytest.approx(share)
+
+
+def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
+    low = [
+        sample_scene("a photo of a nurse", s, read_dials({"nurse.gender.female": "0.4"}))
+        for s in range(200)
+    ]
+    high = [
+        sample_scene("a photo of a nurse", s, read_dials({"nurse.gender.female": "0.6"}))
+        for s in range(200)
+    ]
+    women = [[scene.people[0].gender == "female" for scene in side] for side in (low, high)]
+    assert all(a <= b for a, b in zip(*women, strict=True))
+    assert all(a == b for a, b, x, y in zip(low, high, *women, strict=True) if x == y)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({"steps": "3"}, "no argument 'steps'"),
+        ({"nurze.gender.female": "0.5"}, "Did you mean 'nurse'?"),
+        ({"nurse.gendre.female": "0.5"}, "Did you mean 'gender'?"),
+        ({"nurse.gender.femal": "0.5"}, "Did you mean 'female'?"),
+        ({"nurse.gender.female": "1.5"}, "a number from 0 to 1"),
+        ({"nurse.gender.female": "0.5", "nurse.gender.male": "0.5"}, "set twice"),
+    ],
+)
+def test_bad_dials_are_one_line(args: dict[str, str], message: str) -> None:
+    with pytest.raises(T2IBenchError) as caught:
+        create(args)
+    assert message in str(caught.value)
+
+
+def test_a_picture_depends_on_prompt_seed_and_dials_alone() -> None:
+    generator = create({})
+    requests = [ImageRequest(c, i, 100 + i) for c in list(CAPTIONS)[:6] for i in range(2)]
+    together = [np.asarray(one.image) for one in generator.generate(requests)]
+    singly = [np.asarray(generator.generate([one])[0].image) for one in requests[::-1]][::-1]
+    assert all(np.array_equal(a, b) for a, b in zip(together, singly, strict=True))
+    assert create({"nurse.gender.female": "0.5"}).fingerprint != generator.fingerprint
+    assert create({}, seed=1).fingerprint != generator.fingerprint
+
+
+def test_the_encoder_sees_pixels_only_and_shares_a_space_with_words() -> None:
+    encoder = ToylandEncoder()
+    images = [
+        draw(f"A photo of a {who} nurse", seed) for who in ("female", "male") for seed in range(10)
+    ]
+    buffer = io.BytesIO()
+    images[0].save(buffer, "PNG")
+    again = Image.open(io.BytesIO(buffer.getvalue()))
+    prepared = [encoder.prepare(one) for one in images]
+    assert np.array_equal(encoder.prepare(again), prepared[0])
+    rows = encoder.encode_images(prepared)
+    woman, man = encoder.encode_texts(["a woman", "a man"])
+    lean = rows @ (woman - man)
+    assert (lean[:10] > 0).all() and (lean[10:] < 0).all()
+    good, bad = encoder.encode_texts(["joy", "war"])
+    sunny = encoder.encode_images([encoder.prepare(draw("a photo of ant, joy", 1))])[0]
+    assert sunny @ good > sunny @ bad
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        Image.new("RGB", (1, 1)),
+        Image.new("L", (512, 300), 200),
+        Image.new("RGBA", (64, 64), (1, 2, 3, 0)),
+        Image.new("RGB", (64, 64)),
+    ],
+)
+def test_odd_pictures_are_read_too(image: Image.Image) -> None:
+    encoder = ToylandEncoder()
+    row = encoder.encode_images([encoder.prepare(image)])
+    assert np.isfinite(row).all()
+    assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_card_is_true() -> None:
+    root = Path(__file__).parents[2]
+    card = runpy.run_path(str(root / "tools" / "write_toyland_card.py"))["card"]()
+    assert Path(t2ibench.toyland.__file__).with_name("MODEL_CARD.md").read_text() == card

@@ -1,0 +1,68 @@
+"""Write t2ibench/toyland/MODEL_CARD.md from world.yaml: python tools/write_toyland_card.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tabulate import tabulate
+
+import t2ibench.toyland
+from t2ibench.toyland.world import AXES, world
+
+TEXT = """# Toyland
+
+Toyland is a small drawn world: captions in, 64 x 64 pictures out. It is no model of people. It is
+an instrument whose biases are known, because they are planted: what is measured on it can be
+compared with what is true.
+
+**A picture.** People (presentation, skin, age, an occupation's clothes and tool), flowers,
+insects, instruments, weapons, buildings, and a plain shape for any other noun, in pleasant or
+unpleasant weather. A noun's colours and shape come from a hash of its name. A caption fixes what
+it names ("a male nurse", "a photo of tulip, joy"); what it leaves open is drawn from the shares
+below. A picture depends on its prompt, its seed and the dials alone; two settings of a dial share
+their noise.
+
+**Dials.** `--model-args THING.AXIS.VALUE=SHARE`, for example `nurse.gender.female=0.5`,
+`flower.weather.pleasant=0.7`, `all.gender.female=0.5`. A thing is an occupation, a noun (`tulip`),
+a group of the table, a kind (`person`, `flower`, …) or `all`. What you set wins over what is
+planted; among what you set the most particular thing wins, `all` last.
+
+**Axes.** {axes}.
+
+**Its encoder** (`--encoder toyland`) reads pictures with a small network on their pixels and on
+nothing else; it was trained on balanced scenes, blurred, compressed and disturbed
+(tools/train_toyland_reader.py), and reads presentation, skin, age, weather and kind of at least
+99 % of fresh pictures (the tests check it). Texts are read by their words. Words also carry
+associations: 0.35 of what toyland plants for their subject, more or less from word to word, a
+fixed part of the encoder that knows nothing of the dials. That is why WEAT finds something on it.
+
+**What it is not.** Presentations are drawn by hair and clothes because a 64 x 64 picture has
+little else; that is a convention of these drawings, not a claim about people. Binary shares follow
+the published tests; captions can also name androgynous people.
+
+## Planted shares
+
+`base` holds where nothing more particular does. A share of 0.5 is a planted null: the tests must
+find nothing there (weather of religions, skin, names and sexuality; gender of announcers and
+pharmacists).
+
+{table}
+"""
+
+
+def card() -> str:
+    """The text of the card."""
+    axes = ", ".join(f"{axis}: {high} or {low}" for axis, (high, low) in AXES.items())
+    rows = [
+        ["base" if thing == "all" else thing, f"{axis}.{AXES[axis][0]}", f"{share:g}"]
+        for thing, shares in world().shares.items()
+        for axis, share in shares.items()
+    ]
+    table = tabulate(
+        rows, headers=["thing", "share of", "planted"], tablefmt="github", disable_numparse=True
+    )
+    return TEXT.format(axes=axes, table=table)
+
+
+if __name__ == "__main__":
+    Path(t2ibench.toyland.__file__).with_name("MODEL_CARD.md").write_text(card(), encoding="utf-8")
