@@ -240,7 +240,7 @@ class _Side:
         return _moments(self.gathered, self.weights, squares)
 
 
-def _divide(top: FloatArray, bottom: FloatArray) -> FloatArray:
+def _divide(top: FloatArray, bottom: FloatArray | float) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: FloatArray = top / bottom
     return np.where(np.isfinite(ratio), ratio, np.nan)
@@ -249,8 +249,7 @@ def _divide(top: FloatArray, bottom: FloatArray) -> FloatArray:
 def _union_variance(x: _Moments, y: _Moments, ddof: int) -> FloatArray:
     n = x.n + y.n
     between = x.n * y.n / n * (x.mean - y.mean) ** 2
-    variance: FloatArray = (x.squares + y.squares + between) / (n - ddof)
-    return variance
+    return _divide(x.squares + y.squares + between, n - ddof)
 
 
 _TWO_SAMPLE: dict[str, Callable[[_Moments, _Moments], FloatArray]] = {
@@ -258,7 +257,7 @@ _TWO_SAMPLE: dict[str, Callable[[_Moments, _Moments], FloatArray]] = {
     "mean_x": lambda x, _: x.mean,
     "mean_y": lambda _, y: y.mean,
     "cohens_d": lambda x, y: _divide(
-        x.mean - y.mean, np.sqrt((x.squares + y.squares) / (x.n + y.n - 2))
+        x.mean - y.mean, np.sqrt(_divide(x.squares + y.squares, x.n + y.n - 2))
     ),
     "weat_d": lambda x, y: _divide(x.mean - y.mean, np.sqrt(_union_variance(x, y, 1))),
     "t2iat_code_d": lambda x, y: _divide(x.mean - y.mean, np.sqrt(_union_variance(x, y, 0))),

@@ -218,7 +218,7 @@ def test_unknown_names(tmp_path: Path) -> None:
     tiny.pictures(1)[0].save(tmp_path / "x.png")
     with pytest.raises(T2IBenchError, match=r"no model_index\.json.*--model folder:"):
         create_generator(str(tmp_path), {})
-    with pytest.raises(T2IBenchError, match="no cuda device|expected cpu"):
+    with pytest.raises(T2IBenchError, match=r"no cuda device|expected cpu"):
         create_generator("sdxl", {}, device="cuda:7")
     with pytest.raises(T2IBenchError, match="Did you mean 'float16'"):
         create_generator("sdxl", {}, dtype="flot16")

@@ -11,10 +11,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-WORDS = (
-    "a an the of photo picture image person man woman male female nurse clerk rose ant joy war "
-    "pleasant unpleasant studying focusing on , ."
-).split()
+WORDS = ["a", "an", "the", "of", "photo", "picture", "person", "nurse", "clerk", "rose", "ant", ","]
 
 
 def clip_tokenizer(folder: Path) -> Any:

@@ -1,0 +1,205 @@
+"""The command line as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Cli = Callable[..., tuple[int, str, str]]
+QUICK = ("--limit", "1", "--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50")
+
+
+def modules_after(*argv: str) -> set[str]:
+    """What is imported once a command has run, in a process of its own."""
+    code = (
+        "import sys; from t2ibench.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: pass\n"
+        "print('MODULES', *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.rsplit("MODULES", 1)[1].split())
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [("--help",), ("run", "--help"), ("ls",), ("ls", "models"), ("ls", "encoders"), ("ls", "tags")],
+)
+def test_help_and_lists_import_nothing_heavy(argv: tuple[str, ...]) -> None:
+    heavy = {"torch", "diffusers", "transformers", "open_clip", "scipy", "datasets", "PIL"}
+    assert not heavy & modules_after(*argv)
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = "import sys, t2ibench; print(*(m for m in sys.modules if m.startswith('t2ibench')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {"t2ibench", "t2ibench.version"}
+    import t2ibench
+
+    assert callable(t2ibench.evaluate) and callable(t2ibench.score)
+    with pytest.raises(AttributeError):
+        t2ibench.nothing  # noqa: B018
+
+
+def test_help_has_examples_and_no_arguments_is_help(cli: Cli) -> None:
+    status, out, _ = cli("--help")
+    assert status == 0 and "t2ibench --model toyland --tasks all" in out
+    assert cli()[1] == out
+    assert "exit status" in cli("run", "--help")[1]
+    assert cli("--version")[1].startswith("t2ibench 0.")
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "message"),
+    [
+        (["--model", "toyland"], 1, "Which tasks?"),
+        (["--tasks", "all"], 1, "Nothing to measure"),
+        (["--model", "toyland", "--tasks", "t2iat_flowers_insect"], 1,
+         "Did you mean 't2iat_flowers_insects'?"),
+        (["--model", "toyland", "--tasks", "weat,ocupations"], 1, "Did you mean 'occupations'?"),
+        (["--model", "toyland", "--tasks", "tag:gendr"], 1, "Did you mean 'tag:gender'?"),
+        (["--model", "toyland", "--tasks", "weat", "--model-args", "flower.wether.pleasant=1"], 1,
+         "Did you mean 'weather'?"),
+        (["--model", "toyland", "--tasks", "weat", "--model-args", "nonsense"], 1,
+         "not of the form key=value"),
+        (["--model", "toyland", "--tasks", "weat", "--encoder", "toylnd"], 1,
+         "Did you mean 'toyland'?"),
+        (["--model", "folder:nowhere", "--tasks", "t2iat"], 1, "There is no folder 'nowhere'"),
+        (["--model", "nothing", "--tasks", "t2iat"], 1, "There is no model 'nothing'"),
+        (["score", "nowhere"], 1, "is not a run folder"),
+        (["validate", "nowhere"], 1, "There is no file or folder"),
+        (["--model", "toyland", "--tasks", "weat", "--include-path", "nowhere"], 1,
+         "There is no folder 'nowhere'"),
+        (["vaildate"], 2, "Did you mean 'validate'?"),
+        (["--modle", "toyland"], 2, "unrecognized arguments"),
+        (["--model", "toyland", "--tasks", "weat", "--limit", "0"], 2, "1 or more"),
+        (["--model", "toyland", "--tasks", "weat", "--batch-size", "x"], 2, "--batch-size"),
+    ],
+)  # fmt: skip
+def test_wrong_input_is_one_clear_line(
+    argv: list[str], status: int, message: str, cli: Cli, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found, out, err = cli(*argv)
+    assert found == status
+    assert message in err
+    assert "Traceback" not in out + err
+    if status == 1:
+        assert len(err.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_problem_of_every_file_is_printed(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("id: a\nid: b\n")
+    (tmp_path / "b.yaml").write_text("id: [\n")
+    status, out, err = cli("validate", tmp_path)
+    assert status == 1
+    assert "a.yaml:2: duplicate key 'id'" in out
+    assert "b.yaml:" in out and "malformed YAML" in out
+    assert "2 task files" in err
+    status, _, err = cli("--model", "toyland", "--tasks", "all", "--include-path", tmp_path)
+    assert status == 1
+    assert "a.yaml:2" in err and "b.yaml" in err
+
+
+def test_validate_the_bundled_tasks(cli: Cli) -> None:
+    status, out, _ = cli("validate", "--strict")
+    assert status == 0
+    assert "0 errors, 0 warnings" in out
+
+
+def test_ls(cli: Cli) -> None:
+    rows = json.loads(cli("ls", "--json")[1])
+    assert {"task": "weat_1_flowers_insects", "method": "weat"}.items() <= rows[-10].items()
+    assert len(rows) >= 25
+    assert "t2iat_straight_gay" in cli("ls", "tasks")[1]
+    groups = {row["group"]: row["tasks"] for row in json.loads(cli("ls", "groups", "--json")[1])}
+    assert len(groups["t2iat"]) == 8 and len(groups["weat"]) == 10 and len(groups["mcas"]) == 4
+    assert "toyland" in cli("ls", "models")[1]
+    assert "open_clip:" in cli("ls", "encoders")[1]
+    assert "tag:gender" in cli("ls", "tags")[1]
+
+
+def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
+    status, out, _ = cli(
+        *("--model", "toyland", "--tasks", "t2iat_flowers_insects,occupations_t2iat"),
+        *("--output-dir", tmp_path, "--dry-run"),
+    )
+    assert status == 0
+    assert not list(tmp_path.iterdir())
+    assert "A photo of a female chef" in out
+    assert "pairing: cycle" in out and "with cross" in out
+    assert "3900 images, of which 0 are there and 3900 have to be drawn" in out
+
+
+def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        "model: toyland\ntasks: [occupations_t2iat]\nmodel_args: {nurse.gender.female: 0.5}\n"
+        f"output-dir: {tmp_path / 'runs'}\nlimit: 1\n"
+    )
+    flags = ("--images_per_prompt", "1", "--permutations", "99", "--bootstrap", "50")
+    status, out, err = cli("--config", config, *flags)
+    assert status == 0, err
+    assert "made with --limit" in out.lower()
+    command = json.loads(next((tmp_path / "runs").glob("*/results.json")).read_text())["command"]
+    assert command[:4] == ["t2ibench", "run", "--model", "toyland"]
+    assert "nurse.gender.female=0.5" in command
+    status, again, err = cli(*command[1:], "--output-dir", tmp_path / "runs")
+    assert status == 0 and again == out and "Everything is there" in err
+    config.write_text("modle: toyland\n")
+    status, _, err = cli("--config", config)
+    assert status == 1 and "run.yaml:1: unknown key 'modle'. Did you mean 'model'?" in err
+    config.write_text("limit: many\n")
+    assert "run.yaml:1: limit: expected a whole number" in cli("--config", config)[2]
+
+
+def test_the_example_of_contributing_runs(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.tasks.test_contributing import block
+
+    monkeypatch.chdir(tmp_path)
+    name, text = block("yaml")
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    folder, task = path.parent, path.stem
+    assert cli("validate", folder)[0] == 0
+    flags = ("--model", "toyland", "--include-path", folder, "--tasks", task)
+    assert cli(*flags, "--dry-run")[0] == 0
+    status, out, err = cli(*flags, *QUICK)
+    assert status == 0, err
+    assert task in out
+
+
+def test_text_of_tasks_cannot_break_the_tables(cli: Cli, tmp_path: Path) -> None:
+    task = tmp_path / "mine.yaml"
+    task.write_text(
+        """
+id: mine
+version: 1
+method: occupations
+title: "[red]x[/red] | <script>alert(1)</script>"
+description: d
+citation: c
+concept: {name: jobs, stimuli: ["nurse | <b>", "[bold]clerk"]}
+groups: [{name: male, words: [male]}, {name: female, words: [female]}]
+prompts: {neutral: "a photo of {a stimulus}", guided: "a photo of a {attribute} {stimulus}"}
+images_per_prompt: 2
+"""
+    )
+    status, out, err = cli(
+        *("--model", "toyland", "--include-path", tmp_path, "--tasks", "mine"),
+        *("--output-dir", tmp_path / "runs", *QUICK[2:]),
+    )
+    assert status == 0, err
+    assert "<script>" not in out and "<b>" not in out

@@ -1,0 +1,362 @@
+"""Whole runs: determinism, resuming, and what happens when things break."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from t2ibench import evaluate, score
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import Settings
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.pipeline import run as pipeline_run
+from t2ibench.pipeline.plan import make_plan
+from t2ibench.store.images import ImageStore
+from t2ibench.tasks import load_tasks
+
+SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 500, "n_bootstrap": 200}
+TASKS = "t2iat_flowers_insects,occupations_t2iat,mcas_sports,weat_6_gender_career_family"
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def small_flags(folder: Path) -> list[str]:
+    return [
+        *("--model", "toyland", "--tasks", TASKS, "--output-dir", str(folder)),
+        *("--limit", "2", "--images-per-prompt", "2"),
+        *("--permutations", "500", "--bootstrap", "200"),
+    ]
+
+
+def image_hashes(folder: Path) -> dict[str, str]:
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted((folder / "toyland" / "images").rglob("*.png"))
+    }
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    run = folder / "toyland"
+    files = [run / "results.json", run / "results.md", *sorted((run / "samples").iterdir())]
+    return {file.name: file.read_bytes() for file in files}
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reference")
+    evaluate("toyland", TASKS, output_dir=folder, **SMALL)
+    return folder
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 8])
+def test_batch_size_changes_nothing(batch_size: int, reference: Path, tmp_path: Path) -> None:
+    evaluate("toyland", TASKS, output_dir=tmp_path, batch_size=batch_size, **SMALL)
+    assert image_hashes(tmp_path) == image_hashes(reference)
+    assert outputs(tmp_path) == outputs(reference)
+
+
+def test_the_order_of_tasks_and_other_tasks_change_nothing(
+    reference: Path, tmp_path: Path
+) -> None:
+    for task in TASKS.split(",")[::-1]:  # one run each, the last first
+        evaluate("toyland", task, output_dir=tmp_path, **SMALL)
+    assert image_hashes(tmp_path) == image_hashes(reference)
+    assert outputs(tmp_path) == outputs(reference)
+
+
+def test_an_image_that_several_tasks_need_is_drawn_once() -> None:
+    both = make_plan(load_tasks("occupations_t2iat,occupations_tibet"), Settings())
+    apart = [make_plan(load_tasks(name), Settings()) for name in
+             ("occupations_t2iat", "occupations_tibet")]
+    assert len(both.requests) == len({(r.prompt, r.index) for r in both.requests})
+    assert len(both.requests) < sum(len(plan.requests) for plan in apart)
+    assert {(r.prompt, r.index, r.seed) for plan in apart for r in plan.requests} == {
+        (r.prompt, r.index, r.seed) for r in both.requests
+    }
+
+
+def test_a_second_run_makes_nothing_again(
+    reference: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> list[Drawn]:
+        raise AssertionError("nothing was to be drawn")
+
+    monkeypatch.setattr(ToylandGenerator, "generate", never)
+    before = outputs(reference)
+    status, out, err = cli("run", *small_flags(reference))
+    assert status == 0
+    assert "Everything is there" in err
+    assert "t2iat_flowers_insects" in out
+    assert outputs(reference) == before
+
+
+class Interrupted:
+    """A generator that is interrupted after so many images."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+        self.draw = ToylandGenerator.generate
+
+    def __call__(self, own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        if self.left < len(requests):
+            raise KeyboardInterrupt
+        self.left -= len(requests)
+        return self.draw(own, requests)
+
+
+@pytest.mark.parametrize("after", [0, 10, 40])
+def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bytes(
+    after: int, reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopper = Interrupted(after)
+    monkeypatch.setattr(
+        ToylandGenerator, "generate", lambda own, requests: stopper(own, requests)
+    )
+    status, _, err = cli("run", *small_flags(tmp_path), "--batch-size", "4")
+    assert status == 130
+    assert "kept" in err
+    assert len(image_hashes(tmp_path)) == after // 4 * 4
+    monkeypatch.undo()
+    assert cli("run", *small_flags(tmp_path))[0] == 0
+    assert outputs(tmp_path) == outputs(reference)
+
+
+@pytest.mark.parametrize("seconds", [0.02, 0.3, 1.0])
+def test_a_killed_process_resumes_to_the_same_bytes(
+    seconds: float, reference: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "t2ibench", "run", *small_flags(tmp_path)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    started = time.monotonic()
+    while not (tmp_path / "toyland" / "images").exists() and time.monotonic() - started < 60:
+        time.sleep(0.005)
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    evaluate("toyland", TASKS, output_dir=tmp_path, **SMALL)
+    assert image_hashes(tmp_path) == image_hashes(reference)
+    assert outputs(tmp_path) == outputs(reference)
+
+
+def test_one_failing_image_costs_one_image(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ToylandGenerator.generate
+
+    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        if any("rose" in r.prompt or "nurse" in r.prompt for r in requests):
+            raise RuntimeError("a bad prompt")
+        drawn = whole(own, requests)
+        return [
+            Drawn("ok", Image.new("RGB", (64, 64))) if "wasp" in r.prompt else one
+            for r, one in zip(requests, drawn, strict=True)
+        ]
+
+    monkeypatch.setattr(ToylandGenerator, "generate", generate)
+    flags = [*("--model", "toyland", "--output-dir", str(tmp_path), "--images-per-prompt", "2")]
+    flags += ["--permutations", "500", "--bootstrap", "200"]
+    status, out, err = cli("run", *flags, "--tasks", "t2iat_flowers_insects")
+    assert status == 3
+    assert "10 failed" in out  # one neutral and four guided prompts of 'rose', two images each
+    assert "10 filtered" in out  # all black
+    assert "some evidence is missing" in err
+    task = json.loads((tmp_path / "toyland" / "results.json").read_text())["tasks"][
+        "t2iat_flowers_insects"
+    ]
+    assert task["excluded"]["failed"] == task["excluded"]["filtered"] == 10
+    assert "rose, wasp" in task["warnings"][0]
+    assert task["headline"]["value"] is not None
+    rows = [
+        json.loads(line)
+        for path in (tmp_path / "toyland" / "images").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    failed = [row for row in rows if row["status"] == "failed"]
+    assert {row["reason"] for row in failed} == {"RuntimeError: a bad prompt"}
+    monkeypatch.undo()
+    status, out, _ = cli("run", *flags, "--tasks", "t2iat_flowers_insects")
+    assert status == 0  # failed ones were tried again, black ones were not
+    assert "10 filtered" in out and "failed" not in out
+
+
+def test_a_generator_that_cannot_work_says_so_once(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def generate(*_: object) -> list[Drawn]:
+        raise RuntimeError("driver is too old")
+
+    monkeypatch.setattr(ToylandGenerator, "generate", generate)
+    status, _, err = cli("run", *small_flags(tmp_path))
+    assert status == 1
+    assert "images all failed; the last reason: RuntimeError: driver is too old" in err
+    assert "Traceback" not in err
+
+
+def test_a_corrupt_image_is_named_and_drawn_again(
+    reference: Path, tmp_path: Path, cli: Cli
+) -> None:
+    assert cli("run", *small_flags(tmp_path), "--generate-only")[0] == 0
+    victim = sorted((tmp_path / "toyland" / "images").rglob("*.png"))[3]
+    victim.write_bytes(b"not a picture")
+    status, _, err = cli("run", *small_flags(tmp_path))
+    assert status == 3
+    assert victim.name in err and "changed since it was drawn" in err
+    assert cli("run", *small_flags(tmp_path))[0] == 0
+    assert outputs(tmp_path) == outputs(reference)
+
+
+def test_a_full_disk_is_one_line_and_nothing_is_lost(
+    reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = {"count": 0}
+    real = Path.write_bytes
+
+    def write_bytes(path: Path, data: bytes) -> int:
+        written["count"] += 1
+        if written["count"] > 20:
+            real(path, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", write_bytes)
+    status, _, err = cli("run", *small_flags(tmp_path), "--batch-size", "5")
+    assert status == 1
+    assert err.strip().splitlines()[-1].startswith("t2ibench: The disk is full:")
+    assert "Traceback" not in err
+    monkeypatch.undo()
+    assert len(image_hashes(tmp_path)) == 20
+    assert not list((tmp_path / "toyland").rglob("*.tmp"))
+    assert cli("run", *small_flags(tmp_path))[0] == 0
+    assert outputs(tmp_path) == outputs(reference)
+
+
+def test_score_repeats_the_results_without_a_model(
+    reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> object:
+        raise AssertionError("no model is needed")
+
+    monkeypatch.setattr(pipeline_run, "create_generator", never)
+    monkeypatch.setattr(pipeline_run, "create_encoder", never)
+    before = outputs(reference)
+    (reference / "toyland" / "results.json").unlink()
+    score(reference / "toyland")
+    assert outputs(reference) == before
+    with pytest.raises(T2IBenchError, match="not a run folder"):
+        score(reference)
+
+
+def test_settings_never_share_a_folder(tmp_path: Path) -> None:
+    tasks = "occupations_t2iat"
+    evaluate("toyland", tasks, output_dir=tmp_path, **SMALL)
+    evaluate("toyland", tasks, model_args={"all.gender.female": 0.5}, output_dir=tmp_path, **SMALL)
+    evaluate("toyland", tasks, seed=1, output_dir=tmp_path, **SMALL)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert len(names) == 3 and names[0] == "toyland"
+    assert all(name.startswith("toyland-") for name in names[1:])
+
+
+def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> None:
+    from tests.models.tiny import clip_model
+
+    clip = f"clip:{clip_model(tmp_path / 'clip')}"
+    results = evaluate(
+        "toyland", "t2iat_flowers_insects", encoder=["toyland", clip],
+        output_dir=tmp_path, **SMALL,
+    )
+    task = results.tasks["t2iat_flowers_insects"]
+    assert set(task.by_encoder) == {"toyland", clip}
+    each = [one.scores["S"].value for one in task.by_encoder.values()]
+    assert task.scores["S"].value == pytest.approx(sum(each) / 2)
+    assert task.signs_agree in {True, False}
+    assert results.command[-1] != ""
+
+
+def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) -> None:
+    from tests.models.tiny import open_clip_model, stable_diffusion
+
+    folder = stable_diffusion(tmp_path / "pipeline")
+    architecture, weights = open_clip_model(tmp_path / "open_clip")
+    status, out, err = cli(
+        *("--model", folder, "--encoder", f"open_clip:{architecture}/{weights}"),
+        *("--tasks", "t2iat", "--model_args", "steps=1,size=32", "--limit", "1"),
+        *("--images_per_prompt", "1", "--output-dir", tmp_path / "runs"),
+        *("--permutations", "200", "--bootstrap", "100"),
+    )
+    assert status == 0, err
+    assert out.count("t2iat_") >= 8
+    run = next((tmp_path / "runs").iterdir())
+    assert json.loads((run / "run.json").read_text())["generator"]["settings"]["steps"] == 1
+
+
+def test_pictures_that_exist(tmp_path: Path, cli: Cli) -> None:
+    from t2ibench.methods import needs
+    from t2ibench.toyland import draw
+
+    spec = load_tasks("occupations_t2iat")[0].spec
+    rows = []
+    for need in needs(spec, Settings(images_per_prompt=3)).prompts:
+        if "chemist" in need.prompt:
+            continue
+        for index in range(3):
+            name = f"{len(rows)}.png"
+            (tmp_path / "pictures").mkdir(exist_ok=True)
+            draw(need.prompt, index).save(tmp_path / "pictures" / name)
+            rows.append({"file": name, "prompt": need.prompt})
+    manifest = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "pictures" / "prompts.jsonl").write_text(manifest)
+    flags = [
+        *("--model", f"folder:{tmp_path / 'pictures'}", "--encoder", "toyland"),
+        *("--output-dir", tmp_path / "runs", "--permutations", "200", "--bootstrap", "100"),
+        *("--images-per-prompt", "3"),
+    ]
+    status, _, err = cli(*flags, "--tasks", "occupations_t2iat")
+    assert status == 1  # the only task cannot run
+    assert "A photo of a chemist" in err and "3 prompts" in err
+    manifest += "".join(
+        json.dumps({"file": "0.png", "prompt": f"A photo of a{who} chemist"}) + "\n"
+        for who in ("", " male", " female")
+    )
+    (tmp_path / "pictures" / "prompts.jsonl").write_text(manifest)
+    status, out, err = cli(*flags, "--tasks", "occupations_t2iat,weat_7_math_arts")
+    assert status == 3, err  # finished, some evidence is missing
+    assert "3 prompts have fewer pictures" in err
+    assert "1 of 3: A photo of a chemist" in err
+    assert "occupations_t2iat" in out
+
+
+def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
+    import numpy as np
+
+    from t2ibench.methods import needs
+
+    rng = np.random.default_rng(0)
+    words = {w for task in load_tasks("weat") for w in needs(task.spec, Settings()).texts}
+    words -= {"whip"}
+    rows = [f"{w} {' '.join(f'{v:.4f}' for v in rng.normal(size=20))}" for w in sorted(words)]
+    (tmp_path / "vectors.txt").write_text("\n".join(rows) + "\n")
+    status, out, err = cli(
+        *("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "weat"),
+        *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "100"),
+    )
+    assert status == 0, err
+    assert out.count("weat_") >= 10
+    results = json.loads(next((tmp_path / "runs").glob("*/results.json")).read_text())
+    assert results["model"]["name"] is None
+    missing = results["tasks"]["weat_2_instruments_weapons"]["details"]["missing_words"]
+    assert missing == {"Y": ["whip"]}
+    status, _, err = cli("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "t2iat")
+    assert status == 1 and "name a model with --model" in err
