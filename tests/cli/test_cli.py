@@ -84,7 +84,11 @@ def test_help_has_examples_and_no_arguments_is_help(cli: Cli) -> None:
     ],
 )  # fmt: skip
 def test_wrong_input_is_one_clear_line(
-    argv: list[str], status: int, message: str, cli: Cli, tmp_path: Path,
+    argv: list[str],
+    status: int,
+    message: str,
+    cli: Cli,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
