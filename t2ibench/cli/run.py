@@ -187,7 +187,7 @@ def print_results(results: Any, width: int | None = None) -> None:
     console = Console(width=width)
     with contextlib.suppress(BrokenPipeError):
         if console.is_terminal:
-            console.print(results_table(results))
+            console.print(results_table(results, console.width))
             console.print(EXPLANATION, style="dim", markup=False, highlight=False)
         else:
             print(results_markdown(results))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.tasks.loader import bundled_tasks, library_for, load_file, task_files
+from t2ibench.tasks.loader import LoadedTask, bundled_tasks, library_for, load_file, task_files
 from t2ibench.tasks.source import Problem
 
 
@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     roots = [path if path.is_dir() else path.parent for path in paths]
     library = library_for(list(dict.fromkeys(roots)))
     problems = list(library.problems)
-    ids: dict[str, Path] = {}
+    ids: dict[str, LoadedTask] = {}
     count = 0
     for path, root in zip(paths, roots, strict=True):
         files = task_files(path) if path.is_dir() else [path]
@@ -30,12 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
             count += 1
             task, found = load_file(file, root, library)
             problems += found
-            if task and task.id in ids:
-                problems.append(
-                    Problem(file, None, f"the id '{task.id}' is used by {ids[task.id]}")
-                )
-            if task:
-                ids.setdefault(task.id, file)
+            if task is None:
+                continue
+            other = ids.setdefault(task.id, task)
+            if other.path.resolve() != file.resolve():
+                message = f"the id '{task.id}' is used by {other.path}"
+                problems.append(Problem(file, task.line, message))
     problems += _clashes(ids)
     for problem in problems:
         print(problem)
@@ -47,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _clashes(ids: dict[str, Path]) -> list[Problem]:
+def _clashes(ids: dict[str, LoadedTask]) -> list[Problem]:
     """Ids that a bundled task has already."""
     bundled = bundled_tasks().resolve()
     outside = {
-        name: path for name, path in ids.items() if not path.resolve().is_relative_to(bundled)
+        name: task for name, task in ids.items() if not task.path.resolve().is_relative_to(bundled)
     }
     if not outside:
         return []
@@ -59,7 +59,7 @@ def _clashes(ids: dict[str, Path]) -> list[Problem]:
 
     registry, _ = build_registry()
     return [
-        Problem(path, None, f"the id '{name}' is used by the bundled task {name}")
-        for name, path in outside.items()
+        Problem(task.path, task.line, f"the id '{name}' is used by a bundled task")
+        for name, task in outside.items()
         if name in registry.tasks
     ]

@@ -64,6 +64,45 @@ def association_draws(
     return draws
 
 
+def standardised(cosines_a: FloatArray, cosines_b: FloatArray) -> FloatArray:
+    """Associations over the SD (ddof 1) of each row's cosines to A and B together (SC-WEAT).
+
+    Args:
+        cosines_a: Shape (n, k).
+        cosines_b: Shape (n, l).
+
+    Returns:
+        Shape (n,); nan where a row's cosines do not vary.
+    """
+    both = np.concatenate([cosines_a, cosines_b], axis=1)
+    if both.shape[1] < 2:
+        return np.full(len(both), np.nan)
+    return _divide(cosines_a.mean(axis=1) - cosines_b.mean(axis=1), both.std(axis=1, ddof=1))
+
+
+def standardised_draws(
+    cosines_a: FloatArray, cosines_b: FloatArray, weights_a: FloatArray, weights_b: FloatArray
+) -> FloatArray:
+    """`standardised` under resampling of A and B; weights have shape (draws, k) and (draws, l).
+
+    Returns:
+        Shape (draws, n).
+    """
+    k, count = cosines_a.shape[1], cosines_a.shape[1] + cosines_b.shape[1]
+    mean_a, mean_b = weights_a @ cosines_a.T, weights_b @ cosines_b.T
+    share = k / count
+    second = share * (weights_a @ cosines_a.T**2) + (1 - share) * (weights_b @ cosines_b.T**2)
+    mean = share * mean_a + (1 - share) * mean_b
+    variance = np.maximum(second - mean**2, 0.0) * count / max(count - 1, 1)
+    return _divide(mean_a - mean_b, np.sqrt(variance))
+
+
+def _divide(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: FloatArray = top / bottom
+    return np.where(np.isfinite(ratio), ratio, np.nan)
+
+
 def adherence(
     a_images: FloatArray, b_images: FloatArray, a_texts: FloatArray, b_texts: FloatArray
 ) -> tuple[int, int]:
@@ -78,10 +117,10 @@ def adherence(
 
 
 def adherence_estimate(hits: int, total: int) -> Estimate:
-    """Share of attribute images that show their attribute, with a Wilson-score bootstrap-free CI.
+    """Share of attribute images that show their attribute.
 
-    The draws are binomial with the observed share (a parametric bootstrap), which needs no images
-    again; the seed is fixed because nothing is compared across draws.
+    Its draws are binomial with the observed share (a parametric bootstrap); their seed is fixed
+    because nothing is compared across draws.
     """
     if total == 0:
         return Estimate(None, reason="there are no attribute images")

@@ -18,6 +18,8 @@ from t2ibench.methods.association import (
     adherence_estimate,
     adherence_warning,
     association,
+    standardised,
+    standardised_draws,
 )
 from t2ibench.methods.estimate import (
     Estimate,
@@ -164,13 +166,12 @@ def target_terms(
             sides.append((rows @ columns.T, column_weights))
         (cos_a, weights_a), (cos_b, weights_b) = sides
         per_row = weights_a @ cos_a.T - weights_b @ cos_b.T
-        boot = (per_row * row_weights).sum(axis=1)
         difference = cos_a.mean(axis=1) - cos_b.mean(axis=1)
-        found[name] = Estimate(float(difference.mean()), boot)
-        both = np.concatenate([cos_a, cos_b], axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            standardised = difference / both.std(axis=1, ddof=1)
-        found[f"{name}_d"] = Estimate(float(standardised.mean()))
+        found[name] = Estimate(float(difference.mean()), (per_row * row_weights).sum(axis=1))
+        d_rows = standardised_draws(cos_a, cos_b, weights_a, weights_b)
+        found[f"{name}_d"] = Estimate(
+            float(standardised(cos_a, cos_b).mean()), (d_rows * row_weights).sum(axis=1)
+        )
     return found
 
 

@@ -92,7 +92,7 @@ class _Side:
     clusters: list[IntArray] = field(default_factory=list)
     cells: list[_Cell] = field(default_factory=list)
     draws: FloatArray | None = None
-    mean_cosine: dict[str, float] = field(default_factory=dict)
+    cosines: dict[str, FloatArray] = field(default_factory=dict)
 
     @property
     def values(self) -> FloatArray:
@@ -183,7 +183,7 @@ def _associate(task: T2iatTask, which: str, gathered: list[_Gathered], settings:
         side.clusters.append(np.full(len(one.neutral), number, dtype=np.int64))
         cosines["A"].append(one.neutral.embeddings @ a.mean(axis=0))
         cosines["B"].append(one.neutral.embeddings @ b.mean(axis=0))
-    side.mean_cosine = {key: float(np.concatenate(parts).mean()) for key, parts in cosines.items()}
+    side.cosines = {key: np.concatenate(parts) for key, parts in cosines.items()}
     if task.match == "concept":
         # Shared by all neutral images, so resampling stimuli alone would miss their variation.
         neutral = np.concatenate([one.neutral.embeddings for one in own])
@@ -252,8 +252,14 @@ def _differential(
             rng=settings.rng(task.id, f"sign flips {name}"),
         )
         scores[f"asc_{name}"] = tested(flips, boot[f"mean_{name.lower()}"])
-        for attribute, cosine in side.mean_cosine.items():
-            scores[f"cell_{name}{attribute}"] = Estimate(cosine)
+        for attribute, cosines in side.cosines.items():
+            cell = one_sample_bootstrap(
+                cosines,
+                side.labels if by_prompt else None,
+                n_draws=settings.n_bootstrap,
+                rng=settings.rng(task.id, f"bootstrap of cell {name}"),
+            )
+            scores[f"cell_{name}{attribute}"] = Estimate(float(cosines.mean()), cell["mean"])
 
 
 def _over_prompts(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from t2ibench.methods.association import association
+from t2ibench.methods.association import association, standardised, standardised_draws
 from t2ibench.methods.estimate import Estimate, Item, MethodResult, missing, tested
 from t2ibench.methods.evidence import Evidence, FloatArray
 from t2ibench.methods.needs import Needs, Settings
@@ -82,7 +82,8 @@ def _score_words(
 ) -> MethodResult:
     x, y, a, b = (vectors[side] for side in "XYAB")
     s_x, s_y = association(x, a, b), association(y, a, b)
-    draws_x, draws_y = _association_draws(task, vectors, settings)
+    weights = _weights(task, vectors, settings)
+    draws_x, draws_y = (_association_draws(vectors, side, weights) for side in "XY")
     boot = two_sample_bootstrap(
         draws_x,
         draws_y,
@@ -107,12 +108,14 @@ def _score_words(
         "asc_Y": Estimate(float(s_y.mean()), boot["mean_y"]),
     }
     _as_sums(scores["S"], len(x), len(y), float(s_x.sum() - s_y.sum()))
-    for target, rows in (("X", x), ("Y", y)):
-        for attribute, columns in (("A", a), ("B", b)):
-            scores[f"cell_{target}{attribute}"] = Estimate(float((rows @ columns.T).mean()))
+    for target in "XY":
+        for attribute in "AB":
+            cosines = vectors[target] @ vectors[attribute].T
+            boot_cell = ((weights[target] @ cosines) * weights[attribute]).sum(axis=1)
+            scores[f"cell_{target}{attribute}"] = Estimate(float(cosines.mean()), boot_cell)
     headline = tested(tests["cliffs_delta"], boot["cliffs_delta"], task.alternative)
     headline.signed = True
-    by = _by_word(task, vectors, kept)
+    by = _by_word(task, vectors, kept, weights, {"X": draws_x, "Y": draws_y})
     return MethodResult(
         headline,
         scores,
@@ -138,35 +141,47 @@ def _as_sums(estimate: Estimate, n_x: int, n_y: int, observed: float) -> None:
         estimate.value = observed if n_x == n_y else estimate.value * factor
 
 
-def _association_draws(
+def _weights(
     task: WeatTask, vectors: dict[str, FloatArray], settings: Settings
-) -> tuple[FloatArray, FloatArray]:
-    """Associations of X and of Y under resampling of the attribute words."""
-    rng = settings.rng(task.id, "attribute words")
-    draws = settings.n_bootstrap
-    weights_a = resample_weights(np.arange(len(vectors["A"])), draws, rng)
-    weights_b = resample_weights(np.arange(len(vectors["B"])), draws, rng)
-    x, y = (
-        weights_a @ (vectors["A"] @ vectors[side].T) - weights_b @ (vectors["B"] @ vectors[side].T)
-        for side in "XY"
-    )
-    return x, y
+) -> dict[str, FloatArray]:
+    """Bootstrap weights of the words of each set, shape (draws, words)."""
+    return {
+        side: resample_weights(
+            np.arange(len(vectors[side])),
+            settings.n_bootstrap,
+            settings.rng(task.id, f"words {side}"),
+        )
+        for side in "XYAB"
+    }
+
+
+def _association_draws(
+    vectors: dict[str, FloatArray], side: str, weights: dict[str, FloatArray]
+) -> FloatArray:
+    """Associations of a target set's words under resampling of the attribute words."""
+    to_a, to_b = (vectors[name] @ vectors[side].T for name in "AB")
+    draws: FloatArray = weights["A"] @ to_a - weights["B"] @ to_b
+    return draws
 
 
 def _by_word(
-    task: WeatTask, vectors: dict[str, FloatArray], kept: dict[str, list[str]]
+    task: WeatTask,
+    vectors: dict[str, FloatArray],
+    kept: dict[str, list[str]],
+    weights: dict[str, FloatArray],
+    draws: dict[str, FloatArray],
 ) -> list[Item]:
     """Each word's association and its own effect size (SC-WEAT)."""
     rows = []
     for side in "XY":
-        cosines_a = vectors[side] @ vectors["A"].T
-        cosines_b = vectors[side] @ vectors["B"].T
-        both = np.concatenate([cosines_a, cosines_b], axis=1)
-        spread = both.std(axis=1, ddof=1) if both.shape[1] > 1 else np.full(len(both), np.nan)
-        difference = cosines_a.mean(axis=1) - cosines_b.mean(axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            effect = difference / spread
-        for word, asc, d in zip(kept[side], difference, effect, strict=True):
-            scores = {"asc": Estimate(float(asc)), "sc_weat_d": Estimate(float(d))}
+        to_a, to_b = vectors[side] @ vectors["A"].T, vectors[side] @ vectors["B"].T
+        asc = to_a.mean(axis=1) - to_b.mean(axis=1)
+        effect = standardised(to_a, to_b)
+        effect_draws = standardised_draws(to_a, to_b, weights["A"], weights["B"])
+        for place, word in enumerate(kept[side]):
+            scores = {
+                "asc": Estimate(float(asc[place]), draws[side][:, place]),
+                "sc_weat_d": Estimate(float(effect[place]), effect_draws[:, place]),
+            }
             rows.append(Item(word, scores, group=_groups(task)[side].name))
     return rows

@@ -131,14 +131,28 @@ def _remarks(results: Results) -> Iterator[str]:
             yield f"- `{name}`: the encoders do not agree on the sign of the association."
 
 
-def results_table(results: Results) -> Table:
-    """The table of the terminal."""
+# What a narrow terminal can do without, in this order; results.md has it all.
+_DISPENSABLE = ("Left out", "p", "Images", "Score", "Without bias", "95 % CI")
+
+
+def results_table(results: Results, width: int) -> Table:
+    """The table of a terminal of so many columns."""
     from rich.markup import escape
     from rich.table import Table
 
+    rows = list(table_rows(results))
+    widths = [3 + max(len(cell) for cell in column) for column in zip(COLUMNS, *rows, strict=True)]
+    dropped: set[str] = set()
+    for name in _DISPENSABLE:
+        kept = [w for column, w in zip(COLUMNS, widths, strict=True) if column not in dropped]
+        if sum(kept) + 1 <= width:
+            break
+        dropped.add(name)
     table = Table(title=f"t2ibench: {escape(results.model.name or 'text encoders')}")
     for column in COLUMNS:
-        table.add_column(column, justify="left" if column == "Task" else "right", no_wrap=True)
-    for row in table_rows(results):
-        table.add_row(*(escape(cell) for cell in row))
+        if column not in dropped:
+            table.add_column(column, justify="left" if column == "Task" else "right", no_wrap=True)
+    for row in rows:
+        cells = zip(COLUMNS, row, strict=True)
+        table.add_row(*(escape(cell) for column, cell in cells if column not in dropped))
     return table
