@@ -7,8 +7,8 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.arguments import parse_model_args
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.args import parse_model_args
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.run import Outcome, Prepared, RunOptions

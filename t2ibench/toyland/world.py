@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
+from t2ibench.arguments import share
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.args import share
 
 KINDS = ("person", "flower", "insect", "instrument", "weapon", "building", "thing")
 # Axis to its two values; a share is always that of the first.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t2ibench.arguments import boolean, positive_int, take_args
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.args import boolean, positive_int, take_args
 from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.protocols import Drawn, ImageRequest

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from t2ibench.arguments import take_args
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.args import take_args
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.store.images import SUFFIXES
