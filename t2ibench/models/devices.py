@@ -1,7 +1,11 @@
-"""Choosing a device and a dtype."""
+"""Choosing a device and a dtype; loading without the libraries' own chatter."""
 
 from __future__ import annotations
 
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, did_you_mean
@@ -66,3 +70,17 @@ def torch_dtype(name: str) -> torch.dtype:
 
     found: torch.dtype = getattr(torch, name)
     return found
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Load a model without the libraries' log lines; what goes wrong is raised, and said once."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            # Notes between libraries about their own interfaces; the user cannot act on them.
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
+    finally:
+        logging.disable(before)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
+from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.fingerprint import fingerprint, folder_hash, hub_revision
 from t2ibench.models.protocols import FloatArray
@@ -56,11 +56,14 @@ class ClipEncoder:
         from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
         try:
-            model = AutoModel.from_pretrained(
-                source, use_safetensors=True, trust_remote_code=False, dtype=self._dtype
-            )
-            self._tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-            self._processor = AutoImageProcessor.from_pretrained(source, trust_remote_code=False)
+            with quietly():
+                model = AutoModel.from_pretrained(
+                    source, use_safetensors=True, trust_remote_code=False, dtype=self._dtype
+                )
+                self._tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+                self._processor = AutoImageProcessor.from_pretrained(
+                    source, trust_remote_code=False
+                )
         except Exception as error:
             raise T2IBenchError(
                 f"transformers could not load '{source}': {str(error).splitlines()[0][:300]}",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
+from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.protocols import FloatArray
@@ -67,12 +67,13 @@ class OpenClipEncoder:
         self.batch_size = 16 if self._device == "cpu" else 64
         pretrained = str(weights) if local else tag
         try:
-            model, _, self._preprocess = open_clip.create_model_and_transforms(
-                architecture, pretrained=pretrained, weights_only=True
-            )
+            with quietly():
+                model, _, self._preprocess = open_clip.create_model_and_transforms(
+                    architecture, pretrained=pretrained, weights_only=True
+                )
         except Exception as error:
             raise T2IBenchError(
-                f"open_clip could not load {source}: {str(error).splitlines()[0][:300]}",
+                f"open_clip could not load {source}: {str(error).splitlines()[0][:200]}.",
                 "Weights come from the hub the first time: check the connection, or give a local "
                 "safetensors file as open_clip:ARCH/FILE.",
             ) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy.typing as npt
 
 from t2ibench.arguments import boolean, positive_int, take_args
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
+from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.protocols import Drawn, ImageRequest
 
@@ -213,9 +212,7 @@ class DiffusersGenerator:
         if self._args.get("safety_checker") is False:
             options |= {"safety_checker": None, "requires_safety_checker": False}
         try:
-            with warnings.catch_warnings():
-                # Notes between libraries about their own interfaces; the user cannot act on them.
-                warnings.simplefilter("ignore", FutureWarning)
+            with quietly():
                 try:
                     pipeline = AutoPipelineForText2Image.from_pretrained(self._source, **options)
                 except ValueError as error:
