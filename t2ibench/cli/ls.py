@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,17 @@ def run(arguments: argparse.Namespace) -> int:
         {key: ", ".join(value) if isinstance(value, list) else value for key, value in row.items()}
         for row in rows
     ]
-    widths: list[int | None] = [None] * (len(shown[0]) - 1) + [60] if shown else []
-    print(tabulate(shown, headers="keys", tablefmt="simple", maxcolwidths=widths))
+    print(tabulate(shown, headers="keys", tablefmt="simple", maxcolwidths=_widths(shown)))
     return 0
+
+
+def _widths(rows: list[dict[str, Any]]) -> list[int | None]:
+    """On a terminal the last column takes the room that is left; into a pipe it is never cut."""
+    if not rows or not sys.stdout.isatty():
+        return []
+    *others, _ = rows[0]
+    taken = sum(2 + max(len(key), *(len(str(row[key])) for row in rows)) for key in others)
+    return [*(None for _ in others), max(30, shutil.get_terminal_size().columns - taken)]
 
 
 def _rows(what: str, include_paths: list[Path]) -> list[dict[str, Any]]:

@@ -222,3 +222,12 @@ def test_unknown_names(tmp_path: Path) -> None:
         create_generator("sdxl", {}, device="cuda:7")
     with pytest.raises(T2IBenchError, match="Did you mean 'float16'"):
         create_generator("sdxl", {}, dtype="flot16")
+
+
+def test_an_alias_brings_its_own_arguments_and_the_users_win() -> None:
+    turbo = create_generator("sdxl-turbo", {})
+    assert (turbo.settings["steps"], turbo.settings["guidance"]) == (1, 0.0)
+    two = create_generator("sdxl-turbo", {"steps": "2"})
+    assert (two.settings["steps"], two.settings["guidance"]) == (2, 0.0)
+    assert two.name == "sdxl-turbo" and two.fingerprint != turbo.fingerprint
+    assert "steps" not in create_generator("sdxl", {}).settings

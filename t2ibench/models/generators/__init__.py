@@ -4,22 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.protocols import Generator
 
-# Alias to (hub id, what it is).
-ALIASES: dict[str, tuple[str, str]] = {
-    "sd15": ("stable-diffusion-v1-5/stable-diffusion-v1-5", "Stable Diffusion 1.5"),
-    "sd21": ("stabilityai/stable-diffusion-2-1", "Stable Diffusion 2.1"),
-    "sd21-base": ("stabilityai/stable-diffusion-2-1-base", "Stable Diffusion 2.1, 512 x 512"),
-    "sdxl": ("stabilityai/stable-diffusion-xl-base-1.0", "Stable Diffusion XL"),
-    "sdxl-turbo": ("stabilityai/sdxl-turbo", "SDXL Turbo; steps=1,guidance=0"),
-    "sd3.5-medium": ("stabilityai/stable-diffusion-3.5-medium", "Stable Diffusion 3.5 Medium"),
-    "flux-schnell": ("black-forest-labs/FLUX.1-schnell", "FLUX.1 schnell; steps=4,guidance=0"),
-    "flux-dev": ("black-forest-labs/FLUX.1-dev", "FLUX.1 dev"),
-    "pixart-sigma": ("PixArt-alpha/PixArt-Sigma-XL-2-1024-MS", "PixArt Sigma"),
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A short name for a model.
+
+    Attributes:
+        source: Hub id.
+        what: What it is.
+        args: Arguments it needs to work as its makers meant; the user's own win.
+    """
+
+    source: str
+    what: str
+    args: Mapping[str, str] = field(default_factory=dict)
+
+
+_FEW_STEPS = {"guidance": "0"}
+ALIASES: dict[str, Alias] = {
+    "sd15": Alias("stable-diffusion-v1-5/stable-diffusion-v1-5", "Stable Diffusion 1.5"),
+    "sd21": Alias("stabilityai/stable-diffusion-2-1", "Stable Diffusion 2.1"),
+    "sd21-base": Alias("stabilityai/stable-diffusion-2-1-base", "Stable Diffusion 2.1, 512 x 512"),
+    "sdxl": Alias("stabilityai/stable-diffusion-xl-base-1.0", "Stable Diffusion XL"),
+    "sdxl-turbo": Alias("stabilityai/sdxl-turbo", "SDXL Turbo", {"steps": "1", **_FEW_STEPS}),
+    "sd3.5-medium": Alias("stabilityai/stable-diffusion-3.5-medium", "Stable Diffusion 3.5 Medium"),
+    "flux-schnell": Alias(
+        "black-forest-labs/FLUX.1-schnell", "FLUX.1 schnell", {"steps": "4", **_FEW_STEPS}
+    ),
+    "flux-dev": Alias("black-forest-labs/FLUX.1-dev", "FLUX.1 dev"),
+    "pixart-sigma": Alias("PixArt-alpha/PixArt-Sigma-XL-2-1024-MS", "PixArt Sigma"),
 }
 _HUB_ID = re.compile(r"^[\w.-]+/[\w.-]+$")
 
@@ -28,11 +47,16 @@ def list_generators() -> list[tuple[str, str]]:
     """Names and descriptions, for `t2ibench ls models`."""
     return [
         ("toyland", "the embedded drawn world; biases set by --model-args"),
-        *((alias, f"{what} ({hub_id})") for alias, (hub_id, what) in ALIASES.items()),
+        *((name, _describe(alias)) for name, alias in ALIASES.items()),
         ("ORG/NAME", "any text-to-image pipeline of the hub that diffusers loads"),
         ("DIR", "a folder that diffusers' save_pretrained wrote"),
         ("folder:DIR", "pictures that exist: a manifest, a sub-folder a prompt, GenEval's layout"),
     ]
+
+
+def _describe(alias: Alias) -> str:
+    args = ",".join(f"{key}={value}" for key, value in alias.args.items())
+    return f"{alias.what} ({alias.source}{f'; {args}' if args else ''})"
 
 
 def create_generator(
@@ -66,7 +90,8 @@ def create_generator(
     source = spec.removeprefix("diffusers:")
     name = spec
     if source in ALIASES:
-        source = ALIASES[source][0]
+        alias = ALIASES[source]
+        source, model_args = alias.source, {**alias.args, **model_args}
     elif _is_path(source):
         source, name = str(_pipeline_folder(Path(source).expanduser())), Path(source).name or source
     elif not _HUB_ID.match(source):
