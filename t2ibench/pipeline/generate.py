@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Drawn, Generator, ImageRequest
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.progress import Reporter, Ticker
+from t2ibench.pipeline.progress import Reporter
 from t2ibench.store.images import Attempt, ImageStore
 
 # So many failures at the start, without one success, are the set-up's fault, not the images'.
@@ -43,21 +43,20 @@ def generate(
     if not todo:
         return counts
     with reporter.stage("Drawing images", todo, "images") as ticker:
-        for number in range(plan.n_shards):
-            counts += run_shard(plan, number, generator, store, ticker, batch_size)
+
+        def note(attempts: Sequence[Attempt]) -> None:
+            counts.update(attempt.status for attempt in attempts)
+            ticker.advance(len(attempts))
             if counts["failed"] >= _HOPELESS and counts["failed"] == counts.total():
+                reason = (attempts[-1].reason or "unknown").rstrip(".")
                 raise T2IBenchError(
-                    f"The first {counts['failed']} images all failed; the last reason: "
-                    f"{_last_reason(plan, store)}.",
+                    f"The first {counts['failed']} images all failed; the last reason: {reason}.",
                     "Mend the cause and run the same command again.",
                 )
+
+        for number in range(plan.n_shards):
+            run_shard(plan, number, generator, store, batch_size=batch_size, note=note)
     return counts
-
-
-def _last_reason(plan: Plan, store: ImageStore) -> str:
-    attempts = (store.get(request.prompt, request.index) for request in plan.requests)
-    reasons = [one.reason for one in attempts if one and one.status == "failed" and one.reason]
-    return reasons[-1].rstrip(".") if reasons else "unknown"
 
 
 def run_shard(
@@ -65,17 +64,26 @@ def run_shard(
     number: int,
     generator: Generator,
     store: ImageStore,
-    ticker: Ticker,
+    *,
     batch_size: int | None = None,
-) -> Counter[str]:
-    """Draw what is missing of one shard; workers of any kind call this."""
+    note: Callable[[Sequence[Attempt]], None] = lambda _: None,
+) -> None:
+    """Draw what is missing of one shard; workers of any kind call this.
+
+    Args:
+        plan: The plan.
+        number: Which shard.
+        generator: The model.
+        store: Where images go.
+        batch_size: Images at once; None for the generator's own choice.
+        note: Told of every batch, once it is stored.
+    """
     missing = [
         request
         for request in plan.shard(number)
         if not store.is_done(request.prompt, request.index)
     ]
     size = batch_size or generator.batch_size
-    counts: Counter[str] = Counter()
     for start in range(0, len(missing), size):
         batch = missing[start : start + size]
         attempts = [
@@ -83,9 +91,7 @@ def run_shard(
             for request, drawn in zip(batch, draw_batch(generator, batch), strict=True)
         ]
         store.record(attempts)
-        counts.update(attempt.status for attempt in attempts)
-        ticker.advance(len(batch))
-    return counts
+        note(attempts)
 
 
 def draw_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:

@@ -142,7 +142,7 @@ def prepare(options: RunOptions) -> Prepared:
         raise T2IBenchError(_nothing_feasible(options, lacking))
     if skipped or lacking:
         plan = _cut(make_plan(tasks, settings), lacking)
-    name = generator.name if generator else f"texts-{'-'.join(encoder_names(options))}"
+    name = generator.name if generator else _texts_name(encoder_names(options))
     folder = run_folder(
         options.output_dir,
         name,
@@ -151,6 +151,12 @@ def prepare(options: RunOptions) -> Prepared:
     )
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     return Prepared(options, plan, generator, folder, images, skipped, lacking)
+
+
+def _texts_name(encoders: Sequence[str]) -> str:
+    """The folder of a run on texts alone: what read them, without the way to its file."""
+    kinds = [name.partition(":") for name in encoders]
+    return "-".join(["texts", *(f"{kind}{colon}{Path(rest).name}" for kind, colon, rest in kinds)])
 
 
 def _with_images(settings: Settings, count: int) -> Settings:

@@ -22,7 +22,9 @@ from t2ibench.methods import Settings
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline import run as pipeline_run
+from t2ibench.pipeline.generate import run_shard
 from t2ibench.pipeline.plan import make_plan
+from t2ibench.store.images import ImageStore
 from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw
 
@@ -359,3 +361,19 @@ def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
     assert missing == {"Y": ["whip"]}
     status, _, err = cli("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "t2iat")
     assert status == 1 and "name a model with --model" in err
+
+
+def test_shards_cover_the_plan_and_are_idempotent(tmp_path: Path) -> None:
+    plan = make_plan(load_tasks("occupations_t2iat"), Settings(images_per_prompt=13))
+    assert plan.n_shards == 2
+    requests = [request for k in range(plan.n_shards) for request in plan.shard(k)]
+    assert tuple(requests) == plan.requests
+    generator = ToylandGenerator({})
+    store = ImageStore(tmp_path, generator.fingerprint)
+    seen: list[int] = []
+    for k in (1, 0, 1):  # in any order, and again
+        run_shard(plan, k, generator, store, note=lambda attempts: seen.append(len(attempts)))
+    assert sum(seen) == len(plan.requests)
+    other = ImageStore(tmp_path, generator.fingerprint)  # another worker sees them all
+    run_shard(plan, 0, generator, other, note=lambda attempts: seen.append(len(attempts)))
+    assert sum(seen) == len(plan.requests)
