@@ -8,7 +8,7 @@ from typing import Any
 from t2ibench.version import __version__
 
 _EXAMPLES = """examples:
-  t2ibench --model toyland --tasks all                     the embedded world, every task
+  t2ibench --model toy --tasks all                         the bundled model, every task
   t2ibench --model sdxl --tasks t2iat,occupations          a hub model, two groups of tasks
   t2ibench --model ./my-pipeline --tasks t2iat_flowers_insects --images-per-prompt 4
   t2ibench --model folder:pictures --tasks occupations     pictures that exist already
@@ -90,7 +90,7 @@ def _add_run(verbs: Any) -> None:
     what.add_argument(
         "--model",
         metavar="M",
-        help="toyland, an alias (sdxl), a hub id, a diffusers folder, or folder:DIR with pictures",
+        help="toy, toyland, an alias (sdxl), a hub id, a diffusers folder, or folder:DIR",
     )
     what.add_argument(
         "--tasks", metavar="T,…", help="ids, globs, groups, tag:NAME or all (see t2ibench ls)"
@@ -100,7 +100,7 @@ def _add_run(verbs: Any) -> None:
         "--encoder",
         metavar="E,…",
         default=None,
-        help="open_clip:ARCH/TAG, clip:ID_OR_DIR, toyland or vectors:FILE; several are averaged",
+        help="open_clip:ARCH/TAG, clip:ID_OR_DIR, toy-clip, toyland, vectors:FILE; averaged",
     )
     what.add_argument("--include-path", metavar="DIR", action="append", help="further tasks")
     size = run.add_argument_group("how much")
@@ -156,5 +156,5 @@ def _add_score(verbs: Any) -> None:
         help="score a run again from its stored evidence, without a model",
         description="Score a run again from its stored evidence. No model is loaded.",
     )
-    score.add_argument("run", metavar="RUN", help="a run folder, such as runs/toyland")
+    score.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
     score.set_defaults(handler=_handler("score"))

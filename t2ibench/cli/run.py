@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.model and not arguments.encoder:
         raise T2IBenchError(
             "Nothing to measure: give --model (or --encoder for word vectors).",
-            "For a first try: t2ibench --model toyland --tasks all",
+            "For a first try: t2ibench --model toy --tasks all",
         )
     if not arguments.tasks:
         raise T2IBenchError(

@@ -28,7 +28,7 @@ from t2ibench.store.run import RunFolder, run_folder
 from t2ibench.tasks.loader import LoadedTask
 
 DEFAULT_ENCODER = "open_clip:ViT-L-14/openai"
-DEFAULT_ENCODERS = {"toyland": "toyland"}
+DEFAULT_ENCODERS = {"toyland": "toyland", "toy": "toy-clip", "toy-fair": "toy-clip"}
 
 
 @dataclass(frozen=True, slots=True)

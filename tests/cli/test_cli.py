@@ -50,7 +50,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 def test_help_has_examples_and_no_arguments_is_help(cli: Cli) -> None:
     status, out, _ = cli("--help")
-    assert status == 0 and "t2ibench --model toyland --tasks all" in out
+    assert status == 0 and "t2ibench --model toy --tasks all" in out
     assert cli()[1] == out
     assert "exit status" in cli("run", "--help")[1]
     assert cli("--version")[1].startswith("t2ibench 0.")

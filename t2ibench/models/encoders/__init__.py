@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.models.bundled import bundled_model
 from t2ibench.models.protocols import Encoder
 
-_SCHEMES = ("toyland", "open_clip:", "clip:", "vectors:")
+_SCHEMES = ("toyland", "toy-clip", "open_clip:", "clip:", "vectors:")
+# Encoders that come with t2ibench.
+_BUNDLED = ("toy-clip",)
 
 
 def list_encoders() -> list[tuple[str, str]]:
@@ -18,6 +21,7 @@ def list_encoders() -> list[tuple[str, str]]:
         ("clip:ID_OR_DIR", "CLIP or SigLIP through transformers"),
         ("vectors:FILE", "word vectors in word2vec's text format, also gzipped; WEAT only"),
         ("toyland", "reads toyland's pictures and captions"),
+        ("toy-clip", "a small CLIP trained on toyland (bundled; the default for toy)"),
     ]
 
 
@@ -37,6 +41,10 @@ def create_encoder(spec: str, *, device: str | None = None, dtype: str | None = 
         from t2ibench.models.encoders.toyland import ToylandEncoder
 
         return ToylandEncoder()
+    if spec in _BUNDLED:
+        from t2ibench.models.encoders.clip import ClipEncoder
+
+        return ClipEncoder(spec, str(bundled_model(spec)), device=device, dtype=dtype)
     if not colon or not rest or f"{scheme}:" not in _SCHEMES:
         raise T2IBenchError(
             f"There is no encoder '{spec}'.{did_you_mean(scheme + colon, _SCHEMES)}",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.models.bundled import bundled_model
 from t2ibench.models.protocols import Generator
 
 
@@ -16,18 +17,31 @@ class Alias:
     """A short name for a model.
 
     Attributes:
-        source: Hub id.
+        source: Hub id, or the folder of a model that comes with t2ibench.
         what: What it is.
         args: Arguments it needs to work as its makers meant; the user's own win.
+        images_per_prompt: Images of a prompt by default; None leaves it to the task.
+        fixed_batch: See `DiffusersGenerator`.
     """
 
-    source: str
+    source: str | Path
     what: str
     args: Mapping[str, str] = field(default_factory=dict)
+    images_per_prompt: int | None = None
+    fixed_batch: int | None = None
 
 
 _FEW_STEPS = {"guidance": "0"}
+
+
+def _bundled(name: str, what: str) -> Alias:
+    args = {"steps": "4", "guidance": "1"}
+    return Alias(bundled_model(name), what, args, images_per_prompt=5, fixed_batch=16)
+
+
 ALIASES: dict[str, Alias] = {
+    "toy": _bundled("toy", "a small diffusion model with planted biases"),
+    "toy-fair": _bundled("toy-fair", "the same, trained on balanced pictures"),
     "sd15": Alias("stable-diffusion-v1-5/stable-diffusion-v1-5", "Stable Diffusion 1.5"),
     "sd21": Alias("stabilityai/stable-diffusion-2-1", "Stable Diffusion 2.1"),
     "sd21-base": Alias("stabilityai/stable-diffusion-2-1-base", "Stable Diffusion 2.1, 512 x 512"),
@@ -56,7 +70,8 @@ def list_generators() -> list[tuple[str, str]]:
 
 def _describe(alias: Alias) -> str:
     args = ",".join(f"{key}={value}" for key, value in alias.args.items())
-    return f"{alias.what} ({alias.source}{f'; {args}' if args else ''})"
+    where = "bundled" if isinstance(alias.source, Path) else alias.source
+    return f"{alias.what} ({where}{f'; {args}' if args else ''})"
 
 
 def create_generator(
@@ -88,10 +103,9 @@ def create_generator(
 
         return FolderGenerator(Path(spec.removeprefix("folder:")).expanduser(), model_args)
     source = spec.removeprefix("diffusers:")
-    name = spec
-    if source in ALIASES:
-        alias = ALIASES[source]
-        source, model_args = alias.source, {**alias.args, **model_args}
+    name, alias = spec, ALIASES.get(source)
+    if alias is not None:
+        source, model_args = str(alias.source), {**alias.args, **model_args}
     elif _is_path(source):
         source, name = str(_pipeline_folder(Path(source).expanduser())), Path(source).name or source
     elif not _HUB_ID.match(source):
@@ -103,7 +117,16 @@ def create_generator(
         )
     from t2ibench.models.generators.diffusers import DiffusersGenerator
 
-    return DiffusersGenerator(source, name, model_args, seed=seed, device=device, dtype=dtype)
+    return DiffusersGenerator(
+        source,
+        name,
+        model_args,
+        seed=seed,
+        device=device,
+        dtype=dtype,
+        images_per_prompt=alias.images_per_prompt if alias else None,
+        fixed_batch=alias.fixed_batch if alias else None,
+    )
 
 
 def _is_path(source: str) -> bool:

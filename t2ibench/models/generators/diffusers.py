@@ -79,6 +79,10 @@ class DiffusersGenerator:
         seed: The run's seed.
         device: Where it runs; None to choose.
         dtype: Its numbers; None is bfloat16 on CUDA and float32 elsewhere.
+        images_per_prompt: How many images it draws of a prompt by default.
+        fixed_batch: Draw exactly so many at a time and fill up what is left over, so that an
+            image is the same to the last bit whatever else was missing. For small models, which
+            one at a time would be slow.
 
     Raises:
         T2IBenchError: an argument is unknown or does not convert, or the device does not exist.
@@ -93,6 +97,8 @@ class DiffusersGenerator:
         seed: int = 0,
         device: str | None = None,
         dtype: str | None = None,
+        images_per_prompt: int | None = None,
+        fixed_batch: int | None = None,
     ) -> None:
         self._args = take_args(model_args, ARGUMENTS, name)
         if "size" in self._args:
@@ -103,7 +109,8 @@ class DiffusersGenerator:
         on_cuda = self._device.startswith("cuda")
         self._dtype = dtype_name(dtype) or ("bfloat16" if on_cuda else "float32")
         self._pipeline: Any = None
-        self._batch_limit: int | None = None
+        self._batch_limit: int | None = fixed_batch
+        self._fills_up = fixed_batch is not None
         self.name = name
         local = Path(source).is_dir()
         self.revision: str | None = (
@@ -122,8 +129,8 @@ class DiffusersGenerator:
                 "lora": self._lora_hash(),
             }
         )
-        self.images_per_prompt: int | None = None
-        self.batch_size = 8 if on_cuda else 1
+        self.images_per_prompt = images_per_prompt
+        self.batch_size = fixed_batch or (8 if on_cuda else 1)
 
     def _lora_hash(self) -> str | None:
         lora = self._args.get("lora")
@@ -163,12 +170,13 @@ class DiffusersGenerator:
 
         if self._pipeline is None:
             self._pipeline = self._load()
-        size = min(len(requests), self._batch_limit or len(requests))
+        size = self._batch_limit or len(requests)
         drawn: list[Drawn] = []
         while len(drawn) < len(requests):
-            batch = requests[len(drawn) : len(drawn) + size]
+            batch = list(requests[len(drawn) : len(drawn) + size])
+            spare = size - len(batch) if self._fills_up else 0
             try:
-                drawn += self._draw(batch)
+                drawn += self._draw(batch + batch[-1:] * spare)[: len(batch)]
             except torch.cuda.OutOfMemoryError:
                 if size == 1:
                     raise

@@ -1,0 +1,10 @@
+"""The models that come with t2ibench: `toy`, `toy-fair` and `toy-clip`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def bundled_model(name: str) -> Path:
+    """The folder of a bundled model, in the form its library's save_pretrained writes."""
+    return Path(__file__).resolve().parents[1] / "bundled" / "models" / name

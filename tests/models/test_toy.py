@@ -1,0 +1,170 @@
+"""The bundled models: toy, toy-fair and toy-clip, through the ordinary adapters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from transformers import AutoTokenizer
+
+from t2ibench import evaluate
+from t2ibench.methods import Settings, needs
+from t2ibench.models.bundled import bundled_model
+from t2ibench.models.encoders import create_encoder
+from t2ibench.models.generators import create_generator
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.results.schema import Results
+from t2ibench.store.images import image_seed
+from t2ibench.tasks import load_tasks
+from t2ibench.toyland import draw
+from t2ibench.toyland.caption import parse
+from t2ibench.toyland.reader import read
+
+NAMES = ("toy", "toy-fair", "toy-clip")
+IMAGE_TASKS = "t2iat,occupations,mcas"
+
+
+def requests_for(prompts: list[str], images: int = 1) -> list[ImageRequest]:
+    return [
+        ImageRequest(prompt, index, image_seed(0, prompt, index))
+        for prompt in prompts
+        for index in range(images)
+    ]
+
+
+def test_the_models_are_small_half_precision_and_safetensors_only() -> None:
+    root = bundled_model("toy").parent
+    files = [path for path in root.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 14_000_000
+    suffixes = {path.suffix for path in files}
+    assert suffixes <= {".safetensors", ".json", ".txt", ".md", ".jinja"}
+    for path in files:
+        if path.suffix == ".safetensors":
+            with safe_open(path, "np") as weights:
+                kinds = {weights.get_slice(key).get_dtype() for key in weights.keys()}  # noqa: SIM118
+            assert kinds <= {"F16", "I64"}, path
+
+
+def test_the_two_pipelines_share_all_but_the_denoiser() -> None:
+    toy, fair = bundled_model("toy"), bundled_model("toy-fair")
+    for part in ("vae", "text_encoder", "tokenizer"):
+        for path in sorted((toy / part).iterdir()):
+            assert path.read_bytes() == (fair / part / path.name).read_bytes()
+    unet = "unet/diffusion_pytorch_model.safetensors"
+    assert (toy / unet).read_bytes() != (fair / unet).read_bytes()
+
+
+@pytest.mark.parametrize("folder", ["toy/tokenizer", "toy-clip"])
+def test_the_tokenizer_knows_every_word_of_the_shipped_tasks(folder: str) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(bundled_model("toy").parent / folder)
+    texts = set()
+    for task in load_tasks("all"):
+        found = needs(task.spec, Settings())
+        texts |= set(found.texts) | {need.prompt for need in found.prompts}
+    spelt = 0
+    for text in texts:
+        ids = tokenizer(text).input_ids
+        assert len(ids) <= 32, text
+        # CLIP's unknown token is its end token, which also ends the text.
+        assert ids.count(tokenizer.eos_token_id) == 1, text
+        spelt += len(ids) - 2 > 2 * len(text.replace("-", " ").split()) + text.count(".")
+    assert spelt <= 0.02 * len(texts)
+
+
+def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
+    requests = requests_for(["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 7)
+    whole = create_generator("toy", {})
+    together = [np.asarray(one.image) for one in whole.generate(requests)]
+    assert together[0].shape == (64, 64, 3)
+    few = [np.asarray(whole.generate([one])[0].image) for one in requests[::5]]
+    for first, second in zip(together[::5], few, strict=True):
+        assert np.array_equal(first, second)
+    backwards = [np.asarray(one.image) for one in whole.generate(requests[::-1])][::-1]
+    assert all(np.array_equal(a, b) for a, b in zip(together, backwards, strict=True))
+
+
+@pytest.mark.parametrize("model", ["toy", "toy-fair"])
+def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
+    prompts = sorted(
+        {n.prompt for t in load_tasks(IMAGE_TASKS) for n in needs(t.spec, Settings()).prompts}
+    )
+    chosen = [str(one) for one in np.random.default_rng(5).choice(prompts, 256, replace=False)]
+    right: dict[str, list[bool]] = defaultdict(list)
+    for prompt, drawn in zip(
+        chosen, create_generator(model, {}).generate(requests_for(chosen)), strict=True
+    ):
+        assert drawn.image is not None
+        what, seen = parse(prompt), read(drawn.image)
+        right["kind"].append(seen.top("kind") == what.kind)
+        if what.weather:
+            right["weather"].append(seen.top("weather") == what.weather)
+        if what.gender and not what.several:
+            right["gender"].append(seen.top("gender") == what.gender)
+    shares = {name: float(np.mean(rows)) for name, rows in right.items()}
+    # The model card has the shares over more prompts, 90 % and more.
+    assert all(share >= 0.87 for share in shares.values()), shares
+
+
+def test_toy_clip_reads_toyland() -> None:
+    encoder = create_encoder("toy-clip")
+    pairs = {
+        ("a photo of a man", "a photo of a woman"): ("a male nurse", "a female nurse"),
+        ("joy", "war"): ("a photo of tulip, joy", "a photo of tulip, war"),
+        ("a photo of tulip", "a photo of hornet"): ("a photo of rose", "a photo of wasp"),
+    }
+    for texts, captions in pairs.items():
+        first, second = encoder.encode_texts(list(texts))
+        for caption, sign in zip(captions, (1, -1), strict=True):
+            images = [encoder.prepare(draw(caption, seed)) for seed in range(20)]
+            lean = encoder.encode_images(images) @ (first - second)
+            assert (sign * lean > 0).mean() >= 0.75, (texts, caption)
+
+
+PLANTED = ("t2iat_flowers_insects", "t2iat_career_family", "occupations_t2iat")
+NULLS = ("t2iat_judaism_christianity", "t2iat_straight_gay")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
+    folder = tmp_path_factory.mktemp("toy")
+    return {
+        model: evaluate(
+            model,
+            [*PLANTED, *NULLS],
+            encoder=["toy-clip", "toyland"],
+            output_dir=folder,
+            n_permutations=20_000,
+            n_bootstrap=2000,
+            images_per_prompt=4,
+        )
+        for model in ("toy", "toy-fair")
+    }
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_biases_are_found_and_smaller_in_the_fair_model(
+    name: str, runs: dict[str, Results]
+) -> None:
+    toy, fair = runs["toy"].tasks[name], runs["toy-fair"].tasks[name]
+    assert toy.headline.p_holm is not None and toy.headline.p_holm < 0.05
+    assert toy.signs_agree is not False
+    assert (fair.headline.value or 0) < (toy.headline.value or 0)
+
+
+def test_planted_signs(runs: dict[str, Results]) -> None:
+    tasks = runs["toy"].tasks
+    for encoder in ("toy-clip", "toyland"):
+        for name in ("t2iat_flowers_insects", "t2iat_career_family"):
+            assert (tasks[name].by_encoder[encoder].scores["d"].value or 0) > 0
+    rows = {row.name: row.scores["asc"].value or 0 for row in tasks["occupations_t2iat"].by}
+    assert rows["computer programmer"] > 0 > rows["elementary school teacher"]
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_planted_nulls_are_not_found(name: str, runs: dict[str, Results]) -> None:
+    headline = runs["toy"].tasks[name].headline
+    assert headline.p_holm is not None and headline.p_holm > 0.05
+    assert headline.ci_low is not None and headline.null is not None
+    assert headline.ci_low <= headline.null + 0.05
