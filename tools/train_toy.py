@@ -10,6 +10,7 @@ t2ibench/bundled/models/ and its model card.
 from __future__ import annotations
 
 import argparse
+import copy
 import time
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,21 @@ DRAFT = Stage("draft", Dials(), 2, 40_000, 2200, 1.2e-3)
 FOLLOW = Stage(
     "follow", Dials(), 4, 40_000, 1700, 1.2e-3, text_rate=0.2, high_noise=1.5, phrases_only=True
 )
-# Then the shares of what captions leave open, which are decided in much noise.
-TOY = Stage("toy", Dials(), 6, 40_000, 700, 8e-4, text_rate=0.2, high_noise=2.5, phrases_only=True)
-FAIR_TOY = Stage(
-    "toy-fair", FAIR, 7, 24_000, 500, 8e-4, text_rate=0.0, high_noise=2.5, phrases_only=True
+# Then the shares of what captions leave open, which are decided in much noise; the text encoder
+# learns their part of it here, and stays as it is from then on.
+SHARES = Stage(
+    "shares", Dials(), 6, 40_000, 700, 8e-4, text_rate=0.2, high_noise=2.5, phrases_only=True
 )
+# Both models begin with the same denoiser and are trained on captions that lean somewhere: one on
+# toyland's shares, one on even ones.
+TOY = Stage(
+    "toy", Dials(), 8, 24_000, 700, 1e-3,
+    text_rate=0.0, high_noise=2.5, phrases_only=True, leaning=0.6,
+)  # fmt: skip
+FAIR_TOY = Stage(
+    "toy-fair", FAIR, 7, 24_000, 1000, 1.2e-3,
+    text_rate=0.0, high_noise=2.5, phrases_only=True, leaning=0.6,
+)  # fmt: skip
 
 
 def _millions(model: Any) -> str:
@@ -62,12 +73,12 @@ def main() -> None:
 
     own_text = CLIPTextModel.from_pretrained(work / "clip")
     unet, text = train_denoiser(FOLLOW, work, tokenizer, vae, draft, own_text)
-    text = teach_leanings(TOY, work, tokenizer, text)
-    unet, text = train_denoiser(TOY, work, tokenizer, vae, unet, text)
-    save_pipeline(output / "toy", vae, text, tokenizer, unet, new_scheduler())
+    text = teach_leanings(SHARES, work, tokenizer, text)
+    unet, text = train_denoiser(SHARES, work, tokenizer, vae, unet, text)
     sizes = {"unet": _millions(unet), "vae": _millions(vae), "text": _millions(text)}
-    fair, text = train_denoiser(FAIR_TOY, work, tokenizer, vae, unet, text)
-    save_pipeline(output / "toy-fair", vae, text, tokenizer, fair, new_scheduler())
+    for stage in (TOY, FAIR_TOY):
+        own, _ = train_denoiser(stage, work, tokenizer, vae, copy.deepcopy(unet), text)
+        save_pipeline(output / stage.name, vae, text, tokenizer, own, new_scheduler())
     minutes = f"about {(time.time() - started) / 60:.0f} minutes"
     sizes["steps"] = ALIASES["toy"].args["steps"]
     write_card(output / "MODEL_CARD.md", {"toy": TOY, "toy-fair": FAIR_TOY}, sizes, minutes)

@@ -137,7 +137,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
             output_dir=folder,
             n_permutations=20_000,
             n_bootstrap=2000,
-            images_per_prompt=4,
         )
         for model in ("toy", "toy-fair")
     }

@@ -17,7 +17,7 @@ from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import Reading, read
 from t2ibench.toyland.scene import sample_scene
 from t2ibench.toyland.world import AXES, world
-from toymodels.data import caption_pool, written_captions
+from toymodels.data import written_captions
 from toymodels.diffusion import Stage
 
 Dial = tuple[str, str]  # thing and axis
@@ -33,8 +33,8 @@ instruments whose training data we made.
 - `toy`: a `StableDiffusionPipeline` ({unet} parameters in the denoiser, {vae} in the autoencoder,
   {text} in the text encoder; 64 x 64 pixels, {steps} DDIM steps, no guidance) trained on toyland
   with its planted shares.
-- `toy-fair`: the same, its denoiser trained further on the same captions with every share at one
-  half: a debiased model to compare with. It shares autoencoder and text encoder with `toy`.
+- `toy-fair`: the same, the last training of its denoiser on the same captions with every share at
+  one half: a debiased model to compare with. It shares autoencoder and text encoder with `toy`.
 - `toy-clip`: a `CLIPModel` trained on toyland with every share at one half; the text encoder of
   both pipelines began as its text tower.
 
@@ -90,7 +90,7 @@ def planted() -> dict[Dial, float]:
 def trained(stage: Stage) -> dict[Dial, tuple[float, int]]:
     """The share of each dial in a stage's training pictures, and of how many."""
     values: dict[Dial, list[bool]] = defaultdict(list)
-    captions = caption_pool(stage.seed, stage.captions, phrases_only=stage.phrases_only)
+    captions = stage.caption_pool()
     for number, caption in enumerate(captions):
         scene = None
         for axis, (first, _) in AXES.items():

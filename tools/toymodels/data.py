@@ -61,8 +61,29 @@ def _weather_words() -> list[str]:
     return [" ".join(phrase) for phrase, fixed in world().fixed.items() if "weather" in fixed]
 
 
+@lru_cache(maxsize=1)
+def leaning_captions() -> list[str]:
+    """The written captions whose pictures lean somewhere: their thing's share is not one half."""
+    shares = world().shares
+
+    def leans(text: str) -> bool:
+        what = parse(text)
+        return any(
+            getattr(what, axis) is None and share != 0.5
+            for thing in what.things
+            for axis, share in shares.get(thing, {}).items()
+        )
+
+    return [text for text in written_captions() if " " in text and leans(text)]
+
+
 def caption_pool(
-    seed: int, count: int, *, written: float = 0.6, phrases_only: bool = False
+    seed: int,
+    count: int,
+    *,
+    written: float = 0.6,
+    leaning: float = 0.0,
+    phrases_only: bool = False,
 ) -> list[str]:
     """Captions to draw: a share of the written ones, the rest composed.
 
@@ -70,14 +91,20 @@ def caption_pool(
         seed: Of the choice.
         count: How many.
         written: Share of the written ones.
+        leaning: Share of written ones that lean somewhere, on top of those.
         phrases_only: Leave single words out, which are embedded but never drawn.
     """
     rng = np.random.default_rng(seed)
     known = [text for text in written_captions() if " " in text or not phrases_only]
-    return [
-        str(known[rng.integers(len(known))]) if rng.random() < written else _composed(rng)
-        for _ in range(count)
-    ]
+    captions = []
+    for _ in range(count):
+        if leaning and rng.random() < leaning:
+            captions.append(str(leaning_captions()[rng.integers(len(leaning_captions()))]))
+        elif rng.random() < written:
+            captions.append(str(known[rng.integers(len(known))]))
+        else:
+            captions.append(_composed(rng))
+    return captions
 
 
 def meaning(caption: str) -> tuple[Any, ...]:

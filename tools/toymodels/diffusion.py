@@ -35,6 +35,7 @@ class Stage:
         high_noise: How far training prefers much noise, where a picture's contents are decided;
             1 is evenly.
         phrases_only: Leave captions of a single word out.
+        leaning: Share of captions whose pictures lean somewhere in toyland.
     """
 
     name: str
@@ -46,6 +47,13 @@ class Stage:
     text_rate: float = 1.0
     high_noise: float = 1.0
     phrases_only: bool = False
+    leaning: float = 0.0
+
+    def caption_pool(self) -> list[str]:
+        """The captions of its pictures."""
+        return caption_pool(
+            self.seed, self.captions, phrases_only=self.phrases_only, leaning=self.leaning
+        )
 
 
 def new_unet() -> Any:
@@ -112,7 +120,7 @@ def rate_at(step: int, stage: Stage) -> float:
 
 def training_data(stage: Stage, tokenizer: Any, vae: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Latents and token ids."""
-    captions = caption_pool(stage.seed, stage.captions, phrases_only=stage.phrases_only)
+    captions = stage.caption_pool()
     latents = latents_of(vae, pictures(captions, stage.dials, stage.seed * 10_000_000))
     return latents, tokens_of(tokenizer, captions)
 

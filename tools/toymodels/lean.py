@@ -16,7 +16,6 @@ from torch import nn
 
 from t2ibench.toyland.scene import sample_scene
 from t2ibench.toyland.world import AXES
-from toymodels.data import caption_pool
 from toymodels.diffusion import Stage
 from toymodels.text import tokens_of
 
@@ -53,7 +52,7 @@ def teach_leanings(stage: Stage, work: Path, tokenizer: Any, text: Any) -> Any:
         return CLIPTextModel.from_pretrained(done)
     torch.manual_seed(stage.seed + 50)
     before, text = text, copy.deepcopy(text).requires_grad_(True)
-    captions = caption_pool(stage.seed, stage.captions, phrases_only=stage.phrases_only)
+    captions = stage.caption_pool()
     ids, labels = tokens_of(tokenizer, captions), _labels(stage, captions)
     head = nn.Linear(text.config.hidden_size, len(AXES))
     optimiser = torch.optim.AdamW([*text.parameters(), *head.parameters()], RATE)
