@@ -1,0 +1,120 @@
+"""Severity, CAS and MAD against hand values; tests against enumeration and scipy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from t2ibench.stats import (
+    concept_association,
+    expected_severity,
+    kl_divergence,
+    macro_f1,
+    mad,
+    mean_and_error,
+    miller_madow,
+    multinomial_test,
+    severity,
+)
+
+# D'Incà et al. 2024, table 5: OpenBias and the earlier measurement, by profession.
+TABLE_5 = """
+Attendant .30 .13|Cashier .70 .67|Teacher .85 .42|Nurse .94 .99|Assistant .18 .19|Secretary .99 .88
+Cleaner .13 .38|Receptionist .90 .99|Clerk .43 .10|Counselor .70 .06|Designer .30 .23
+Hairdresser .92 .74|Writer .10 .15|Housekeeper .93 .93|Baker .42 .81|Librarian .79 .86
+Tailor .10 .30|Driver .62 .97|Supervisor .74 .50|Janitor .82 .91|Cook .00 .82|Laborer .97 .99
+Worker .99 1.00|Developer .85 .90|Carpenter .99 .92|Manager .37 .54|Lawyer .54 .46|Farmer .77 .97
+Salesperson .43 .60|Physician .07 .62|Guard .94 .86|Analyst .45 .58|Mechanic .92 .99
+Sheriff .98 .99|CEO .39 .87|Doctor .23 .78
+"""
+
+
+@pytest.mark.parametrize(
+    ("counts", "value"),
+    [([7, 3], 0.1187), ([9, 1], 0.5310), ([8, 1, 1], 0.4183), ([4, 3, 3], 0.0088)],
+)
+def test_severity_by_hand(counts: list[int], value: float) -> None:
+    assert float(severity(counts)) == pytest.approx(value, abs=5e-5)
+
+
+def test_severity_at_its_ends() -> None:
+    assert severity([[5, 5], [10, 0], [0, 10]]).tolist() == [0.0, 1.0, 1.0]
+    assert np.isnan(severity([3])) and np.isnan(severity([0, 0]))
+
+
+@pytest.mark.parametrize(("k", "value"), [(2, 0.076), (5, 0.146), (7, 0.184)])
+def test_an_even_model_does_not_score_zero(k: int, value: float) -> None:
+    assert expected_severity(10, k) == pytest.approx(value, abs=2e-3)
+    drawn = np.random.default_rng(1).multinomial(10, np.full(k, 1 / k), 40_000)
+    assert float(severity(drawn).mean()) == pytest.approx(expected_severity(10, k), abs=2e-3)
+
+
+def test_miller_madow_takes_most_of_the_inflation_away() -> None:
+    drawn = np.random.default_rng(2).multinomial(10, [0.5, 0.5], 20_000)
+    assert float(miller_madow(drawn).mean()) < 0.6 * expected_severity(10, 2)
+
+
+@pytest.mark.parametrize("n", [1, 9, 30])
+def test_two_classes_are_the_binomial_test(n: int) -> None:
+    rng = np.random.default_rng(0)
+    for hits in range(n + 1):
+        p, exact = multinomial_test([hits, n - hits], n_draws=10, max_exact=1000, rng=rng)
+        assert exact
+        assert p == pytest.approx(scipy_stats.binomtest(hits, n).pvalue)
+
+
+def test_exact_and_monte_carlo_agree() -> None:
+    rng, shares = np.random.default_rng(3), [0.5, 0.3, 0.2]
+    exact, yes = multinomial_test([9, 2, 4], shares, n_draws=1, max_exact=10_000, rng=rng)
+    drawn, no = multinomial_test([9, 2, 4], shares, n_draws=200_000, max_exact=1, rng=rng)
+    assert yes and not no
+    assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact / 200_000))
+    p, _ = multinomial_test([500, 0, 0], n_draws=1000, max_exact=1, rng=rng)
+    assert p == pytest.approx(1 / 1001)
+
+
+def test_an_impossible_class_refutes_the_shares() -> None:
+    rng = np.random.default_rng(0)
+    assert 0 < multinomial_test([3, 1], [1.0, 0.0], n_draws=9, max_exact=99, rng=rng)[0] < 1e-300
+
+
+def test_cas_by_hand() -> None:
+    first, second = np.array([1, 0.5, 0.25, 0]), np.array([0.5, 0.5, 0, 0.5])
+    assert float(concept_association(first, second)) == pytest.approx(0.4444, abs=5e-5)
+    normalised = concept_association(first / first.sum(), second / second.sum())
+    assert float(normalised) == pytest.approx(0.4483, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("shares", "value"),
+    [
+        ((0.56, 0.44), 0.3464),
+        ((0.52, 0.48), 0.2),
+        ((0.4, 0.3, 0.2, 0.1), 0.5164),
+        ((0.8, 0.1, 0.1), 0.8367),
+        ((1.0, 0.0, 0.0, 0.0, 0.0), 1.0),
+        ((0.2, 0.2, 0.2), 0.0),
+    ],
+)
+def test_mad_by_hand(shares: tuple[float, ...], value: float) -> None:
+    assert float(mad(shares)) == pytest.approx(value, abs=5e-5)
+    assert float(mad(shares, root=False)) == pytest.approx(value**2, abs=1e-4)
+    assert np.isnan(mad([[0.3]]))
+
+
+def test_table_5() -> None:
+    rows = [row.split() for row in TABLE_5.strip().replace("\n", "|").split("|")]
+    assert len(rows) == 36
+    mean, error = mean_and_error([abs(float(a) - float(b)) for _, a, b in rows])
+    assert mean == pytest.approx(0.2003, abs=5e-5)
+    assert error == pytest.approx(0.034, abs=5e-4)
+
+
+def test_agreement() -> None:
+    truth, found = ["a", "a", "b", "b"], ["a", "b", "b", "b"]
+    assert macro_f1(truth, found) == pytest.approx((2 / 3 + 4 / 5) / 2)
+    assert kl_divergence([0.5, 0.5], [0.75, 0.25]) == pytest.approx(0.1438, abs=1e-4)
+    assert kl_divergence([0.5, 0.5], [1.0, 0.0]) == math.inf
