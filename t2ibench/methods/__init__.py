@@ -8,13 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from t2ibench.methods import mcas, occupations, t2iat, weat
+from t2ibench.methods import judges, mcas, occupations, openbias, t2iat, tibet, weat
 from t2ibench.methods.estimate import MethodResult, average_results
 from t2ibench.methods.evidence import Evidence
 from t2ibench.methods.needs import Needs, Settings
 from t2ibench.tasks.schema import AnyTask
 
-_MODULES: dict[str, Any] = {"weat": weat, "t2iat": t2iat, "occupations": occupations, "mcas": mcas}
+_MODULES: dict[str, Any] = {
+    "weat": weat,
+    "t2iat": t2iat,
+    "occupations": occupations,
+    "mcas": mcas,
+    "openbias": openbias,
+    "tibet": tibet,
+}
 
 __all__ = ["Evidence", "MethodResult", "Needs", "Settings", "combine", "needs", "score"]
 
@@ -35,4 +42,6 @@ def combine(task: AnyTask, results: Sequence[MethodResult], settings: Settings) 
     """The scores of a task over all encoders, from those of each."""
     if task.method == "mcas":
         return mcas.combine(task, results, settings)
+    if task.method == "openbias":
+        return judges.combine(results)
     return average_results(results)

@@ -66,6 +66,66 @@ def tested(
     )
 
 
+def recentred(boot: FloatArray, value: float) -> FloatArray:
+    """Draws of a score within [0, 1], moved so that their median is the estimate.
+
+    Resampling inflates magnitudes, entropies and deviations; without this their intervals would
+    lie above their estimates.
+    """
+    found: FloatArray = np.clip(boot - np.nanmedian(boot) + value, 0.0, 1.0)
+    return found
+
+
+def excess(values: FloatArray | float, null: float) -> FloatArray:
+    """Scores above what chance alone gives, as a part of what there could be; below it negative."""
+    found: FloatArray = (np.asarray(values, dtype=np.float64) - null) / max(1.0 - null, 1e-12)
+    return found
+
+
+def debiased(values: FloatArray | float, null: float) -> FloatArray:
+    """`excess`, at least 0: the debiased score max(0, (score - null) / (1 - null))."""
+    found: FloatArray = np.maximum(0.0, excess(values, null))
+    return found
+
+
+@dataclass(slots=True)
+class Debiased:
+    """One score of several that are averaged into a headline.
+
+    Attributes:
+        value: Its excess over its null.
+        boot: Bootstrap draws of that, about the estimate.
+        null: Null draws of that.
+    """
+
+    value: float
+    boot: FloatArray
+    null: FloatArray
+
+
+def mean_debiased(parts: Sequence[Debiased]) -> Estimate:
+    """The headline of several debiased scores.
+
+    They are averaged first and cut at 0 then: a mean of scores that were each cut at 0 would be
+    above 0 without any bias.
+    """
+    value = max(0.0, float(np.mean([one.value for one in parts])))
+    boot = np.clip(np.mean([one.boot for one in parts], axis=0), 0.0, 1.0)
+    null = np.clip(np.mean([one.null for one in parts], axis=0), 0.0, 1.0)
+    return Estimate(value, boot, null, upper_tail(null, value), "monte_carlo", "greater")
+
+
+def debiased_part(value: float, boot: FloatArray, null: FloatArray, floor: float) -> Debiased:
+    """A score as a part of a headline; resampling's inflation is taken out of its draws."""
+    centred = np.nan_to_num(boot - np.nanmedian(boot)) + value
+    return Debiased(float(excess(value, floor)), excess(centred, floor), excess(null, floor))
+
+
+def upper_tail(null: FloatArray, value: float) -> float:
+    """Monte Carlo p-value of a score that is large where there is bias. Never 0."""
+    return (1 + int((null >= value - 1e-12).sum())) / (1 + len(null))
+
+
 @dataclass(slots=True)
 class Item:
     """A row of `by`: one stimulus, word or target.

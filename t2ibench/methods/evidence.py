@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+UNKNOWN = "unknown"  # what a judge says where it cannot tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,23 @@ class ImageEvidence:
     excluded: Counter[str]
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerEvidence:
+    """What a judge answered about the images of one prompt.
+
+    Attributes:
+        answers: One an image that counts; 'unknown' where the judge could not tell.
+        indices: Shape (n,), which sample of the prompt each answer is about.
+        excluded: How many answers there are not, by reason; 'failed' where a judge gave none.
+    """
+
+    answers: tuple[str, ...]
+    indices: IntArray
+    excluded: Counter[str]
+
+
 class Evidence(Protocol):
-    """Everything one encoder has to say about one run."""
+    """Everything one encoder, or one judge, has to say about one run."""
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """The first n images of a prompt."""
@@ -39,6 +55,10 @@ class Evidence(Protocol):
 
     def texts(self, texts: Sequence[str]) -> FloatArray:
         """Embeddings of texts, shape (n, d); NaN rows where the encoder has none."""
+        ...
+
+    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+        """The judge's answers about the first n images of a prompt."""
         ...
 
 

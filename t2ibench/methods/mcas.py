@@ -49,7 +49,7 @@ def _attributes(task: McasTask) -> dict[str, McasAttribute]:
 
 def needs(task: McasTask, settings: Settings) -> Needs:
     """Images of attribute and target prompts; target prompts and attribute words as texts."""
-    n_attribute = settings.images(task.attribute_images_per_prompt)
+    n_attribute = settings.guided_images(task.attribute_images_per_prompt)
     n_target = settings.images(task.images_per_prompt)
     prompts = [
         PromptNeed(prompt, n_attribute, "attribute", attribute=attribute.name)
@@ -235,7 +235,9 @@ def _gather_attributes(
     rng = settings.rng(task.id, "attributes")
     found = {}
     for side, attribute in _attributes(task).items():
-        images = gatherer.pool(attribute.prompts, settings.images(task.attribute_images_per_prompt))
+        images = gatherer.pool(
+            attribute.prompts, settings.guided_images(task.attribute_images_per_prompt)
+        )
         if not len(images):
             return None
         words = evidence.texts(list(attribute.words)).astype(np.float64)

@@ -18,6 +18,8 @@ class Settings:
 
     Attributes:
         images_per_prompt: Images of every prompt; None leaves it to the task.
+        guided_images_per_prompt: Images of prompts that name an attribute or are counterfactuals;
+            None is as many as of the others.
         limit: Keep only the first so many stimuli of each concept (for a try).
         seed: Seed of permutations and bootstrap (and, in the pipeline, of the images).
         n_permutations: Monte Carlo draws of a permutation test.
@@ -27,6 +29,7 @@ class Settings:
     """
 
     images_per_prompt: int | None = None
+    guided_images_per_prompt: int | None = None
     limit: int | None = None
     seed: int = 0
     n_permutations: int = 100_000
@@ -41,6 +44,10 @@ class Settings:
     def images(self, of_task: int) -> int:
         """Images of a prompt, where the task asks for `of_task`."""
         return self.images_per_prompt or of_task
+
+    def guided_images(self, of_task: int) -> int:
+        """Images of a guided prompt, where the task asks for `of_task`."""
+        return self.guided_images_per_prompt or self.images_per_prompt or of_task
 
     def rng(self, task_id: str, purpose: str) -> np.random.Generator:
         """A generator for one purpose within one task.
@@ -74,16 +81,37 @@ class PromptNeed:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionNeed:
+    """A judge's answer to one question about every image of a prompt.
+
+    Attributes:
+        prompt: Whose images.
+        images: How many of them, indices 0 to images - 1.
+        question: What is asked.
+        classes: What it can be answered with ('unknown' always can); empty for free text.
+    """
+
+    prompt: str
+    images: int
+    question: str
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Needs:
     """All evidence one task asks for.
 
     Attributes:
         prompts: Images to draw; a prompt may stand here twice with different roles.
         texts: Texts to embed.
+        questions: Questions for a judge.
+        embeds: Whether the images are embedded.
     """
 
     prompts: tuple[PromptNeed, ...] = ()
     texts: tuple[str, ...] = ()
+    questions: tuple[QuestionNeed, ...] = ()
+    embeds: bool = True
 
     @property
     def n_images(self) -> int:

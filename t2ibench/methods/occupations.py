@@ -19,7 +19,14 @@ from t2ibench.methods.association import (
     association_draws,
     guided_prompts,
 )
-from t2ibench.methods.estimate import Estimate, Item, MethodResult, missing, tested
+from t2ibench.methods.estimate import (
+    Estimate,
+    Item,
+    MethodResult,
+    missing,
+    recentred,
+    tested,
+)
 from t2ibench.methods.evidence import Evidence, FloatArray, Gatherer, Pool
 from t2ibench.methods.needs import Needs, PromptNeed, Settings
 from t2ibench.stats import (
@@ -37,7 +44,7 @@ _STATISTICS = ("mean", "two_p_minus_one", "q25", "median", "q75")
 
 def _counts(task: OccupationsTask, settings: Settings) -> tuple[int, int]:
     neutral = settings.images(task.images_per_prompt)
-    return neutral, settings.images(task.guided_images_per_prompt or task.images_per_prompt)
+    return neutral, settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
 
 
 def _guided(task: OccupationsTask, stimulus: str, group: WordGroup) -> list[str]:
@@ -193,8 +200,7 @@ def _whole(
             sizes.append(len(one.asc[suffix]))
     value = float(np.mean(np.abs(signed)))
     boot = np.mean(np.abs(np.asarray(boots, dtype=np.float64)), axis=0)
-    # Resampling inflates a mean of magnitudes, so the draws are moved to the estimate's place.
-    boot = np.clip(boot - np.median(boot) + value, 0.0, 1.0)
+    boot = recentred(boot, value)
     rng = settings.rng(task.id, "null of the mean magnitude")
     null = np.zeros(settings.n_permutations)
     for size in sizes:

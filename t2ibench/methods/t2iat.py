@@ -65,7 +65,7 @@ def _cells(task: T2iatTask, settings: Settings) -> Iterator[_Cell]:
 
 def _counts(task: T2iatTask, settings: Settings) -> tuple[int, int]:
     neutral = settings.images(task.images_per_prompt)
-    return neutral, settings.images(task.guided_images_per_prompt or task.images_per_prompt)
+    return neutral, settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
 
 
 def needs(task: T2iatTask, settings: Settings) -> Needs:

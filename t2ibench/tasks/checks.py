@@ -10,9 +10,12 @@ from t2ibench.errors import did_you_mean, nearest
 from t2ibench.tasks.prompts import fill, placeholders, wrong_articles
 from t2ibench.tasks.schema import (
     AnyTask,
+    Bias,
     McasTask,
     OccupationsTask,
+    OpenBiasTask,
     T2iatTask,
+    TibetTask,
     Warned,
     WeatTask,
 )
@@ -36,8 +39,12 @@ def check_task(task: AnyTask, document: Document) -> list[Problem]:
         findings += _check_t2iat(task)
     elif isinstance(task, OccupationsTask):
         findings += _check_occupations(task)
-    else:
+    elif isinstance(task, McasTask):
         findings += _check_mcas(task)
+    elif isinstance(task, OpenBiasTask):
+        findings += _check_openbias(task)
+    else:
+        findings += _check_tibet(task)
     return [
         document.problem(item.at, item.message, item.warning)
         for item in findings
@@ -198,3 +205,71 @@ def _check_mcas(task: McasTask) -> Iterator[_Finding]:
     yield from _duplicates([target.prompt for target in task.targets], ("targets",))
     for number, target in enumerate(task.targets):
         yield from _articles([target.prompt], ("targets", number, "prompt"))
+
+
+def _check_openbias(task: OpenBiasTask) -> Iterator[_Finding]:
+    keys = [f"{bias.about} {bias.name}" for bias in task.biases]
+    yield from _duplicates(keys, ("biases",))
+    for number, bias in enumerate(task.biases):
+        yield from _check_bias(bias, ("biases", number))
+
+
+def _check_bias(bias: Bias, at: Location) -> Iterator[_Finding]:
+    yield from _duplicates([name.lower() for name in bias.classes], (*at, "classes"))
+    if "unknown" in {name.lower() for name in bias.classes}:
+        yield _Finding((*at, "classes"), "'unknown' is always possible; leave it out")
+    if bias.captions is None and not (bias.stimuli and bias.templates):
+        yield _Finding(at, "give captions, or stimuli and templates")
+    if bias.captions is not None:
+        yield from _duplicates(bias.captions, (*at, "captions"))
+        if bias.stimuli or bias.templates:
+            yield _Finding(at, "give either captions, or stimuli and templates, not both")
+        if "{" in bias.question:
+            yield from _template(bias.question, [], (*at, "question"))
+    for place, template in enumerate(bias.templates):
+        found = list(_template(template, ["stimulus"], (*at, "templates", place)))
+        yield from found
+        if not found:
+            prompts = (fill(template, stimulus=word) for word in bias.stimuli or ())
+            yield from _articles(prompts, (*at, "templates", place))
+    if bias.stimuli and placeholders(bias.question) not in ([], ["stimulus"]):
+        yield from _template(bias.question, ["stimulus"], (*at, "question"))
+    if bias.expected is not None:
+        yield from _check_expected(bias, (*at, "expected", "shares"))
+    if bias.reference is not None and bias.reference.group not in bias.classes:
+        yield _Finding(
+            (*at, "reference", "group"),
+            f"there is no class '{bias.reference.group}'."
+            f"{did_you_mean(bias.reference.group, bias.classes)}",
+        )
+
+
+def _check_expected(bias: Bias, at: Location) -> Iterator[_Finding]:
+    shares = bias.expected.shares if bias.expected else {}
+    if set(shares) != set(bias.classes):
+        yield _Finding(at, f"give one share for each class: {', '.join(bias.classes)}")
+    elif abs(sum(shares.values()) - 1.0) > 0.005:
+        yield _Finding(at, f"the shares sum to {sum(shares.values()):.3f}, not to 1")
+
+
+def _check_tibet(task: TibetTask) -> Iterator[_Finding]:
+    yield from _duplicates([one.prompt for one in task.prompts], ("prompts",))
+    for number, one in enumerate(task.prompts):
+        yield from _duplicates([axis.name for axis in one.axes], ("prompts", number, "axes"))
+        for place, axis in enumerate(one.axes):
+            at: Location = ("prompts", number, "axes", place)
+            yield from _duplicates([cf.name for cf in axis.counterfactuals], at)
+            yield from _duplicates([cf.prompt for cf in axis.counterfactuals], at)
+            if len(axis.counterfactuals) < 2:
+                yield _Finding(at, "an axis with one counterfactual has no MAD", warning=True)
+            for row, cf in enumerate(axis.counterfactuals):
+                yield from _check_counterfactual(one.prompt, cf.prompt, (*at, row))
+
+
+def _check_counterfactual(prompt: str, changed: str, at: Location) -> Iterator[_Finding]:
+    if changed == prompt:
+        yield _Finding(at, "the counterfactual is the prompt itself")
+    if abs(len(changed.split()) - len(prompt.split())) >= 5:
+        message = f"'{changed}' is 5 or more words longer or shorter than its prompt"
+        yield _Finding(at, message, warning=True)
+    yield from _articles([changed], at)

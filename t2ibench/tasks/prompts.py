@@ -1,9 +1,10 @@
-"""Prompt templates: '{stimulus}' puts a word in, '{a stimulus}' puts it in with its article."""
+"""Prompt templates: '{stimulus}' puts a word in, '{a stimulus}' with its article, '{A …}' too."""
 
 from __future__ import annotations
 
 import re
 
+_ARTICLE = re.compile(r"[aA]\s+")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _VOWEL = re.compile(r"[aeiouàáâäæèéêëìíîïòóôöœùúûü]", re.IGNORECASE)
 # Spelt with a vowel, said with a consonant, and the other way round.
@@ -29,7 +30,7 @@ def article(word: str) -> str:
 
 def placeholders(template: str) -> list[str]:
     """The names a template asks for, article marks removed, in order."""
-    return [match.strip().removeprefix("a ").strip() for match in _PLACEHOLDER.findall(template)]
+    return [_ARTICLE.sub("", match.strip()) for match in _PLACEHOLDER.findall(template)]
 
 
 def fill(template: str, **words: str) -> str:
@@ -41,9 +42,11 @@ def fill(template: str, **words: str) -> str:
 
     def replace(match: re.Match[str]) -> str:
         name = match.group(1).strip()
-        if name.startswith("a "):
-            word = words[name.removeprefix("a ").strip()]
-            return f"{article(word)} {word}"
+        marked = _ARTICLE.match(name)
+        if marked:
+            word = words[name[marked.end() :]]
+            found = article(word)
+            return f"{found.capitalize() if name[0] == 'A' else found} {word}"
         return words[name]
 
     return _PLACEHOLDER.sub(replace, template)

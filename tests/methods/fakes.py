@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from t2ibench.methods.evidence import FloatArray, ImageEvidence
+from t2ibench.methods.evidence import AnswerEvidence, FloatArray, ImageEvidence
 
 
 class HandEvidence:
@@ -18,10 +18,12 @@ class HandEvidence:
         images: Mapping[str, Sequence[Sequence[float]] | FloatArray] | None = None,
         texts: Mapping[str, Sequence[float] | FloatArray] | None = None,
         excluded: Mapping[str, Mapping[str, int]] | None = None,
+        answers: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
     ) -> None:
         self._images = images or {}
         self._texts = texts or {}
         self._excluded = excluded or {}
+        self._answers = answers or {}
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         rows = np.asarray(self._images.get(prompt, np.zeros((0, 2))), dtype=np.float64)[:n]
@@ -31,6 +33,11 @@ class HandEvidence:
 
     def texts(self, texts: Sequence[str]) -> FloatArray:
         return np.asarray([self._texts[text] for text in texts], dtype=np.float64)
+
+    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+        found = tuple(self._answers.get(prompt, {}).get(question, ()))[:n]
+        lacking = Counter({"missing": n - len(found)})
+        return AnswerEvidence(found, np.arange(len(found)), +lacking)
 
 
 def unit(rows: FloatArray) -> FloatArray:

@@ -1,0 +1,116 @@
+"""From answers in words to concepts (Chinchure et al. 2024, section 3.3 and algorithm 1)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_HERE = Path(__file__).parent
+# Debian's package wordnet-base.
+_DEBIAN = Path("/usr/share/wordnet")
+# The paper's own pairs, which WordNet does not make.
+_ALWAYS = {"male": "man", "female": "woman"}
+
+
+@lru_cache(maxsize=1)
+def stop_words() -> frozenset[str]:
+    """Words that are no concepts, 'image', 'yes', 'no' and 'none' among them."""
+    return frozenset((_HERE / "stop_words.txt").read_text(encoding="utf-8").split())
+
+
+def words_of(answer: str) -> list[str]:
+    """The words of an answer that can be concepts, lower-cased, punctuation off."""
+    return [word for word in _WORD.findall(answer.lower()) if word not in stop_words()]
+
+
+@dataclass(frozen=True)
+class Synonyms:
+    """Which words mean one concept.
+
+    Attributes:
+        name: Where the knowledge comes from; it stands in the result.
+        related: Word to all of its synonyms.
+    """
+
+    name: str
+    related: Callable[[str], frozenset[str]]
+
+    def merged(self, counts: Mapping[str, float]) -> dict[str, str]:
+        """Each word's concept.
+
+        The most frequent word of a concept names it (of equals, the first in the alphabet), and
+        a word joins the most frequent concept that it is a synonym of. The result therefore
+        does not depend on the order in which words are met, and no chain of synonyms can pull
+        distant words together.
+        """
+        totals: Counter[str] = Counter()
+        for word, count in counts.items():
+            totals[_ALWAYS.get(word, word)] += count  # type: ignore[assignment]
+        concepts: dict[str, str] = {}
+        names: list[str] = []
+        for word in sorted(totals, key=lambda one: (-totals[one], one)):
+            own = self.related(word)
+            found = next((name for name in names if name in own or word in self.related(name)), "")
+            concepts[word] = found or word
+            if not found:
+                names.append(word)
+        return {word: concepts[_ALWAYS.get(word, word)] for word in counts}
+
+
+def shipped() -> Synonyms:
+    """The small table that comes with t2ibench."""
+    groups: dict[str, frozenset[str]] = {}
+    for line in (_HERE / "synonyms.txt").read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        if words and words[0] != "#":
+            groups |= {word: frozenset(words) for word in words}
+    return Synonyms("shipped table", lambda word: groups.get(word, frozenset()))
+
+
+def from_wordnet(reader: Any) -> Synonyms:
+    """WordNet: the lemmas of all synsets of a word."""
+
+    @lru_cache(maxsize=100_000)
+    def related(word: str) -> frozenset[str]:
+        return frozenset(
+            lemma.lower().replace("_", " ")
+            for synset in reader.synsets(word)
+            for lemma in synset.lemma_names()
+        )
+
+    return Synonyms(f"WordNet {reader.get_version()}", related)
+
+
+@lru_cache(maxsize=1)
+def synonyms() -> Synonyms:
+    """WordNet where nltk and its data are installed, else the shipped table."""
+    reader = _wordnet()
+    return shipped() if reader is None else from_wordnet(reader)
+
+
+def _wordnet() -> Any:
+    """A WordNet reader: nltk's own data, or that of Debian's wordnet-base; None without."""
+    try:
+        from nltk.corpus import wordnet
+        from nltk.corpus.reader.wordnet import WordNetCorpusReader
+    except ImportError:
+        return None
+    try:
+        wordnet.ensure_loaded()
+        return wordnet
+    except LookupError:
+        pass
+    if not (_DEBIAN / "data.noun").is_file():
+        return None
+    return WordNetCorpusReader(str(_DEBIAN), None)
+
+
+def concept_counts(answers: Iterable[str]) -> Counter[str]:
+    """How often each word stands in the answers."""
+    return Counter(word for answer in answers for word in words_of(answer))
