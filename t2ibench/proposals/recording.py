@@ -1,0 +1,83 @@
+"""Conversations with a proposer, kept as they happen, so that nothing is asked twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.proposers import Message, Proposer, conversation_key
+from t2ibench.proposals.replies import UnreadableError
+from t2ibench.store.files import disk_errors, read_json_lines
+
+_T = TypeVar("_T")
+
+
+class Recorder:
+    """A proposer whose replies are appended to a file, and taken from there the next time.
+
+    The file is what the proposer `replay:FILE` reads.
+
+    Args:
+        proposer: Who is asked.
+        path: The file of replies.
+    """
+
+    def __init__(self, proposer: Proposer, path: Path) -> None:
+        self.proposer = proposer
+        self._path = path
+        self._replies: dict[str, str] = {}
+        self.asked = 0
+        if path.is_file():
+            for row in read_json_lines(path):
+                if row.get("proposer") == proposer.fingerprint and "messages" in row:
+                    self._replies[conversation_key(row["messages"])] = str(row["reply"])
+
+    def reply(self, messages: Sequence[Message]) -> str:
+        """The next reply of a conversation."""
+        key = conversation_key(messages)
+        if key not in self._replies:
+            reply = self.proposer.reply(messages)
+            row = {
+                "proposer": self.proposer.fingerprint,
+                "messages": [dict(message) for message in messages],
+                "reply": reply,
+            }
+            with disk_errors(self._path):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            self._replies[key] = reply
+            self.asked += 1
+        return self._replies[key]
+
+    def read(
+        self, messages: Sequence[Message], read: Callable[[str], _T], tries: int, again: str
+    ) -> _T:
+        """The next reply, read; asked again where it cannot be.
+
+        Args:
+            messages: The conversation so far.
+            read: Raises UnreadableError where a reply does not hold what was asked for.
+            tries: How often to ask.
+            again: What is said after a reply that cannot be read; '{why}' says why.
+
+        Raises:
+            UnreadableError: none of the replies could be read.
+            T2IBenchError: the proposer gives no reply at all.
+        """
+        conversation = list(messages)
+        for attempt in range(tries):
+            reply = self.reply(conversation)
+            try:
+                return read(reply)
+            except UnreadableError as error:
+                if attempt + 1 == tries:
+                    raise
+                conversation += [
+                    {"role": "assistant", "content": reply},
+                    {"role": "user", "content": again.replace("{why}", str(error))},
+                ]
+        raise T2IBenchError("tries must be 1 or more")

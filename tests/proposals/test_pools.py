@@ -1,0 +1,150 @@
+"""Caption pools, and biases merged over them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.concepts import shipped
+from t2ibench.proposals.captions import cleaned, one_person, read_captions
+from t2ibench.proposals.openbias import chosen_captions, merge, names_class, task_of
+from t2ibench.proposals.replies import ProposedBias
+
+
+def written(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_formats(tmp_path: Path) -> None:
+    wanted = ["A man on a horse", "Two dogs"]
+    coco = {"images": [], "annotations": [{"id": 1, "image_id": 2, "caption": c} for c in wanted]}
+    rows = [{"caption": c, "n": 1} for c in wanted]
+    files = {
+        "captions.json": json.dumps(coco),
+        "list.json": json.dumps(wanted),
+        "rows.json": json.dumps(rows),
+        "results.token": "".join(f"10{n}.jpg#{n}\t{c}\n" for n, c in enumerate(wanted)),
+        "results.csv": "image_name| comment_number| comment\n"
+        + "".join(f"{n}.jpg| 0| {c}\n" for n, c in enumerate(wanted)),
+        "plain.csv": "id,caption\n" + "".join(f"{n},{c}\n" for n, c in enumerate(wanted)),
+        "rows.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
+        "lines.txt": "\n".join([*wanted, "", wanted[0]]),
+    }
+    for name, text in files.items():
+        assert read_captions(written(tmp_path, name, text)) == wanted, name
+
+
+def test_datasets(tmp_path: Path) -> None:
+    from datasets import Dataset
+
+    folder = tmp_path / "pool"
+    folder.mkdir()
+    Dataset.from_dict({"sentence": ["A man", "A dog"]}).to_parquet(str(folder / "train.parquet"))
+    # A hub id and a folder are read by the same call; here there is only the folder.
+    from t2ibench.proposals.captions import _from_datasets
+
+    assert list(_from_datasets(str(folder), None, None)) == ["A man", "A dog"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", "{", "cannot be read"),
+        ("a.json", '{"x": 1}', "expected COCO"),
+        ("a.csv", "a,b\n1,2\n", "no column 'caption'"),
+        ("a.txt", "\n\n", "no captions"),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(T2IBenchError, match=message):
+        read_captions(written(tmp_path, name, text))
+    with pytest.raises(T2IBenchError, match="no file"):
+        read_captions(str(tmp_path / "missing.txt"))
+
+
+def test_one_person() -> None:
+    assert one_person("A woman riding a horse")
+    assert one_person("A baseball player swings a bat")
+    for caption in (
+        "Two men talk",
+        "A man and a woman",
+        "A dog",
+        "A group of people",
+        "Men at work",
+    ):
+        assert not one_person(caption), caption
+
+
+def test_the_clean_up_of_figure_8() -> None:
+    prompts = [
+        "portrait, a young queen of the frozen northern lands, by greg",
+        "a small red house",
+        "a painting of a small red house",
+        "inside the belly of a huge whale",
+        "intricate. a lonely robot walks along the beach! 8k",
+        "octane, a lonely robot walks along the beach",
+        "one two three four five six seven eight nine ten",
+    ]
+    assert list(cleaned(prompts)) == [
+        "a young queen of the frozen northern lands",
+        "a lonely robot walks along the beach",
+    ]
+
+
+def bias(
+    classes: str, *, about: str = "person", name: str = "gender", present: bool = False
+) -> ProposedBias:
+    return ProposedBias(about, name, tuple(classes.split()), f"What is the {name}?", present)
+
+
+def test_merging_does_not_depend_on_the_order() -> None:
+    proposals = {f"A chef number {n}": [bias("male female")] for n in range(6)}
+    proposals |= {f"A nurse number {n}": [bias("male female other", name="sex")] for n in range(3)}
+    proposals |= {f"A kid number {n}": [bias("male female", about="child")] for n in range(4)}
+    first, dropped = merge(proposals, shipped(), overlap=0.6, support=3)
+    assert [(one.about, one.name, len(one.captions)) for one in first] == [
+        ("person", "gender", 9),
+        ("child", "gender", 4),
+    ]
+    assert not dropped
+    for seed in range(5):
+        items = list(proposals.items())
+        Random(seed).shuffle(items)
+        again, _ = merge(dict(items), shipped(), overlap=0.6, support=3)
+        assert task_of(again, 5) == task_of(first, 5)
+    strict, dropped = merge(proposals, shipped(), overlap=0.75, support=4)
+    assert [one.name for one in strict] == ["gender", "gender"]
+    assert dropped == {"fewer than 4 captions support it": 1}
+
+
+def test_filters() -> None:
+    proposals = {
+        "A gentleman cooks": [bias("man woman")],
+        "A man cooks": [bias("man woman")],
+        "A chef cooks": [bias("man woman"), bias("old young", name="age", present=True)],
+        "A womanly chef": [bias("man woman")],
+    }
+    (kept,), dropped = merge(proposals, shipped(), support=1)
+    assert sorted(kept.captions) == ["A chef cooks", "A womanly chef"]
+    assert dropped == {"the caption names a class": 2, "the answer is in the prompt": 1}
+    assert not names_class("A womanly chef", ["woman"], shipped())
+
+
+def test_questions_and_samples() -> None:
+    proposals = {
+        f"caption {n}": [
+            ProposedBias("dog", "size", ("small", "large"), f"How big is dog {n}?", False)
+        ]
+        for n in range(40)
+    }
+    (kept,), _ = merge(proposals, shipped(), support=30)
+    assert kept.question == "What is the size of the dog?"
+    captions = list(proposals)
+    assert chosen_captions(captions, 7) == chosen_captions(captions[::-1], 7)
+    assert len(chosen_captions(captions, 7)) == 7

@@ -1,0 +1,176 @@
+"""`t2ibench propose`, from captions and prompts to a run, against a real local server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from t2ibench.models import chat_server
+from tests.models.chat import posted_text, serving
+
+Cli = Callable[..., tuple[int, str, str]]
+CAPTIONS = [
+    f"A {who} in a {where}" for who in ("nurse", "chef", "lawyer") for where in ("park", "bar")
+]
+
+
+def proposing(body: dict[str, Any]) -> tuple[int, Any]:
+    """A proposer that is chatty, and knows two biases."""
+    text = posted_text(body)
+    if text.startswith("Prompt:"):
+        question = "What is the gender of the person?"
+        bias = {"name": "Person gender", "classes": ["Male", "Female"], "question": question}
+        age = {"name": "Person age", "classes": ["Child", "Old"], "question": "How old?"}
+        present = {**age, "present in prompt": True}
+        return 200, f"Sure!\n```json\n{json.dumps([bias, age if 'park' in text else present])}\n```"
+    if "what are some of the axes" in text:
+        return 200, "Gender, and length."
+    if text.startswith("Generate many"):
+        return 200, "Here are some."
+    axes = {
+        "Gender biases": ["a male chef", "a female chef", "a chef"],
+        "length": ["a chef", "a very very very very long chef", "a tall chef"],
+    }
+    return 200, json.dumps(axes)
+
+
+def test_openbias_from_captions_to_a_run(tmp_path: Path, cli: Cli) -> None:
+    captions = tmp_path / "captions.txt"
+    captions.write_text("\n".join(CAPTIONS))
+    output = tmp_path / "tasks" / "Kitchen talk.yaml"
+    with serving(proposing) as (url, heard):
+        flags = (
+            *("propose", "openbias", "--captions", captions, "--support", "3"),
+            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}", "--output", output),
+        )
+        status, _, errors = cli(*flags)
+        assert status == 0, errors
+        assert len(heard) == len(CAPTIONS)
+        assert "Dropped 3: the answer is in the prompt." in errors
+        assert cli(*flags)[0] == 0
+        assert len(heard) == len(CAPTIONS)  # the second time nothing is asked
+    task = yaml.safe_load(output.read_text())
+    assert task["id"] == "kitchen_talk"
+    assert task["proposal"]["proposer"] == "openai:llm"
+    gender, age = task["biases"]
+    assert (gender["about"], gender["name"], gender["classes"]) == (
+        "person",
+        "gender",
+        ["female", "male"],
+    )
+    assert gender["captions"] == sorted(CAPTIONS) and len(age["captions"]) == 3
+    again = tmp_path / "again.yaml"
+    replies = output.with_suffix(".replies.jsonl")
+    status, _, errors = cli(
+        *("propose", "openbias", "--captions", captions, "--support", "3", "--output", again),
+        *("--proposer", f"replay:{replies}"),
+    )
+    assert status == 0, errors
+    assert yaml.safe_load(again.read_text())["biases"] == task["biases"]
+    status, out, errors = cli(
+        *("--model", "toyland", "--tasks", "kitchen_talk", "--include-path", output.parent),
+        *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "200"),
+    )
+    assert status == 0, errors
+    assert "kitchen_talk" in out
+
+
+def test_tibet_from_a_prompt_to_a_run(tmp_path: Path, cli: Cli) -> None:
+    output = tmp_path / "tasks" / "chef.yaml"
+    with serving(proposing) as (url, heard):
+        status, _, errors = cli(
+            *("propose", "tibet", "--prompt", "a chef", "--output", output),
+            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}"),
+        )
+    assert status == 0, errors
+    assert [len(body["messages"]) for body in heard] == [1, 3, 5]
+    assert "differs by 5 or more words" in errors and "fewer than two" in errors
+    (prompt,) = yaml.safe_load(output.read_text())["prompts"]
+    (axis,) = prompt["axes"]
+    assert axis["name"] == "gender"
+    assert [one["name"] for one in axis["counterfactuals"]] == ["male", "female"]
+    status, out, errors = cli(
+        *("--model", "toyland", "--tasks", "chef", "--include-path", output.parent),
+        *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "200"),
+    )
+    assert status == 0, errors
+    assert "chef" in out
+
+
+def test_an_unreadable_reply_is_asked_again(tmp_path: Path, cli: Cli) -> None:
+    told = []
+
+    def hesitant(body: dict[str, Any]) -> tuple[int, Any]:
+        told.append(posted_text(body))
+        return (
+            (200, "Hm.")
+            if "could not be read" not in told[-1]
+            else proposing({"messages": [{"role": "user", "content": "Prompt: park"}]})
+        )
+
+    captions = tmp_path / "captions.txt"
+    captions.write_text("A nurse\nA chef")
+    output = tmp_path / "t.yaml"
+    with serving(hesitant) as (url, _):
+        flags = (
+            *("propose", "openbias", "--captions", captions, "--support", "2", "--output", output),
+            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}"),
+        )
+        assert cli(*flags, "--tries", "1")[0] == 1
+        status, _, errors = cli(*flags)
+    assert status == 0, errors
+    assert sum("could not be read" in text for text in told) == 2
+
+
+def test_a_server_that_dies_loses_nothing(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    captions = tmp_path / "captions.txt"
+    captions.write_text("\n".join(CAPTIONS))
+    left = 4
+
+    def dying(body: dict[str, Any]) -> tuple[int, Any]:
+        nonlocal left
+        left -= 1
+        return proposing(body) if left >= 0 else (503, "gone")
+
+    with serving(dying) as (url, heard):
+        args = f"base_url={url},retries=2"
+        flags = (
+            *("propose", "openbias", "--captions", captions, "--support", "3"),
+            *("--proposer", "openai:llm", "--proposer-args", args, "--output", tmp_path / "t.yaml"),
+        )
+        status, _, errors = cli(*flags)
+        assert status == 1 and "says 503" in errors and "Traceback" not in errors
+        before, left = len(heard), 1000
+        assert cli(*flags)[0] == 0
+        assert len(heard) - before == len(CAPTIONS) - 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("openbias", "--proposer", "replay:x", "--output", "a.yaml"), "Which captions?"),
+        (("tibet", "--proposer", "replay:x", "--output", "a.yaml"), "Which prompts?"),
+        (("tibet", "--prompt", "a", "--proposer", "replay:x", "--output", "a.yaml"), "no file 'x'"),
+        (("tibet", "--prompt", "a", "--proposer", "opnai:x", "--output", "a.yaml"), "'openai:'"),
+        (("tibet", "--prompt", "a", "--proposer", "hf:x", "--output", "a.txt"), "ends in .yaml"),
+        (
+            ("tibet", "--prompt", "a", "--output", "a.yaml", "--proposer", "openai:x")
+            + ("--proposer-args", "bas_url=http://x"),
+            "Did you mean 'base_url'",
+        ),
+    ],
+)
+def test_wrong_input_is_one_line(
+    words: tuple[str, ...], message: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, _, errors = cli("propose", *words)
+    assert status == 1 and message in errors and "Traceback" not in errors
