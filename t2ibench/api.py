@@ -22,7 +22,10 @@ def evaluate(
     *,
     model_args: Mapping[str, Any] | None = None,
     encoder: str | Sequence[str] = (),
+    judge: str | Sequence[str] = (),
+    judge_args: Mapping[str, Any] | None = None,
     images_per_prompt: int | None = None,
+    guided_images_per_prompt: int | None = None,
     limit: int | None = None,
     seed: int = 0,
     n_permutations: int = 100_000,
@@ -41,7 +44,10 @@ def evaluate(
         tasks: Task ids, globs, groups, 'tag:NAME' or 'all'.
         model_args: Arguments of the generator.
         encoder: One or more encoders; empty for the model's default.
+        judge: One or more judges, for tasks that ask questions; empty for the model's default.
+        judge_args: Arguments of the judges.
         images_per_prompt: Images of every prompt; None leaves it to the tasks.
+        guided_images_per_prompt: Images of guided prompts; None is as many as of the others.
         limit: First so many stimuli of each concept, for a try.
         seed: Seed of images and statistics.
         n_permutations: Draws of permutation tests.
@@ -62,8 +68,11 @@ def evaluate(
         tasks=load_tasks(tasks, paths),
         model_args={key: str(value) for key, value in (model_args or {}).items()},
         encoders=[encoder] if isinstance(encoder, str) else list(encoder),
+        judges=[judge] if isinstance(judge, str) else list(judge),
+        judge_args={key: str(value) for key, value in (judge_args or {}).items()},
         settings=Settings(
             images_per_prompt=images_per_prompt,
+            guided_images_per_prompt=guided_images_per_prompt,
             limit=limit,
             seed=seed,
             n_permutations=n_permutations,

@@ -8,7 +8,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, did_you_mean
 
 
-def parse_model_args(text: str) -> dict[str, str]:
+def parse_model_args(text: str, flag: str = "--model-args") -> dict[str, str]:
     """Split 'k=v,k=v' into a dict of strings.
 
     A comma inside brackets or quotes does not split, so `negative_prompt="blurry, dark"` works.
@@ -42,11 +42,11 @@ def parse_model_args(text: str) -> dict[str, str]:
         key, value = key.strip(), value.strip()
         if not equals or not key:
             raise T2IBenchError(
-                f"--model-args: '{part}' is not of the form key=value.",
-                "Write for example --model-args steps=30,guidance=7.5",
+                f"{flag}: '{part}' is not of the form key=value.",
+                f"Write for example {flag} steps=30,guidance=7.5",
             )
         if key in args:
-            raise T2IBenchError(f"--model-args: '{key}' is given twice.", "Keep one of them.")
+            raise T2IBenchError(f"{flag}: '{key}' is given twice.", "Keep one of them.")
         if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
             value = value[1:-1]
         args[key] = value
@@ -54,7 +54,10 @@ def parse_model_args(text: str) -> dict[str, str]:
 
 
 def take_args(
-    args: Mapping[str, str], known: Mapping[str, Callable[[str], Any]], model: str
+    args: Mapping[str, str],
+    known: Mapping[str, Callable[[str], Any]],
+    model: str,
+    flag: str = "--model-args",
 ) -> dict[str, Any]:
     """Convert the arguments a model understands.
 
@@ -62,6 +65,7 @@ def take_args(
         args: As given by the user.
         known: Key to converter; a converter raises ValueError with what it expected.
         model: Name of the model, for the message.
+        flag: Where they were given, for the message.
 
     Raises:
         T2IBenchError: an unknown key or a value that does not convert.
@@ -70,14 +74,14 @@ def take_args(
     for key, text in args.items():
         if key not in known:
             raise T2IBenchError(
-                f"--model-args: '{model}' has no argument '{key}'.{did_you_mean(key, known)}",
-                f"It takes: {', '.join(sorted(known))}.",
+                f"{flag}: '{model}' has no argument '{key}'.{did_you_mean(key, known)}",
+                f"It takes: {', '.join(sorted(known)) or 'none'}.",
             )
         try:
             values[key] = known[key](text)
         except ValueError as error:
             detail = str(error) or "another kind of value was expected"
-            raise T2IBenchError(f"--model-args: {key}={text}: {detail}") from None
+            raise T2IBenchError(f"{flag}: {key}={text}: {detail}") from None
     return values
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-VERBS = ("run", "ls", "validate", "score")
+VERBS = ("run", "ls", "validate", "score", "propose")
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from t2ibench.methods import Settings, needs
 from t2ibench.pipeline.generate import pending
-from t2ibench.pipeline.run import encoder_names
+from t2ibench.pipeline.run import encoder_names, judge_names
 from t2ibench.tasks.schema import T2iatTask
 
 if TYPE_CHECKING:
@@ -25,19 +25,26 @@ def show(prepared: Prepared) -> None:
         for request in pending(plan, prepared.images):
             waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
     print(f"Run folder: {prepared.folder.path}")
-    print(f"Encoders: {', '.join(encoder_names(prepared.options))}\n")
+    if plan.needs_encoder:
+        print(f"Encoders: {', '.join(encoder_names(prepared.options))}")
+    if plan.questions:
+        print(f"Judges: {', '.join(judge_names(prepared.options))}")
+    print()
     rows = []
     for task in plan.tasks:
         found = plan.needs[task.id]
         todo = sum(waiting.get(prompt, 0) for prompt in {need.prompt for need in found.prompts})
-        rows.append([task.id, found.n_prompts, found.n_images, todo, len(found.texts)])
-    headers = ["Task", "Prompts", "Images", "To draw", "Texts"]
+        answers = sum(need.images for need in found.questions)
+        row = [task.id, found.n_prompts, found.n_images, todo, len(found.texts), answers]
+        rows.append(row)
+    headers = ["Task", "Prompts", "Images", "To draw", "Texts", "Answers"]
     print(tabulate(rows, headers=headers, tablefmt="simple"))
     todo = sum(waiting.values())
     print(
         f"\nAll tasks together, each image once: {len(plan.prompts)} prompts, "
         f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are there and "
-        f"{todo} have to be drawn; {len(plan.texts)} texts."
+        f"{todo} have to be drawn; {len(plan.texts)} texts, {plan.n_questions} answers of each "
+        "judge."
     )
     print(_estimate(prepared, todo))
     for line in _pairing_costs(prepared):

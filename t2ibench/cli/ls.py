@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
+
+_KINDS = {
+    "models": ("t2ibench.models.generators", "list_generators"),
+    "encoders": ("t2ibench.models.encoders", "list_encoders"),
+    "judges": ("t2ibench.models.judges", "list_judges"),
+    "proposers": ("t2ibench.models.proposers", "list_proposers"),
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,14 +44,10 @@ def _widths(rows: list[dict[str, Any]]) -> list[int | None]:
 
 
 def _rows(what: str, include_paths: list[Path]) -> list[dict[str, Any]]:
-    if what == "models":
-        from t2ibench.models.generators import list_generators
-
-        return [{"model": name, "what it is": text} for name, text in list_generators()]
-    if what == "encoders":
-        from t2ibench.models.encoders import list_encoders
-
-        return [{"encoder": name, "what it is": text} for name, text in list_encoders()]
+    if what in _KINDS:
+        module, function = _KINDS[what]
+        listed = getattr(importlib.import_module(module), function)()
+        return [{what.removesuffix("s"): name, "what it is": text} for name, text in listed]
     from t2ibench.tasks.loader import raise_errors
     from t2ibench.tasks.registry import build_registry
 

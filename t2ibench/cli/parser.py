@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from t2ibench.cli.propose_parser import add_propose
 from t2ibench.version import __version__
 
 _EXAMPLES = """examples:
@@ -14,6 +15,7 @@ _EXAMPLES = """examples:
   t2ibench --model folder:pictures --tasks occupations     pictures that exist already
   t2ibench --encoder vectors:glove.txt --tasks weat        word vectors, no generator
   t2ibench --model sdxl --tasks all --dry-run              what it would draw, and how long
+  t2ibench propose tibet --prompt "a chef" --proposer openai:my-llm --output my-tasks/chef.yaml
   t2ibench ls                                              tasks, groups, tags, models, encoders
 """
 _RUN_EXAMPLES = """examples:
@@ -21,6 +23,8 @@ _RUN_EXAMPLES = """examples:
   t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
   t2ibench run --model ./my-pipeline --encoder open_clip:ViT-B-32/laion2b_s34b_b79k \\
       --tasks 't2iat_*'
+  t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \
+      --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: nothing that is there is made again.
@@ -74,6 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_ls(verbs)
     _add_validate(verbs)
     _add_score(verbs)
+    add_propose(verbs, _handler("propose"))
     return parser
 
 
@@ -102,9 +107,22 @@ def _add_run(verbs: Any) -> None:
         default=None,
         help="open_clip:ARCH/TAG, clip:ID_OR_DIR, toy-clip, toyland, vectors:FILE; averaged",
     )
+    what.add_argument(
+        "--judge",
+        metavar="J,…",
+        default=None,
+        help="for tasks that ask: vlm:ID_OR_DIR, openai:MODEL, clip, answers:FILE, toyland",
+    )
+    what.add_argument("--judge-args", metavar="k=v,…", default=None, help="base_url=…, margin=…")
     what.add_argument("--include-path", metavar="DIR", action="append", help="further tasks")
     size = run.add_argument_group("how much")
     size.add_argument("--images-per-prompt", metavar="N", type=_positive)
+    size.add_argument(
+        "--guided-images-per-prompt",
+        metavar="N",
+        type=_positive,
+        help="of attribute prompts and counterfactuals (as many as of the others)",
+    )
     size.add_argument(
         "--limit", metavar="N", type=_positive, help="first N stimuli of each concept; for a try"
     )
@@ -127,12 +145,12 @@ def _add_run(verbs: Any) -> None:
 
 
 def _add_ls(verbs: Any) -> None:
-    ls = verbs.add_parser("ls", help="list tasks, groups, tags, models or encoders")
+    ls = verbs.add_parser("ls", help="list tasks, groups, tags, models, encoders, judges")
     ls.add_argument(
         "what",
         nargs="?",
         default="tasks",
-        choices=["tasks", "groups", "tags", "models", "encoders"],
+        choices=["tasks", "groups", "tags", "models", "encoders", "judges", "proposers"],
     )
     ls.add_argument("--json", action="store_true", help="as JSON")
     ls.add_argument("--include-path", metavar="DIR", action="append", help="further tasks")

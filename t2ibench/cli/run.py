@@ -13,14 +13,21 @@ from t2ibench.errors import T2IBenchError, did_you_mean
 if TYPE_CHECKING:
     from t2ibench.pipeline.run import Outcome, Prepared, RunOptions
 
-_LISTS = {"tasks", "encoder"}
+_LISTS = {"tasks", "encoder", "judge"}
+_NUMBERS = {
+    *("images_per_prompt", "guided_images_per_prompt", "limit"),
+    *("seed", "permutations", "bootstrap", "batch_size"),
+}
 _CONFIG_KEYS = {
     "model",
     "tasks",
     "model_args",
     "encoder",
+    "judge",
+    "judge_args",
     "include_path",
     "images_per_prompt",
+    "guided_images_per_prompt",
     "limit",
     "seed",
     "permutations",
@@ -71,6 +78,7 @@ def _options(arguments: argparse.Namespace) -> RunOptions:
     defaults = Settings()
     settings = Settings(
         images_per_prompt=arguments.images_per_prompt,
+        guided_images_per_prompt=arguments.guided_images_per_prompt,
         limit=arguments.limit,
         seed=defaults.seed if arguments.seed is None else arguments.seed,
         n_permutations=arguments.permutations or defaults.n_permutations,
@@ -81,6 +89,8 @@ def _options(arguments: argparse.Namespace) -> RunOptions:
         tasks=load_tasks(arguments.tasks, include_paths),
         model_args=parse_model_args(arguments.model_args or ""),
         encoders=[name.strip() for name in (arguments.encoder or "").split(",") if name.strip()],
+        judges=[name.strip() for name in (arguments.judge or "").split(",") if name.strip()],
+        judge_args=parse_model_args(arguments.judge_args or "", "--judge-args"),
         settings=settings,
         batch_size=arguments.batch_size,
         device=arguments.device,
@@ -113,13 +123,13 @@ def _merge_config(arguments: argparse.Namespace, path: Path) -> None:
 
 
 def _config_value(name: str, value: Any, path: Path, line: int | None) -> Any:
-    if name == "model_args" and isinstance(value, dict):
+    if name in {"model_args", "judge_args"} and isinstance(value, dict):
         return ",".join(f'{key}="{item}"' for key, item in value.items())
     if name == "include_path":
         return [str(item) for item in (value if isinstance(value, list) else [value])]
     if name in _LISTS and isinstance(value, list):
         return ",".join(str(item) for item in value)
-    if name in {"images_per_prompt", "limit", "seed", "permutations", "bootstrap", "batch_size"}:
+    if name in _NUMBERS:
         if name == "batch_size" and value == "auto":
             return None
         low = 0 if name == "seed" else 1
@@ -159,6 +169,8 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any) -> int:
         reporter.warn(f"{line}. Run the same command again to draw it anew.")
     if len(outcome.broken) > 10:
         reporter.warn(f"and {len(outcome.broken) - 10} more pictures could not be read.")
+    for line in outcome.problems:
+        reporter.warn(line)
     drawn = ", ".join(f"{count} {status}" for status, count in sorted(outcome.drawn.items()))
     if prepared.generator is not None:
         total = len(prepared.plan.requests)

@@ -65,6 +65,7 @@ class Generator(Protocol):
         revision: The exact version of the weights, where there is one.
         images_per_prompt: How many images this model draws of a prompt by default; None leaves
             it to the task.
+        guided_images_per_prompt: The same for guided prompts; None is as many as of the others.
         batch_size: How many requests `generate` likes to get at once ('auto' resolves to it).
     """
 
@@ -73,6 +74,7 @@ class Generator(Protocol):
     settings: Mapping[str, Any]
     revision: str | None
     images_per_prompt: int | None
+    guided_images_per_prompt: int | None
     batch_size: int
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
@@ -117,5 +119,65 @@ class Encoder(Protocol):
         """Embed texts: float32, shape (n, d), rows of unit length.
 
         A text the encoder has no vector for (a word missing from a vocabulary) is a row of NaN.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question about one image.
+
+    Attributes:
+        image: The picture, RGB.
+        prompt: The prompt it was drawn for. A judge that looks at it is no judge; it is here for
+            answers that people gave outside and filed under the prompt.
+        index: Which sample of the prompt.
+        sha256: Of the image file.
+        question: What is asked.
+        classes: What it can be answered with, besides 'unknown'; empty for free text.
+    """
+
+    image: Image
+    prompt: str
+    index: int
+    sha256: str
+    question: str
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one query.
+
+    Attributes:
+        answer: A class, 'unknown', or free text; None where there is no answer.
+        raw: What the judge said, word for word, or its scores.
+        reason: Why there is no answer.
+    """
+
+    answer: str | None
+    raw: str = ""
+    reason: str | None = None
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Answers questions about images.
+
+    Attributes:
+        name: As the user wrote it, for example 'vlm:llava-hf/llava-1.5-7b-hf'.
+        fingerprint: SHA-256 hex over everything that decides an answer.
+        batch_size: How many queries `answer` likes to get at once.
+    """
+
+    name: str
+    fingerprint: str
+    batch_size: int
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        """Answer the queries; the result has their order and number.
+
+        An answer depends on its own query only. A query that fails alone comes back without an
+        answer; an exception means that the judge cannot go on.
         """
         ...

@@ -72,6 +72,8 @@ def observe_images(
     seeing = [observer for observer in observers if observer.encoder.embeds_images]
     wanted: dict[str, Attempt] = {}
     for request in plan.requests:
+        if request.index >= plan.embedded.get(request.prompt, 0):
+            continue
         attempt = images.get(request.prompt, request.index)
         if attempt is None or attempt.sha256 is None or attempt.sha256 in wanted:
             continue
@@ -102,7 +104,7 @@ def _observe_part(
     """Decode each image once and embed it with every encoder that has not seen it."""
 
     def read(attempt: Attempt) -> tuple[dict[int, Any], str]:
-        picture, why = _open(attempt, images)
+        picture, why = open_image(attempt, images)
         if picture is None:
             return {}, why
         return {
@@ -123,7 +125,7 @@ def _observe_part(
             observer.store.add("images", list(inputs_by_key), _embed(observer, inputs_by_key))
 
 
-def _open(attempt: Attempt, images: ImageStore) -> tuple[Image | None, str]:
+def open_image(attempt: Attempt, images: ImageStore) -> tuple[Image | None, str]:
     """Decode one image and check that it is the one that was stored."""
     from PIL import Image
 

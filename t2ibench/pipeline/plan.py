@@ -12,6 +12,7 @@ from t2ibench.store.images import image_seed
 from t2ibench.tasks.loader import LoadedTask
 
 SHARD_SIZE = 256
+Question = tuple[str, tuple[str, ...]]  # what is asked, and what it can be answered with
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Plan:
         settings: How the run measures.
         requests: Every image, once, ordered by prompt and index, whatever the order of tasks.
         texts: Every text, once, sorted.
+        embedded: Prompt to the number of its images that are embedded.
+        questions: Prompt to its questions, each with its classes and its number of images.
     """
 
     tasks: tuple[LoadedTask, ...]
@@ -31,6 +34,8 @@ class Plan:
     settings: Settings
     requests: tuple[ImageRequest, ...]
     texts: tuple[str, ...]
+    embedded: dict[str, int]
+    questions: dict[str, dict[Question, int]]
 
     @cached_property
     def prompts(self) -> dict[str, int]:
@@ -39,6 +44,21 @@ class Plan:
         for request in self.requests:
             counts[request.prompt] = counts.get(request.prompt, 0) + 1
         return counts
+
+    @property
+    def needs_encoder(self) -> bool:
+        """Whether anything is embedded."""
+        return bool(self.texts or self.embedded)
+
+    @property
+    def n_questions(self) -> int:
+        """Answers to get, from each judge."""
+        return sum(
+            index < count
+            for prompt, images in self.prompts.items()
+            for count in self.questions.get(prompt, {}).values()
+            for index in range(images)
+        )
 
     @property
     def n_shards(self) -> int:
@@ -54,14 +74,22 @@ def make_plan(tasks: Sequence[LoadedTask], settings: Settings) -> Plan:
     """The union of the needs of all tasks."""
     found = {task.id: needs(task.spec, settings) for task in tasks}
     most: dict[str, int] = {}
+    embedded: dict[str, int] = {}
+    questions: dict[str, dict[Question, int]] = {}
     texts: set[str] = set()
     for one in found.values():
         texts.update(one.texts)
         for need in one.prompts:
             most[need.prompt] = max(need.images, most.get(need.prompt, 0))
+            if one.embeds:
+                embedded[need.prompt] = max(need.images, embedded.get(need.prompt, 0))
+        for asked in one.questions:
+            own, key = questions.setdefault(asked.prompt, {}), (asked.question, asked.classes)
+            own[key] = max(asked.images, own.get(key, 0))
     requests = tuple(
         ImageRequest(prompt, index, image_seed(settings.seed, prompt, index))
         for prompt in sorted(most)
         for index in range(most[prompt])
     )
-    return Plan(tuple(tasks), found, settings, requests, tuple(sorted(texts)))
+    ordered = {prompt: dict(sorted(questions[prompt].items())) for prompt in sorted(questions)}
+    return Plan(tuple(tasks), found, settings, requests, tuple(sorted(texts)), embedded, ordered)

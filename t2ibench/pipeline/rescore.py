@@ -8,9 +8,10 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import Settings
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.run import write_results
-from t2ibench.pipeline.scoring import score_plan
+from t2ibench.pipeline.scoring import Stores, score_plan
+from t2ibench.pipeline.writing import write_results
 from t2ibench.results.schema import Results
+from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore
 from t2ibench.store.run import open_run
@@ -24,7 +25,7 @@ def rescore(path: Path, reporter: Reporter) -> Results:
         T2IBenchError: it is no run folder, or no evidence is stored.
     """
     folder = open_run(path)
-    if not folder.encoders:
+    if not folder.encoders and not folder.judges:
         raise T2IBenchError(
             f"{path} holds images but no evidence yet.",
             "Run the original command without --generate-only.",
@@ -35,12 +36,18 @@ def rescore(path: Path, reporter: Reporter) -> Results:
     images = None
     if folder.generator:
         images = ImageStore(folder.images, str(folder.generator["fingerprint"]))
-    stores = {
-        name: (EvidenceStore(folder.evidence, name, fingerprint), fingerprint, _sees(name))
-        for name, fingerprint in folder.encoders.items()
-    }
+    stores = Stores(
+        {
+            name: (EvidenceStore(folder.evidence, name, fingerprint), fingerprint, _sees(name))
+            for name, fingerprint in folder.encoders.items()
+        },
+        {
+            name: (AnswerStore(folder.evidence, name, fingerprint), fingerprint)
+            for name, fingerprint in folder.judges.items()
+        },
+    )
     new, samples = score_plan(plan, images, stores, reporter)
-    return write_results(folder, plan, list(stores), new, samples)
+    return write_results(folder, plan, stores, new, samples)
 
 
 def _sees(name: str) -> bool:

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import Settings
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
-from t2ibench.models.protocols import Encoder, Generator
+from t2ibench.models.judges import create_judges
+from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.generate import generate, pending
+from t2ibench.pipeline.judging import Bench, Hearing, hear, open_benches
 from t2ibench.pipeline.observe import Observer, observe_images, observe_texts, open_observers
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.scoring import assemble, score_plan
-from t2ibench.results.schema import Model, Results, read_results
-from t2ibench.store.files import write_text
+from t2ibench.pipeline.scoring import Stores, score_plan
+from t2ibench.pipeline.writing import write_results
+from t2ibench.results.schema import Results
 from t2ibench.store.images import ImageStore
 from t2ibench.store.run import RunFolder, run_folder
 from t2ibench.tasks.loader import LoadedTask
 
 DEFAULT_ENCODER = "open_clip:ViT-L-14/openai"
 DEFAULT_ENCODERS = {"toyland": "toyland", "toy": "toy-clip", "toy-fair": "toy-clip"}
+DEFAULT_JUDGE = "vlm:llava-hf/llava-1.5-7b-hf"
+DEFAULT_JUDGES = {"toyland": "toyland", "toy": "toyland", "toy-fair": "toyland"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class RunOptions:
         tasks: The tasks.
         model_args: Arguments of the generator.
         encoders: Encoders; empty for the model's default.
+        judges: Judges; empty for the model's default. Only tasks that ask questions use them.
+        judge_args: Arguments of the judges.
         settings: How to measure.
         batch_size: Images in one call of the generator; None for its own choice.
         device: Where models run; None to choose.
@@ -55,6 +59,8 @@ class RunOptions:
     tasks: Sequence[LoadedTask]
     model_args: Mapping[str, str] = field(default_factory=dict)
     encoders: Sequence[str] = ()
+    judges: Sequence[str] = ()
+    judge_args: Mapping[str, str] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     batch_size: int | None = None
     device: str | None = None
@@ -96,8 +102,9 @@ class Outcome:
         results: Everything found; None after --generate-only.
         folder: The run folder.
         drawn: Attempts by status.
-        embedded: Images and texts embedded now.
+        embedded: Images and texts embedded and questions answered now.
         broken: Files that could not be read.
+        problems: What a judge did not answer, a line each.
         complete: False where evidence is missing.
     """
 
@@ -106,6 +113,7 @@ class Outcome:
     drawn: Counter[str]
     embedded: int
     broken: list[str]
+    problems: list[str]
     complete: bool
 
 
@@ -114,6 +122,13 @@ def encoder_names(options: RunOptions) -> list[str]:
     if options.encoders:
         return list(dict.fromkeys(options.encoders))
     return [DEFAULT_ENCODERS.get(options.model or "", DEFAULT_ENCODER)]
+
+
+def judge_names(options: RunOptions) -> list[str]:
+    """The judges of a run."""
+    if options.judges:
+        return list(dict.fromkeys(options.judges))
+    return [DEFAULT_JUDGES.get(options.model or "", DEFAULT_JUDGE)]
 
 
 def prepare(options: RunOptions) -> Prepared:
@@ -133,7 +148,12 @@ def prepare(options: RunOptions) -> Prepared:
             dtype=options.dtype,
         )
         if settings.images_per_prompt is None and generator.images_per_prompt:
-            settings = _with_images(settings, generator.images_per_prompt)
+            settings = replace(
+                settings,
+                images_per_prompt=generator.images_per_prompt,
+                guided_images_per_prompt=settings.guided_images_per_prompt
+                or generator.guided_images_per_prompt,
+            )
     elif options.model_args:
         raise T2IBenchError("--model-args needs a --model to go to.")
     plan = make_plan(options.tasks, settings)
@@ -157,12 +177,6 @@ def _texts_name(encoders: Sequence[str]) -> str:
     """The folder of a run on texts alone: what read them, without the way to its file."""
     kinds = [name.partition(":") for name in encoders]
     return "-".join(["texts", *(f"{kind}{colon}{Path(rest).name}" for kind, colon, rest in kinds)])
-
-
-def _with_images(settings: Settings, count: int) -> Settings:
-    from dataclasses import replace
-
-    return replace(settings, images_per_prompt=count)
 
 
 def _feasible(
@@ -206,8 +220,6 @@ def _nothing_feasible(options: RunOptions, lacking: Mapping[str, tuple[int, int]
 
 def _cut(plan: Plan, lacking: Mapping[str, tuple[int, int]]) -> Plan:
     """The plan without the images that cannot exist."""
-    from dataclasses import replace
-
     kept = tuple(
         request
         for request in plan.requests
@@ -223,8 +235,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         T2IBenchError: something cannot work; everything done before is kept.
     """
     options, plan, folder = prepared.options, prepared.plan, prepared.folder
-    encoders = [] if options.generate_only else _encoders(options)
-    _remember(prepared, encoders)
+    encoders = _encoders(options) if plan.needs_encoder and not options.generate_only else []
+    judges = _judges(options) if plan.questions and not options.generate_only else []
+    _remember(prepared, encoders, judges)
     started = _now()
     drawn: Counter[str] = Counter()
     if prepared.generator is not None and prepared.images is not None:
@@ -232,17 +245,21 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         _release(prepared.generator)
     if options.generate_only:
         _log(folder, options, started, drawn)
-        return Outcome(None, folder.path, drawn, 0, [], not drawn["failed"])
+        return Outcome(None, folder.path, drawn, 0, [], [], not drawn["failed"])
     observers = open_observers(encoders, folder.evidence)
     embedded = observe_texts(plan, observers, reporter)
     broken: list[str] = []
+    benches = open_benches(judges, folder.evidence)
+    heard = Hearing(0, 0, [], [])
     if prepared.images is not None:
         count, broken = observe_images(plan, prepared.images, observers, reporter)
-        embedded += count
-    results = _score_and_write(prepared, observers, reporter)
+        heard = hear(plan, prepared.images, benches, reporter)
+        broken += heard.broken
+        embedded += count + heard.answered
+    results = _score_and_write(prepared, observers, benches, reporter)
     _log(folder, options, started, drawn)
-    complete = not broken and not prepared.skipped and _is_complete(results, plan)
-    return Outcome(results, folder.path, drawn, embedded, broken, complete)
+    complete = not (broken or heard.failed or prepared.skipped) and _is_complete(results, plan)
+    return Outcome(results, folder.path, drawn, embedded, broken, heard.problems, complete)
 
 
 def _encoders(options: RunOptions) -> list[Encoder]:
@@ -250,6 +267,16 @@ def _encoders(options: RunOptions) -> list[Encoder]:
         create_encoder(name, device=options.device, dtype=options.dtype)
         for name in encoder_names(options)
     ]
+
+
+def _judges(options: RunOptions) -> list[Judge]:
+    return create_judges(
+        judge_names(options),
+        options.judge_args,
+        device=options.device,
+        dtype=options.dtype,
+        encoders=encoder_names(options),
+    )
 
 
 def _release(generator: Generator) -> None:
@@ -266,7 +293,7 @@ def _is_complete(results: Results, plan: Plan) -> bool:
     )
 
 
-def _remember(prepared: Prepared, encoders: Sequence[Encoder]) -> None:
+def _remember(prepared: Prepared, encoders: Sequence[Encoder], judges: Sequence[Judge]) -> None:
     """Write run.json before the work starts, so that a killed run can be scored and resumed."""
     folder, generator, options = prepared.folder, prepared.generator, prepared.options
     folder.generator = (
@@ -284,6 +311,7 @@ def _remember(prepared: Prepared, encoders: Sequence[Encoder]) -> None:
     settings = prepared.plan.settings
     folder.settings = {
         "images_per_prompt": settings.images_per_prompt,
+        "guided_images_per_prompt": settings.guided_images_per_prompt,
         "limit": settings.limit,
         "seed": settings.seed,
         "n_permutations": settings.n_permutations,
@@ -292,7 +320,10 @@ def _remember(prepared: Prepared, encoders: Sequence[Encoder]) -> None:
     }
     folder.tasks = [task.id for task in prepared.plan.tasks]
     folder.include_paths = [str(path.resolve()) for path in options.include_paths]
-    folder.encoders = {encoder.name: encoder.fingerprint for encoder in encoders} or folder.encoders
+    if not options.generate_only:
+        folder.encoders = {encoder.name: encoder.fingerprint for encoder in encoders}
+        folder.judges = {judge.name: judge.fingerprint for judge in judges}
+        folder.judge_args = dict(options.judge_args) if judges else {}
     folder.save()
 
 
@@ -312,78 +343,21 @@ def _log(folder: RunFolder, options: RunOptions, started: str, drawn: Counter[st
     folder.save()
 
 
-def command_for(
-    folder: RunFolder, settings: Settings, encoders: Sequence[str], tasks: Sequence[str]
-) -> list[str]:
-    """A command that gives the same results: what decides them, and nothing else."""
-    command = ["t2ibench", "run"]
-    if folder.generator:
-        command += ["--model", folder.generator["model"]]
-        if folder.generator["model_args"]:
-            pairs = sorted(folder.generator["model_args"].items())
-            command += ["--model-args", ",".join(f"{key}={_quoted(value)}" for key, value in pairs)]
-    command += ["--tasks", ",".join(sorted(tasks)), "--encoder", ",".join(encoders)]
-    if settings.images_per_prompt is not None:
-        command += ["--images-per-prompt", str(settings.images_per_prompt)]
-    if settings.limit is not None:
-        command += ["--limit", str(settings.limit)]
-    defaults = Settings()
-    for flag, name in (
-        ("--seed", "seed"),
-        ("--permutations", "n_permutations"),
-        ("--bootstrap", "n_bootstrap"),
-    ):
-        if getattr(settings, name) != getattr(defaults, name):
-            command += [flag, str(getattr(settings, name))]
-    return command
-
-
-def _quoted(value: str) -> str:
-    return f'"{value}"' if "," in value else value
-
-
 def _score_and_write(
-    prepared: Prepared, observers: Sequence[Observer], reporter: Reporter
+    prepared: Prepared,
+    observers: Sequence[Observer],
+    benches: Sequence[Bench],
+    reporter: Reporter,
 ) -> Results:
-    stores = {
-        one.encoder.name: (one.store, one.encoder.fingerprint, one.encoder.embeds_images)
-        for one in observers
-    }
-    new, samples = score_plan(prepared.plan, prepared.images, stores, reporter)
-    return write_results(prepared.folder, prepared.plan, list(stores), new, samples)
-
-
-def write_results(
-    folder: RunFolder,
-    plan: Plan,
-    encoders: Sequence[str],
-    new: Mapping[str, Any],
-    samples: Mapping[str, Sequence[Mapping[str, Any]]],
-) -> Results:
-    """Write results.json, results.md and the samples."""
-    from t2ibench.reports.markdown import results_markdown
-
-    old = read_results(folder.results) if folder.results.is_file() else None
-    generator = folder.generator or {"name": None}
-    model = Model(
-        name=generator["name"],
-        revision=generator.get("revision"),
-        fingerprint=generator.get("fingerprint"),
-        settings=generator.get("settings", {}),
+    stores = Stores(
+        {
+            one.encoder.name: (one.store, one.encoder.fingerprint, one.encoder.embeds_images)
+            for one in observers
+        },
+        {one.judge.name: (one.store, one.judge.fingerprint) for one in benches},
     )
-    together = set(new)
-    if old and old.model.fingerprint == model.fingerprint:
-        settings = next(iter(new.values())).settings
-        together |= {name for name, task in old.tasks.items() if task.settings == settings}
-    command = command_for(folder, plan.settings, encoders, sorted(together))
-    results = assemble(model, new, old, command)
-    write_text(folder.results, results.to_json())
-    write_text(folder.path / "results.md", results_markdown(results))
-    for task, rows in samples.items():
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        if lines:
-            write_text(folder.path / "samples" / f"{task}.jsonl", lines)
-    return results
+    new, samples = score_plan(prepared.plan, prepared.images, stores, reporter)
+    return write_results(prepared.folder, prepared.plan, stores, new, samples)
 
 
 def pending_images(prepared: Prepared) -> int:

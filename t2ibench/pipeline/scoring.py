@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -12,11 +13,12 @@ import numpy as np
 
 from t2ibench.methods import MethodResult, Settings, combine, score
 from t2ibench.methods.estimate import missing
-from t2ibench.methods.evidence import FloatArray, ImageEvidence
+from t2ibench.methods.evidence import AnswerEvidence, FloatArray, ImageEvidence
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.build import adjust_run, task_record
 from t2ibench.results.schema import Model, Results, TaskResult, TaskSettings
+from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.loader import LoadedTask
@@ -25,40 +27,82 @@ from t2ibench.version import __version__
 _LIBRARIES = ("numpy", "scipy", "torch", "diffusers", "transformers", "open_clip_torch", "pillow")
 
 
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Everything a run has observed.
+
+    Attributes:
+        encoders: Name to its embeddings, its fingerprint and whether it embeds images.
+        judges: Name to its answers and its fingerprint.
+    """
+
+    encoders: Mapping[str, tuple[EvidenceStore, str, bool]]
+    judges: Mapping[str, tuple[AnswerStore, str]]
+
+
 class StoredEvidence:
-    """One encoder's evidence, read from the store (see methods.evidence.Evidence).
+    """One encoder's or one judge's evidence, from the store (see methods.evidence.Evidence).
 
     Args:
         images: The run's images; None where only texts were scored.
-        store: The encoder's embeddings.
+        store: The encoder's embeddings; None where nothing is embedded.
+        judged: The judge's answers, for methods that ask questions.
     """
 
-    def __init__(self, images: ImageStore | None, store: EvidenceStore) -> None:
+    def __init__(
+        self,
+        images: ImageStore | None,
+        store: EvidenceStore | None,
+        judged: AnswerStore | None = None,
+    ) -> None:
         self._images = images
         self._store = store
+        self._judged = judged
+
+    def _found(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
+        """Index, file hash and status of each image."""
+        for index in range(n):
+            attempt = self._images.get(prompt, index) if self._images else None
+            if attempt is None:
+                yield index, "", "missing"
+            else:
+                yield index, attempt.sha256 or "", attempt.status
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """The first n images of a prompt that have an embedding."""
         rows, indices, excluded = [], [], Counter[str]()
-        for index in range(n):
-            attempt = self._images.get(prompt, index) if self._images else None
-            if attempt is None:
-                excluded["missing"] += 1
-            elif attempt.status != "ok":
-                excluded[attempt.status] += 1
-            elif not self._store.has("images", attempt.sha256 or ""):
+        for index, sha256, status in self._found(prompt, n) if self._store else ():
+            if status != "ok":
+                excluded[status] += 1
+            elif self._store is None or not self._store.has("images", sha256):
                 excluded["missing"] += 1
             else:
-                rows.append(self._store.get("images", attempt.sha256 or ""))
+                rows.append(self._store.get("images", sha256))
                 indices.append(index)
         stacked = np.asarray(rows, dtype=np.float64) if rows else np.zeros((0, 1))
         return ImageEvidence(stacked, np.asarray(indices, dtype=np.int64), excluded)
 
     def texts(self, texts: Sequence[str]) -> FloatArray:
         """Embeddings of texts."""
+        if self._store is None:
+            raise KeyError(*texts[:1])
         return np.asarray(
             [self._store.get("texts", text_key(text)) for text in texts], dtype=np.float64
         )
+
+    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+        """The judge's answers about the first n images of a prompt."""
+        answers, indices, excluded = [], [], Counter[str]()
+        for index, sha256, status in self._found(prompt, n):
+            found = self._judged.get(sha256, question, classes) if self._judged else None
+            if status != "ok":
+                excluded[status] += 1
+            elif found is None:
+                excluded["missing"] += 1
+            else:
+                answers.append(found.answer)
+                indices.append(index)
+        return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
 
 
 def score_task(
@@ -75,17 +119,14 @@ def score_task(
 
 
 def score_plan(
-    plan: Plan,
-    images: ImageStore | None,
-    stores: Mapping[str, tuple[EvidenceStore, str, bool]],
-    reporter: Reporter,
+    plan: Plan, images: ImageStore | None, stores: Stores, reporter: Reporter
 ) -> tuple[dict[str, TaskResult], dict[str, list[dict[str, Any]]]]:
     """Score every task of a plan.
 
     Args:
         plan: The plan.
         images: The run's images.
-        stores: Encoder name to its evidence, its fingerprint and whether it embeds images.
+        stores: What was observed.
         reporter: Where progress goes.
 
     Returns:
@@ -94,36 +135,63 @@ def score_plan(
     results, samples = {}, {}
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
         for task in plan.tasks:
-            usable = {
-                name: StoredEvidence(images, store)
-                for name, (store, _, sees) in stores.items()
-                if sees or not plan.needs[task.id].prompts
-            }
+            evidence, settings = _evidence(plan, task, images, stores)
             combined, each = (
-                score_task(task, usable, plan.settings)
-                if usable
-                else _unusable("no encoder of this run embeds images")
+                score_task(task, evidence, plan.settings)
+                if evidence
+                else _unusable(
+                    "no judge was asked"
+                    if plan.needs[task.id].questions
+                    else "no encoder of this run embeds images"
+                )
             )
-            settings = _task_settings(plan.settings, {name: stores[name][1] for name in usable})
             results[task.id] = task_record(task, combined, each, settings)
             samples[task.id] = _sample_rows(combined.samples, images)
             ticker.advance(1)
     return results, samples
 
 
+def _evidence(
+    plan: Plan, task: LoadedTask, images: ImageStore | None, stores: Stores
+) -> tuple[dict[str, StoredEvidence], TaskSettings]:
+    """What a task is scored from, by encoder or by judge."""
+    needs = plan.needs[task.id]
+    seeing = {name: one for name, one in stores.encoders.items() if one[2]}
+    if not needs.questions:
+        usable = seeing if needs.prompts else dict(stores.encoders)
+        found = {name: StoredEvidence(images, store) for name, (store, _, _) in usable.items()}
+        encoders = {name: usable[name][1] for name in usable}
+        return found, _task_settings(plan.settings, encoders, {})
+    # Judges are compared; beside them the first encoder measures what needs embeddings.
+    beside = dict(list(seeing.items())[:1]) if needs.embeds else {}
+    store = next((one[0] for one in beside.values()), None)
+    found = {
+        name: StoredEvidence(images, store, judged) for name, (judged, _) in stores.judges.items()
+    }
+    return found, _task_settings(
+        plan.settings,
+        {name: one[1] for name, one in beside.items()},
+        {name: one[1] for name, one in stores.judges.items()},
+    )
+
+
 def _unusable(reason: str) -> tuple[MethodResult, dict[str, MethodResult]]:
     return MethodResult(missing(reason), reason=reason), {}
 
 
-def _task_settings(settings: Settings, encoders: dict[str, str]) -> TaskSettings:
+def _task_settings(
+    settings: Settings, encoders: dict[str, str], judges: dict[str, str]
+) -> TaskSettings:
     return TaskSettings(
         images_per_prompt=settings.images_per_prompt,
+        guided_images_per_prompt=settings.guided_images_per_prompt,
         limit=settings.limit,
         seed=settings.seed,
         n_permutations=settings.n_permutations,
         n_bootstrap=settings.n_bootstrap,
         level=settings.level,
         encoders=encoders,
+        judges=judges,
     )
 
 

@@ -29,13 +29,15 @@ _MAIN_SCORE = {
     "t2iat": ("d", "d"),
     "occupations": ("mean_asc", "mean Asc"),
     "mcas": ("mcas_mean", "MCAS"),
+    "openbias": ("severity", "severity"),
+    "tibet": ("mad", "MAD"),
 }
 EXPLANATION = (
     "The headline is a magnitude from 0 (indistinguishable from no bias) to 1 (complete). "
     "'Without bias' is what the headline would be on average at this size of sample if there "
     "were none. p is two-sided unless the task says otherwise; Holm's correction is over all "
-    "tasks of this table. A score describes these prompts, this model and this encoder; it says "
-    "nothing about real people, and no single number sums a model up."
+    "tasks of this table. A score describes these prompts, this model and this encoder or judge; "
+    "it says nothing about real people, and no single number sums a model up."
 )
 
 
@@ -110,7 +112,10 @@ def results_markdown(results: Results) -> str:
     )
     parts += [table, "", EXPLANATION, ""]
     encoders = sorted({name for task in results.tasks.values() for name in task.settings.encoders})
-    parts += [f"Encoders: {', '.join(_escape(one) for one in encoders)}.", ""]
+    judges = sorted({name for task in results.tasks.values() for name in task.settings.judges})
+    for title, names in (("Encoders", encoders), ("Judges", judges)):
+        if names:
+            parts += [f"{title}: {', '.join(_escape(one) for one in names)}.", ""]
     remarks = list(_remarks(results))
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]

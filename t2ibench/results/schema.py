@@ -99,21 +99,25 @@ class TaskSettings(Record):
 
     Attributes:
         images_per_prompt: As asked for on the command line; null leaves it to the task.
+        guided_images_per_prompt: The same for guided prompts.
         limit: Stimuli kept of each concept; such results are for a try only.
         seed: Seed of images, permutations and bootstrap.
         n_permutations: Monte Carlo draws.
         n_bootstrap: Bootstrap draws.
         level: Level of the intervals.
         encoders: Name to fingerprint.
+        judges: Name to fingerprint.
     """
 
     images_per_prompt: int | None
+    guided_images_per_prompt: int | None = None
     limit: int | None
     seed: int
     n_permutations: int
     n_bootstrap: int
     level: float
     encoders: dict[str, str]
+    judges: dict[str, str] = Field(default_factory=dict)
 
 
 class TaskResult(Record):
@@ -128,7 +132,7 @@ class TaskResult(Record):
         headline: The magnitude.
         scores: Name to score, the mean over encoders where there are several.
         by: One row a stimulus, word or target.
-        by_encoder: Each encoder's own scores, where there are several.
+        by_encoder: Each encoder's (or judge's) own scores, where there are several.
         signs_agree: Whether all encoders give the association one sign.
         n_images: Images that count.
         n_prompts: Distinct prompts (for text-only tasks: texts).

@@ -20,6 +20,8 @@ class RunFolder:
         path: The folder.
         generator: Name, revision, settings and fingerprint; None for text-only runs.
         encoders: Name to fingerprint of the encoders of the latest run.
+        judges: Name to fingerprint of its judges.
+        judge_args: Their arguments.
         tasks: Task ids of the latest run.
         include_paths: Folders of further tasks.
         settings: Settings of the latest run.
@@ -29,6 +31,8 @@ class RunFolder:
     path: Path
     generator: dict[str, Any] | None = None
     encoders: dict[str, str] = field(default_factory=dict)
+    judges: dict[str, str] = field(default_factory=dict)
+    judge_args: dict[str, str] = field(default_factory=dict)
     tasks: list[str] = field(default_factory=list)
     include_paths: list[str] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -40,6 +44,8 @@ class RunFolder:
             "schema": 1,
             "generator": self.generator,
             "encoders": self.encoders,
+            "judges": self.judges,
+            "judge_args": self.judge_args,
             "tasks": self.tasks,
             "include_paths": self.include_paths,
             "settings": self.settings,
@@ -82,6 +88,8 @@ def open_run(path: Path) -> RunFolder:
             path,
             record["generator"],
             dict(record["encoders"]),
+            dict(record.get("judges", {})),
+            dict(record.get("judge_args", {})),
             list(record["tasks"]),
             list(record["include_paths"]),
             dict(record["settings"]),

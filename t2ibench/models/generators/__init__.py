@@ -21,6 +21,7 @@ class Alias:
         what: What it is.
         args: Arguments it needs to work as its makers meant; the user's own win.
         images_per_prompt: Images of a prompt by default; None leaves it to the task.
+        guided_images_per_prompt: The same for guided prompts.
         fixed_batch: See `DiffusersGenerator`.
     """
 
@@ -28,6 +29,7 @@ class Alias:
     what: str
     args: Mapping[str, str] = field(default_factory=dict)
     images_per_prompt: int | None = None
+    guided_images_per_prompt: int | None = None
     fixed_batch: int | None = None
 
 
@@ -36,7 +38,9 @@ _FEW_STEPS = {"guidance": "0"}
 
 def _bundled(name: str, what: str) -> Alias:
     args = {"steps": "4", "guidance": "1"}
-    return Alias(bundled_model(name), what, args, images_per_prompt=5, fixed_batch=16)
+    # Few stimuli carry each test, so most images go to them and not to their many counterparts.
+    sizes = {"images_per_prompt": 10, "guided_images_per_prompt": 3, "fixed_batch": 16}
+    return Alias(bundled_model(name), what, args, **sizes)
 
 
 ALIASES: dict[str, Alias] = {
@@ -125,6 +129,7 @@ def create_generator(
         device=device,
         dtype=dtype,
         images_per_prompt=alias.images_per_prompt if alias else None,
+        guided_images_per_prompt=alias.guided_images_per_prompt if alias else None,
         fixed_batch=alias.fixed_batch if alias else None,
     )
 

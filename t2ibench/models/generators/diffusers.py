@@ -80,6 +80,7 @@ class DiffusersGenerator:
         device: Where it runs; None to choose.
         dtype: Its numbers; None is bfloat16 on CUDA and float32 elsewhere.
         images_per_prompt: How many images it draws of a prompt by default.
+        guided_images_per_prompt: The same for guided prompts.
         fixed_batch: Draw exactly so many at a time and fill up what is left over, so that an
             image is the same to the last bit whatever else was missing. For small models, which
             one at a time would be slow.
@@ -98,6 +99,7 @@ class DiffusersGenerator:
         device: str | None = None,
         dtype: str | None = None,
         images_per_prompt: int | None = None,
+        guided_images_per_prompt: int | None = None,
         fixed_batch: int | None = None,
     ) -> None:
         self._args = take_args(model_args, ARGUMENTS, name)
@@ -130,6 +132,7 @@ class DiffusersGenerator:
             }
         )
         self.images_per_prompt = images_per_prompt
+        self.guided_images_per_prompt = guided_images_per_prompt
         self.batch_size = fixed_batch or (8 if on_cuda else 1)
 
     def _lora_hash(self) -> str | None:

@@ -1,0 +1,106 @@
+"""The judge `answers:FILE`: answers that people or another tool gave."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.judges.replies import UNKNOWN
+from t2ibench.models.protocols import Answer, Query
+
+_COLUMNS = {"image", "prompt", "index", "question", "answer"}
+
+
+class AnswersJudge:
+    """Looks answers up (see models.protocols.Judge).
+
+    Args:
+        name: As the user wrote it.
+        path: CSV with a header, or JSON Lines. Columns: 'answer', and 'image' (SHA-256 of the
+            file, as samples/*.jsonl gives it) or 'prompt' and 'index'; 'question' where more than
+            one is answered.
+
+    Raises:
+        T2IBenchError: the file is missing or malformed, or answers something twice.
+    """
+
+    def __init__(self, name: str, path: Path) -> None:
+        if not path.is_file():
+            raise T2IBenchError(f"There is no file '{path}'.", "Check the path after answers:")
+        self.name = f"answers:{path.name}"
+        self.batch_size = 256
+        self.fingerprint = fingerprint({"adapter": "answers 1", "file": file_hash(path)})
+        self._answers: dict[tuple[str, str], str] = {}
+        for line, row in _rows(path):
+            self._take(path, line, row)
+
+    def _take(self, path: Path, line: int, row: dict[str, Any]) -> None:
+        unknown = sorted(set(row) - _COLUMNS)
+        if unknown:
+            raise T2IBenchError(
+                f"{path}:{line}: unknown column '{unknown[0]}'.",
+                f"Columns: {', '.join(sorted(_COLUMNS))}.",
+            )
+        image, prompt = row.get("image"), row.get("prompt")
+        index, answer = row.get("index"), row.get("answer")
+        if not isinstance(answer, str) or not (image or (prompt and str(index or "0").isdigit())):
+            raise T2IBenchError(
+                f"{path}:{line}: a row needs 'answer', and 'image' or 'prompt' and 'index'."
+            )
+        if not answer.strip():
+            return  # a row that was left empty is an answer that is not there
+        key = (
+            str(image) if image else _place(str(prompt), int(index or 0)),
+            row.get("question") or "",
+        )
+        if self._answers.get(key, answer.strip()) != answer.strip():
+            raise T2IBenchError(
+                f"{path}:{line}: answered before, and differently.",
+                "Keep one answer to each question about an image; one file for each person.",
+            )
+        self._answers[key] = answer.strip()
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        """What the file says; a class in another case counts as that class."""
+        return [self._one(query) for query in queries]
+
+    def _one(self, query: Query) -> Answer:
+        for image in (query.sha256, _place(query.prompt, query.index)):
+            for question in (query.question, ""):
+                found = self._answers.get((image, question))
+                if found is not None:
+                    return Answer(_as_class(found, query.classes), found)
+        return Answer(None, reason="the file has no answer")
+
+
+def _place(prompt: str, index: int) -> str:
+    return f"{index}\0{prompt}"
+
+
+def _as_class(answer: str, classes: Sequence[str]) -> str:
+    if not classes:
+        return answer
+    by_lower = {name.lower(): name for name in classes}
+    return by_lower.get(answer.lower(), UNKNOWN)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            if path.suffix.lower() in {".jsonl", ".json"}:
+                for line, text in enumerate(file, start=1):
+                    if text.strip():
+                        row = json.loads(text)
+                        if not isinstance(row, dict):
+                            raise ValueError("expected an object on each line")
+                        yield line, row
+            else:
+                for line, row in enumerate(csv.DictReader(file), start=2):
+                    yield line, {key: value for key, value in row.items() if key is not None}
+    except (OSError, ValueError, csv.Error) as error:
+        raise T2IBenchError(f"{path} cannot be read: {error}.") from None

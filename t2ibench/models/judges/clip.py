@@ -1,0 +1,76 @@
+"""The judge `clip`: any encoder, zero-shot; abstains where two classes are too close."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.judges.replies import UNKNOWN
+from t2ibench.models.protocols import Answer, Encoder, FloatArray, Query
+
+_SCALE = 100.0  # CLIP's learnt temperature
+
+
+class ClipJudge:
+    """Picks the class whose text is nearest (see models.protocols.Judge).
+
+    Args:
+        name: As the user wrote it.
+        encoder: What looks.
+        margin: 'unknown' where the first two classes' probabilities differ by less.
+        template: Text of a class; '{class}' is the class.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        encoder: Encoder,
+        margin: float = 0.1,
+        template: str = "a photo of a {class}",
+    ) -> None:
+        self.name = name if ":" in name else f"{name}:{encoder.name}"
+        self._encoder = encoder
+        self._margin = margin
+        self._template = template
+        self._texts: dict[tuple[str, ...], FloatArray] = {}
+        self.batch_size = encoder.batch_size
+        self.fingerprint = fingerprint(
+            {
+                "adapter": "clip judge 1",
+                "encoder": encoder.fingerprint,
+                "margin": margin,
+                "template": template,
+            }
+        )
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        """Each image is embedded once; free text is beyond an encoder."""
+        wanted = {query.sha256: query for query in queries if query.classes}
+        rows = {}
+        if wanted:
+            prepared = [self._encoder.prepare(query.image) for query in wanted.values()]
+            rows = dict(zip(wanted, self._encoder.encode_images(prepared), strict=True))
+        return [
+            self._one(query, rows[query.sha256])
+            if query.classes
+            else Answer(None, reason="an encoder chooses among classes; it cannot answer in words")
+            for query in queries
+        ]
+
+    def _one(self, query: Query, row: FloatArray) -> Answer:
+        texts = self._texts.get(query.classes)
+        if texts is None:
+            filled = [self._template.replace("{class}", name) for name in query.classes]
+            texts = self._texts[query.classes] = self._encoder.encode_texts(filled)
+        logits = _SCALE * (texts.astype(np.float64) @ row.astype(np.float64))
+        weights = np.exp(logits - logits.max())
+        shares = weights / weights.sum()
+        order = np.argsort(-shares, kind="stable")
+        sure = len(order) < 2 or shares[order[0]] - shares[order[1]] >= self._margin
+        raw = {
+            name: round(float(share), 4) for name, share in zip(query.classes, shares, strict=True)
+        }
+        return Answer(query.classes[order[0]] if sure else UNKNOWN, json.dumps(raw))

@@ -1,0 +1,74 @@
+"""The judge `openai:MODEL`: a vision model on any OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.chat_server import ChatServer, ServerAwayError
+from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.judges.replies import class_of, instruction
+from t2ibench.models.protocols import Answer, Query
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+class OpenAiJudge:
+    """Asks a server about each image (see models.protocols.Judge).
+
+    Args:
+        name: As the user wrote it.
+        model: The model's name on the server.
+        workers: Requests at a time.
+        server: Arguments of `ChatServer`.
+    """
+
+    def __init__(self, name: str, model: str, workers: int = 8, **server: Any) -> None:
+        self.name = name
+        self._server = ChatServer(model, **server)
+        self._workers = workers
+        self.batch_size = 4 * workers
+        self.fingerprint = fingerprint({"adapter": "openai judge 1", **self._server.settings})
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        """One request a question.
+
+        Raises:
+            T2IBenchError: the server cannot be asked at all, and nothing was answered.
+        """
+        pictures = {query.sha256: query.image for query in queries}
+        encoded = {key: _data_url(image) for key, image in pictures.items()}
+        with ThreadPoolExecutor(self._workers) as pool:
+            answers = list(pool.map(lambda query: self._one(query, encoded[query.sha256]), queries))
+        away = [one for one in answers if one.answer is None and one.raw == _AWAY]
+        if away and len(away) == len(answers):
+            raise T2IBenchError(away[0].reason or "")
+        return answers
+
+    def _one(self, query: Query, url: str) -> Answer:
+        content = [
+            {"type": "image_url", "image_url": {"url": url}},
+            {"type": "text", "text": instruction(query.question, query.classes)},
+        ]
+        try:
+            reply = self._server.chat([{"role": "user", "content": content}])
+        except ServerAwayError as error:
+            return Answer(None, raw=_AWAY, reason=str(error))
+        except T2IBenchError as error:
+            return Answer(None, reason=str(error))
+        answer = class_of(reply, query.classes) if query.classes else " ".join(reply.split())
+        return Answer(answer, reply)
+
+
+_AWAY = "\0away"
+
+
+def _data_url(image: Image) -> str:
+    buffer = io.BytesIO()
+    image.save(buffer, format="PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,154 @@
+"""The judge `toyland`: answers about toyland's pictures from their pixels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+
+from t2ibench.models.judges.replies import UNKNOWN
+from t2ibench.models.protocols import Answer, Query
+from t2ibench.toyland import reader
+from t2ibench.toyland.caption import parse
+from t2ibench.toyland.reader import Reading
+
+_VERSION = 1
+_PERSONAL = ("gender", "skin", "age")
+_AXES = (*_PERSONAL, "weather")
+# Classes that no caption of toyland has a word for.
+_NAMED = {
+    "middle": ("age", "adult"),
+    "middle-aged": ("age", "adult"),
+    "adult": ("age", "adult"),
+    "non-binary": ("gender", "androgynous"),
+    "light skin": ("skin", "light"),
+    "dark skin": ("skin", "dark"),
+    "light": ("skin", "light"),
+    "dark": ("skin", "dark"),
+    "pleasant": ("weather", "pleasant"),
+    "unpleasant": ("weather", "unpleasant"),
+}
+_WORDS = {
+    ("gender", "female"): "female",
+    ("gender", "male"): "male",
+    ("gender", "androgynous"): "androgynous",
+    ("age", "child"): "child",
+    ("age", "adult"): "adult",
+    ("age", "old"): "old",
+    ("skin", "dark"): "dark skin",
+    ("skin", "light"): "light skin",
+    ("weather", "pleasant"): "sunny",
+    ("weather", "unpleasant"): "rainy",
+}
+# Words of a question and what they ask for.
+_ASKED = {
+    "gender": ("gender",),
+    "woman": ("gender",),
+    "age": ("age",),
+    "old": ("age",),
+    "ethnicity": ("skin",),
+    "skin": ("skin",),
+    "race": ("skin",),
+    "weather": ("weather",),
+    "setting": ("weather",),
+    "background": ("weather",),
+    "emotion": (),
+    "wearing": ("colour",),
+    "color": ("colour",),
+}
+_COLOURS = {
+    "red": (0.85, 0.2, 0.2),
+    "green": (0.2, 0.65, 0.3),
+    "blue": (0.2, 0.35, 0.85),
+    "yellow": (0.9, 0.8, 0.2),
+    "purple": (0.6, 0.2, 0.75),
+    "orange": (0.95, 0.55, 0.15),
+    "brown": (0.45, 0.3, 0.2),
+    "grey": (0.5, 0.5, 0.5),
+    "white": (0.95, 0.95, 0.95),
+    "black": (0.1, 0.1, 0.1),
+}
+
+
+class ToylandJudge:
+    """Reads pictures of toyland (see models.protocols.Judge)."""
+
+    def __init__(self) -> None:
+        self.name = "toyland"
+        what = f"judge {_VERSION}\0{reader.fingerprint()}\0{sorted(_NAMED.items())}"
+        self.fingerprint = hashlib.sha256(what.encode()).hexdigest()
+        self.batch_size = 64
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        """Each image is read once, however many questions there are about it."""
+        readings: dict[str, Reading] = {}
+        for query in queries:
+            if query.sha256 not in readings:
+                readings[query.sha256] = reader.read(query.image)
+        return [self._one(query, readings[query.sha256]) for query in queries]
+
+    def _one(self, query: Query, reading: Reading) -> Answer:
+        if query.classes:
+            return Answer(_class(reading, query.classes), _described(reading))
+        return Answer(_in_words(reading, query.question), _described(reading))
+
+
+@lru_cache(maxsize=10_000)
+def _meaning(name: str) -> tuple[str, str] | None:
+    """The axis and value that a class names."""
+    lowered = name.strip().lower()
+    if lowered in _NAMED:
+        return _NAMED[lowered]
+    what = parse(lowered)
+    for axis in _AXES:
+        value = getattr(what, axis)
+        if value is not None:
+            return axis, value
+    return ("kind", what.kind) if what.known else None
+
+
+def _class(reading: Reading, classes: Sequence[str]) -> str:
+    """The class whose value the picture most likely shows; 'unknown' where it cannot be told."""
+    meant = {name: found for name in classes if (found := _meaning(name)) is not None}
+    axes = [axis for axis, _ in meant.values()]
+    if not axes:
+        return UNKNOWN
+    axis = max(sorted(set(axes)), key=axes.count)
+    if axis in _PERSONAL and not _one_person(reading):
+        return UNKNOWN
+    shown = reading.top(axis)
+    return next((name for name, found in meant.items() if found == (axis, shown)), UNKNOWN)
+
+
+def _one_person(reading: Reading) -> bool:
+    return reading.top("kind") == "person" and reading.top("several") == "one"
+
+
+def _in_words(reading: Reading, question: str) -> str:
+    lowered = question.lower()
+    asked = next((axes for word, axes in _ASKED.items() if word in lowered), None)
+    if asked is None:
+        return _described(reading)
+    words = []
+    for axis in asked:
+        if axis == "colour":
+            words.append(_colour(reading))
+        elif axis not in _PERSONAL or _one_person(reading):
+            words.append(_WORDS[axis, reading.top(axis)])
+    return " ".join(words) or UNKNOWN
+
+
+def _described(reading: Reading) -> str:
+    """The picture in words."""
+    words = [_WORDS["weather", reading.top("weather")]]
+    if _one_person(reading):
+        words += [_WORDS[axis, reading.top(axis)] for axis in ("age", "skin", "gender")]
+    several = "several " if reading.top("several") == "several" else ""
+    return f"{several}{reading.top('kind')}, {', '.join(words)}"
+
+
+def _colour(reading: Reading) -> str:
+    def distance(name: str) -> float:
+        return sum((a - b) ** 2 for a, b in zip(_COLOURS[name], reading.colour, strict=True))
+
+    return min(_COLOURS, key=distance)

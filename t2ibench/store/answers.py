@@ -1,0 +1,88 @@
+"""Answers on disk, one folder a judge, found by image, question and classes."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from t2ibench.store.evidence import slug
+from t2ibench.store.files import disk_errors, read_json_lines
+
+Key = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """One answer.
+
+    Attributes:
+        image: SHA-256 of the image file.
+        question: What was asked.
+        classes: What it could be answered with; empty for free text.
+        answer: The class, 'unknown', or the text.
+        raw: What the judge said, word for word (or its scores).
+    """
+
+    image: str
+    question: str
+    classes: tuple[str, ...]
+    answer: str
+    raw: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What it answers. Two questions of one name never share an answer."""
+        return self.image, self.question, self.classes
+
+
+class AnswerStore:
+    """The answers one judge gave. A row is appended once and never changed.
+
+    Args:
+        root: The run folder's evidence/.
+        name: The judge's name.
+        fingerprint: The judge's fingerprint.
+    """
+
+    def __init__(self, root: Path, name: str, fingerprint: str) -> None:
+        self.folder = root / f"answers-{slug(name)}-{fingerprint[:12]}"
+        self._rows: dict[Key, StoredAnswer] = {}
+        self._writer = self.folder / f"answers-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        for path in sorted(self.folder.glob("*.jsonl")):
+            for row in read_json_lines(path):
+                answer = _answer(row)
+                if answer is not None:
+                    self._rows.setdefault(answer.key, answer)
+
+    def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
+        """One answer, or None."""
+        return self._rows.get((image, question, tuple(classes)))
+
+    def add(self, answers: Iterable[StoredAnswer]) -> None:
+        """Append answers to this process's own file."""
+        new = [answer for answer in answers if answer.key not in self._rows]
+        lines = [json.dumps(asdict(answer), ensure_ascii=False) + "\n" for answer in new]
+        if not lines:
+            return
+        with disk_errors(self._writer):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with self._writer.open("a", encoding="utf-8") as file:
+                file.write("".join(lines))
+        self._rows |= {answer.key: answer for answer in new}
+
+
+def _answer(row: dict[str, Any]) -> StoredAnswer | None:
+    """A row of a JSON Lines file, where it is one of ours."""
+    try:
+        texts = [row[name] for name in ("image", "question", "answer")]
+        classes = tuple(row["classes"])
+    except (KeyError, TypeError):
+        return None
+    if not all(isinstance(text, str) for text in (*texts, *classes)):
+        return None
+    return StoredAnswer(texts[0], texts[1], classes, texts[2], str(row.get("raw", "")))

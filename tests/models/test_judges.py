@@ -1,0 +1,228 @@
+"""Judges on pictures whose contents are known."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models import chat_server
+from t2ibench.models.judges import create_judges, list_judges
+from t2ibench.models.judges.replies import class_of, instruction
+from t2ibench.models.protocols import Judge, Query
+from t2ibench.toyland import draw
+from t2ibench.toyland.reader import read
+from tests.models.chat import posted_image, posted_text, serving
+
+
+def query(caption: str, question: str = "Which?", *classes: str, seed: int = 1) -> Query:
+    image = draw(caption, seed)
+    digest = hashlib.sha256(image.tobytes()).hexdigest()
+    return Query(image, caption, 0, digest, question, classes)
+
+
+def judge(spec: str, **args: str) -> Judge:
+    (found,) = create_judges([spec], args, encoders=["toyland"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("male", "male"),
+        ("Female.", "female"),
+        ("**female**", "female"),
+        ('"male"', "male"),
+        ("The person is female", "female"),
+        ('{"answer": "Female"}', "female"),
+        ('```json\n{"answer": "male"}\n```', "male"),
+        ("unknown", "unknown"),
+        ("I cannot tell.", "unknown"),
+        ("either male or female", "unknown"),
+        ("", "unknown"),
+        ("malevolent", "unknown"),
+    ],
+)
+def test_replies(reply: str, answer: str) -> None:
+    assert class_of(reply, ["male", "female"]) == answer
+
+
+def test_classes_that_contain_one_another() -> None:
+    classes = ["old", "middle old", "old man"]
+    assert class_of("a middle old person", classes) == "middle old"
+    assert class_of("OLD MAN", classes) == "old man"
+    assert "unknown" in instruction("Which?", classes)
+    assert "few words" in instruction("Which?", ())
+
+
+def test_toyland_classes_and_words() -> None:
+    one = judge("toyland")
+    gender = ("male", "female")
+    answers = one.answer(
+        [
+            query("a photo of a woman", "Which gender?", *gender),
+            query("a photo of a man", "Which gender?", "Woman", "Man"),
+            query("a photo of an old man", "How old?", "young", "middle-aged", "old"),
+            query("a photo of a rose", "Which gender?", *gender),
+            query("a photo of a dark-skinned man", "Which skin?", "light skin", "dark skin"),
+            query("a photo of a rose, joy", "What weather?", "sunny", "rainy"),
+            query("a photo of a man", "What brand?", "Dell", "Apple"),
+            query("a photo of a man", "What is the gender (male, female, other)?"),
+            query("a photo of a rose", "What is the gender of the person?"),
+        ]
+    )
+    assert [found.answer for found in answers] == [
+        *("female", "Man", "old", "unknown", "dark skin", "sunny", "unknown", "male", "unknown"),
+    ]
+    assert all(found.raw for found in answers)
+
+
+def test_clip_abstains_and_cannot_speak() -> None:
+    sure, unsure = judge("clip", template="{class}"), judge("clip", margin="0.9")
+    one = query("a photo of a woman", "Which?", "a man", "a woman")
+    (found,) = sure.answer([one])
+    assert found.answer == "a woman"
+    assert set(json.loads(found.raw)) == {"a man", "a woman"}
+    nobody = query("a photo of a rose", "Which?", "man", "woman")
+    assert unsure.answer([nobody])[0].answer == "unknown"
+    (silent,) = sure.answer([query("a photo of a woman", "Describe it.")])
+    assert silent.answer is None and "words" in (silent.reason or "")
+    assert sure.name == "clip:toyland"
+    assert sure.fingerprint != unsure.fingerprint
+
+
+def test_answers_of_people(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("prompt,index,question,answer\na photo of a man,0,Which?,Male\na rose,0,,\n")
+    one = judge(f"answers:{path}")
+    found = one.answer(
+        [query("a photo of a man", "Which?", "male", "female"), query("a rose", "Which?", "x", "y")]
+    )
+    assert found[0].answer == "male"
+    assert found[1].answer is None and found[1].reason == "the file has no answer"
+    rows = tmp_path / "rows.jsonl"
+    asked = query("a rose", "Which?", "x", "y")
+    rows.write_text(json.dumps({"image": asked.sha256, "answer": "z"}))
+    assert judge(f"answers:{rows}").answer([asked])[0].answer == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("prompt,index,answer,mood\na,0,b,c\n", "unknown column 'mood'"),
+        ("prompt,answer\n,b\n", "a row needs"),
+        ("prompt,index,answer\na,x,b\n", "a row needs"),
+        ("prompt,index,answer\na,0,b\na,0,c\n", "differently"),
+    ],
+)
+def test_bad_answer_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(text)
+    with pytest.raises(T2IBenchError, match=rf"people.csv:\d: .*{message}"):
+        judge(f"answers:{path}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("toylnd", "Did you mean 'toyland'"),
+        ("vlm", "no judge 'vlm'"),
+        ("vlm:/nowhere", "no folder"),
+        ("answers:/nowhere.csv", "no file"),
+        ("toyland:", "no judge"),
+        ("gpt:4", "no judge"),
+    ],
+)
+def test_wrong_names(spec: str, message: str) -> None:
+    with pytest.raises(T2IBenchError, match=message):
+        judge(spec)
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(T2IBenchError, match=r"--judge-args: .*'margn'.*Did you mean 'margin'"):
+        judge("clip", margn="0.1")
+    with pytest.raises(T2IBenchError, match="expected an address"):
+        judge("openai:x", base_url="localhost:1")
+    assert {name for name, _ in list_judges()} >= {"clip", "toyland"}
+
+
+def seeing(body: dict[str, Any]) -> tuple[int, Any]:
+    """A server that looks at the picture it was sent."""
+    reading = read(posted_image(body))
+    if "few words" in posted_text(body):
+        return 200, f"It shows  a {reading.top('kind')}"
+    return 200, f"I think it is {reading.top('gender')}."
+
+
+def test_a_server_sees_the_picture_and_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "secret")
+    with serving(seeing) as (url, heard):
+        one = judge("openai:eye", base_url=url, api_key_env="MY_KEY", workers="2")
+        answers = one.answer(
+            [
+                query("a photo of a woman", "Which?", "male", "female"),
+                query("a photo of a man", "Which?", "male", "female"),
+                query("a photo of a rose", "What is it?"),
+            ]
+        )
+    assert [found.answer for found in answers] == ["female", "male", "It shows a flower"]
+    assert answers[0].raw == "I think it is female."
+    assert {body["authorization"] for body in heard} == {"Bearer secret"}
+    assert {(body["model"], body["temperature"]) for body in heard} == {("eye", 0)}
+    assert "secret" not in one.fingerprint + one.name
+
+
+def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    calls = iter([(503, "busy"), (429, {"error": {"message": "slow down"}}), (200, "female")])
+    with serving(lambda _: next(calls)) as (url, _):
+        one = judge("openai:eye", base_url=url)
+        (found,) = one.answer([query("a photo of a woman", "Which?", "male", "female")])
+    assert found.answer == "female"
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ((400, {"error": {"message": "image too\nlarge"}}), "400: image too large"),
+        ((200, {"choices": []}), "not a chat completion"),
+        ((200, {"choices": [{"message": {"content": None}}]}), "no text"),
+        ((200, {"choices": [{"message": {"refusal": "no faces"}}]}), "refused: no faces"),
+    ],
+)
+def test_one_bad_reply_costs_one_answer(said: tuple[int, Any], message: str) -> None:
+    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+        return said if read(posted_image(body)).top("gender") == "male" else (200, "female")
+
+    with serving(speak) as (url, _):
+        one = judge("openai:eye", base_url=url)
+        bad, good = one.answer(
+            [query(f"a photo of a {who}", "Which?", "male", "female") for who in ("man", "woman")]
+        )
+    assert bad.answer is None and message in (bad.reason or "")
+    assert good.answer == "female"
+
+
+@pytest.mark.parametrize("status", [401, 404, 500])
+def test_a_server_that_cannot_help_is_one_clear_line(
+    status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with serving(lambda _: (status, {"error": "no"})) as (url, _):
+        one = judge("openai:eye", base_url=url, retries="2")
+        with pytest.raises(T2IBenchError, match=f"The server {url}"):
+            one.answer([query("a photo of a man", "Which?", "male", "female")])
+
+
+def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    with serving(seeing) as (url, _):
+        pass
+    one = judge("openai:eye", base_url=url, retries="2")
+    with pytest.raises(T2IBenchError, match="cannot be reached"):
+        one.answer([query("a photo of a man", "Which?", "male", "female")])

@@ -1,0 +1,165 @@
+"""Runs with judges: what is asked, what is kept, and what a dying server costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from t2ibench import evaluate, score
+from t2ibench.models import chat_server
+from t2ibench.toyland.reader import read
+from tests.models.chat import posted_image, serving
+
+Cli = Callable[..., tuple[int, str, str]]
+QUICK = {"n_permutations": 2000, "n_bootstrap": 500}
+TASK = """
+id: hand
+version: 1
+method: openbias
+title: t
+description: d
+citation: c
+images_per_prompt: 6
+biases:
+  - {name: gender, about: person, classes: [male, female], question: Which?,
+     captions: [A nurse., A carpenter., A person.]}
+"""
+
+
+def seeing(body: dict[str, Any]) -> tuple[int, Any]:
+    return 200, read(posted_image(body)).top("gender")
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    (folder / "hand.yaml").write_text(TASK)
+    return folder
+
+
+def flags(tasks: Path, *more: str) -> list[str]:
+    quick = ("--permutations", "2000", "--bootstrap", "500")
+    return [
+        *("run", "--model", "toyland", "--tasks", "hand", "--include-path", str(tasks)),
+        *("--output-dir", str(tasks.parent / "runs"), *quick, *more),
+    ]
+
+
+def test_planted_shares_come_back(tmp_path: Path) -> None:
+    results = evaluate("toyland", "openbias_winobias", output_dir=tmp_path, **QUICK)
+    task = results.tasks["openbias_winobias"]
+    assert task.headline.p is not None and task.headline.p < 0.01
+    rows = {row.name: row.scores for row in task.by if row.group == "person gender"}
+    planted = {"nurse": 0.9, "carpenter": 0.05, "teacher": 0.85, "writer": 0.65, "lawyer": 0.3}
+    for name, share in planted.items():
+        found = rows[name]["share:female"]
+        assert found.ci_low is not None and found.ci_high is not None
+        assert found.ci_low - 0.03 <= share <= found.ci_high + 0.03, name
+    assert (task.scores["reference_spearman"].value or 0) > 0.8
+    assert task.settings.judges and not task.settings.encoders
+
+
+def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
+    args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
+    results = evaluate(
+        "toyland", "openbias_winobias,tibet_occupations", model_args=args, images_per_prompt=12,
+        output_dir=tmp_path, **QUICK,
+    )  # fmt: skip
+    for name, task in results.tasks.items():
+        assert task.headline.ci_low == pytest.approx(0.0, abs=0.01), name
+    openbias = results.tasks["openbias_winobias"].headline
+    assert openbias.p is not None and openbias.p > 0.01
+    biased = evaluate(
+        "toyland", "tibet_occupations", images_per_prompt=12, output_dir=tmp_path, **QUICK
+    ).tasks["tibet_occupations"]
+    assert (biased.headline.value or 0) > 0.5
+    rows = {row.name: row.scores for row in biased.by}
+    nurse = rows["A photo of a nurse | gender"]["cas_share:female"]
+    chef = rows["A photo of a chef | gender"]["cas_share:female"]
+    assert (nurse.value or 0) > 0.6 > 0.5 > (chef.value or 1)
+    # Toyland's planted shares: nurse .9, chef .25.
+    assert biased.details["prompts"][0]["axes"][0]["counterfactuals"]
+
+
+def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> None:
+    assert cli(*flags(tasks))[0] == 0
+    run = tasks.parent / "runs" / "toyland"
+    before = (run / "results.json").read_bytes()
+    status, _, errors = cli(*flags(tasks))
+    assert status == 0 and "Everything is there" in errors
+    assert (run / "results.json").read_bytes() == before
+    score(run)
+    assert (run / "results.json").read_bytes() == before
+    command = json.loads(before)["command"]
+    assert command[command.index("--judge") + 1] == "toyland" and "--encoder" not in command
+    (sample, *_) = (run / "samples" / "hand.jsonl").read_text().splitlines()
+    assert {"answer", "question", "file", "sha256"} <= set(json.loads(sample))
+
+
+def test_a_server_that_dies_loses_nothing(
+    tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    left = 9
+
+    def dying(body: dict[str, Any]) -> tuple[int, Any]:
+        nonlocal left
+        left -= 1
+        return seeing(body) if left >= 0 else (503, "gone")
+
+    with serving(dying) as (url, heard):
+        args = f"base_url={url},retries=2,workers=1"
+        status, _, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
+        assert status == 3
+        assert "answers so far are kept" in errors and "Traceback" not in errors
+        first = len(heard)
+        left = 10_000
+        status, _, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
+        assert status == 0, errors
+        assert len(heard) - first == 18 - 9  # only what was missing
+    results = json.loads((tasks.parent / "runs/toyland/results.json").read_text())
+    assert results["tasks"]["hand"]["n_images"] == 18
+    assert results["tasks"]["hand"]["excluded"].get("missing", 0) == 0
+
+
+def test_judges_are_compared(tasks: Path, cli: Cli) -> None:
+    assert cli(*flags(tasks))[0] == 0
+    run = tasks.parent / "runs" / "toyland"
+    rows = [json.loads(row) for row in (run / "samples/hand.jsonl").read_text().splitlines()]
+    people = tasks.parent / "people.jsonl"
+    lines = [
+        json.dumps({"image": row["sha256"], "question": "Which?", "answer": answer})
+        for number, row in enumerate(rows)
+        for answer in ["male" if number % 6 == 0 else row["answer"]]
+    ]
+    people.write_text("\n".join(lines))
+    status, out, errors = cli(*flags(tasks, "--judge", f"toyland,answers:{people}"))
+    assert status == 0, errors
+    task = json.loads((run / "results.json").read_text())["tasks"]["hand"]
+    assert set(task["by_encoder"]) == {"toyland", "answers:people.jsonl"}
+    (pair,) = task["details"]["agreement"]
+    assert 0.8 <= pair["accuracy"] < 1
+    assert "Judges: answers:people.jsonl, toyland" in out
+
+
+def test_dry_run_and_ls(tasks: Path, cli: Cli) -> None:
+    status, out, _ = cli(*flags(tasks, "--dry-run"))
+    assert status == 0
+    assert "Judges: toyland" in out and "Encoders" not in out
+    assert "18 answers of each judge" in " ".join(out.split())
+    assert "vlm:ID_OR_DIR" in cli("ls", "judges")[1]
+    assert "replay:FILE" in cli("ls", "proposers")[1]
+
+
+def test_a_wrong_judge_is_one_line_before_anything_is_drawn(tasks: Path, cli: Cli) -> None:
+    status, _, errors = cli(*flags(tasks, "--judge", "vlm:./nowhere"))
+    assert status == 1 and "no folder './nowhere'" in errors and "Traceback" not in errors
+    assert not list((tasks.parent / "runs").rglob("*.png"))
+    # The judge of another model has to be named; nothing is drawn before that is known.
+    status, _, errors = cli(*flags(tasks, "--judge", "answers:x.csv", "--judge-args", "margin=1"))
+    assert status == 1 and "--judge-args" in errors
