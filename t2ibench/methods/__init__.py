@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from t2ibench.methods import judges, mcas, occupations, openbias, t2iat, tibet, weat
+from t2ibench.methods import judges, mcas, occupations, openbias, t2iat, tibet, vibex, weat
 from t2ibench.methods.estimate import MethodResult, average_results
 from t2ibench.methods.evidence import Evidence
 from t2ibench.methods.needs import Needs, Settings
@@ -21,6 +21,7 @@ _MODULES: dict[str, Any] = {
     "mcas": mcas,
     "openbias": openbias,
     "tibet": tibet,
+    "vibex": vibex,
 }
 
 __all__ = ["Evidence", "MethodResult", "Needs", "Settings", "combine", "needs", "score"]

@@ -31,6 +31,7 @@ _MAIN_SCORE = {
     "mcas": ("mcas_mean", "MCAS"),
     "openbias": ("severity", "severity"),
     "tibet": ("mad", "MAD"),
+    "vibex": ("tendencies_reproduced", "as published"),
 }
 EXPLANATION = (
     "The headline is a magnitude from 0 (indistinguishable from no bias) to 1 (complete). "

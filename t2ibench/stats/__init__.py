@@ -30,6 +30,7 @@ from t2ibench.stats.effects import (
     two_p_minus_one,
     weat_effect_size,
 )
+from t2ibench.stats.ks import group_distance, shuffled_labels
 from t2ibench.stats.multiple import benjamini_hochberg, holm
 from t2ibench.stats.permutation import (
     PermutationResult,
@@ -52,6 +53,7 @@ __all__ = [
     "correlation_permutation",
     "expected_severity",
     "glass_delta",
+    "group_distance",
     "hedges_g",
     "holm",
     "kendall_tau",
@@ -70,6 +72,7 @@ __all__ = [
     "resample_weights",
     "severity",
     "share_positive_test",
+    "shuffled_labels",
     "sign_flip_permutation",
     "t2iat_code_effect_size",
     "two_p_minus_one",

@@ -16,6 +16,7 @@ from t2ibench.tasks.schema import (
     OpenBiasTask,
     T2iatTask,
     TibetTask,
+    VibexTask,
     Warned,
     WeatTask,
 )
@@ -43,8 +44,10 @@ def check_task(task: AnyTask, document: Document) -> list[Problem]:
         findings += _check_mcas(task)
     elif isinstance(task, OpenBiasTask):
         findings += _check_openbias(task)
-    else:
+    elif isinstance(task, TibetTask):
         findings += _check_tibet(task)
+    else:
+        findings += _check_vibex(task)
     return [
         document.problem(item.at, item.message, item.warning)
         for item in findings
@@ -273,3 +276,25 @@ def _check_counterfactual(prompt: str, changed: str, at: Location) -> Iterator[_
         message = f"'{changed}' is 5 or more words longer or shorter than its prompt"
         yield _Finding(at, message, warning=True)
     yield from _articles([changed], at)
+
+
+def _check_vibex(task: VibexTask) -> Iterator[_Finding]:
+    anchors = [one.name for one in task.anchors]
+    yield from _duplicates(anchors, ("anchors",))
+    yield from _duplicates([one.prompt for one in task.anchors], ("anchors",))
+    names = [one.name for one in task.concepts]
+    yield from _duplicates([f"{one.name} ({one.query})" for one in task.concepts], ("concepts",))
+    for number, concept in enumerate(task.concepts):
+        if concept.tendency is not None and concept.tendency not in (*anchors, "balanced"):
+            yield _Finding(
+                ("concepts", number, "tendency"),
+                f"there is no anchor '{concept.tendency}'."
+                f"{did_you_mean(concept.tendency, (*anchors, 'balanced'))}",
+            )
+    for number, pair in enumerate(task.intersections):
+        for name in pair:
+            if name not in names:
+                yield _Finding(
+                    ("intersections", number),
+                    f"there is no concept '{name}'.{did_you_mean(name, names)}",
+                )

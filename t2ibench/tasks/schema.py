@@ -32,9 +32,11 @@ from t2ibench.tasks.schema_judged import (
     TibetPrompt,
     TibetTask,
 )
+from t2ibench.tasks.schema_vibex import Anchor, TestConcept, VibexTask
 
 __all__ = [
     "METHODS",
+    "Anchor",
     "AnyTask",
     "Axis",
     "BaseTask",
@@ -58,9 +60,11 @@ __all__ = [
     "StimuliFile",
     "Strict",
     "T2iatTask",
+    "TestConcept",
     "TibetPrompt",
     "TibetTask",
     "TwoWordGroups",
+    "VibexTask",
     "Warned",
     "WeatTargets",
     "WeatTask",
@@ -214,7 +218,7 @@ class McasTask(ImageTask):
 
 WeatTask.model_rebuild()
 
-AnyTask = WeatTask | T2iatTask | OccupationsTask | McasTask | OpenBiasTask | TibetTask
+AnyTask = WeatTask | T2iatTask | OccupationsTask | McasTask | OpenBiasTask | TibetTask | VibexTask
 METHODS: dict[str, type[AnyTask]] = {
     "weat": WeatTask,
     "t2iat": T2iatTask,
@@ -222,6 +226,7 @@ METHODS: dict[str, type[AnyTask]] = {
     "mcas": McasTask,
     "openbias": OpenBiasTask,
     "tibet": TibetTask,
+    "vibex": VibexTask,
 }
 
 
