@@ -1,0 +1,290 @@
+"""The server: one page, its data, and nothing from any other site."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from t2ibench.explorer.drawing import Drawing
+from t2ibench.explorer.queries import evaluate, similarities
+from t2ibench.explorer.source import Collection
+from t2ibench.explorer.tree import Export, Session, State, Tree, task_of
+from t2ibench.store.files import write_text
+
+_STATIC = Path(__file__).parent / "static"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_LARGEST_BODY = 8_000_000
+_THUMB = 128
+
+
+class Guard:
+    """Lets in only requests that were meant for this server and, to change things, from its page.
+
+    A page of another site can make a browser send requests here; it cannot forge their Host and
+    Origin.
+
+    Args:
+        app: What is guarded.
+        hosts: Accepted values of Host.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
+        self._app = app
+        self._hosts = set(hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {key.decode().lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        refusal = self._refusal(scope["method"], headers)
+        if refusal:
+            await PlainTextResponse(refusal, status_code=403)(scope, receive, send)
+            return
+
+        async def guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *message.get("headers", []),
+                    (b"content-security-policy", _POLICY.encode()),
+                    (b"x-content-type-options", b"nosniff"),
+                    (b"referrer-policy", b"no-referrer"),
+                    (b"cross-origin-resource-policy", b"same-origin"),
+                ]
+            await send(message)
+
+        await self._app(scope, receive, guarded)
+
+    def _refusal(self, method: str, headers: dict[str, str]) -> str:
+        if headers.get("host") not in self._hosts:
+            return "This server answers only to its own address."
+        origin = headers.get("origin")
+        allowed = {f"http://{host}" for host in self._hosts}
+        if origin is not None and origin not in allowed:
+            return "Another site may not ask here."
+        if method not in {"GET", "HEAD"}:
+            if origin is None:
+                return "Changes come from the page itself."
+            if not headers.get("content-type", "").startswith("application/json"):
+                return "Expected JSON."
+            if int(headers.get("content-length") or 0) > _LARGEST_BODY:
+                return "Too large."
+        return ""
+
+
+class _Ask(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Evaluate(_Ask):
+    tree: Tree
+    anchors: list[str] = Field(max_length=12)
+
+
+class _Similarities(_Ask):
+    texts: list[str] = Field(min_length=1, max_length=12)
+
+
+class _Combine(_Ask):
+    tree: Tree
+    nodes: list[str] = Field(min_length=1, max_length=50)
+
+
+class _Draw(_Ask):
+    source: int = Field(ge=0)
+    text: str = Field(min_length=1, max_length=2000)
+    count: int = Field(ge=1, le=64)
+
+
+class Explorer:
+    """The routes of one exploration.
+
+    Args:
+        collection: The images.
+        start: What the page shows first.
+        session: Where the session is kept.
+        device: Where the generator runs.
+    """
+
+    def __init__(
+        self, collection: Collection, start: State, session: Path, device: str | None = None
+    ) -> None:
+        self.collection = collection
+        self.drawing = Drawing(collection, device)
+        self._start = start
+        self._session = session
+        self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
+
+    def routes(self) -> list[Route | Mount]:
+        """Every address."""
+        return [
+            Route("/", self.page),
+            Route("/api/images", self.images),
+            Route("/api/evaluate", self.evaluate, methods=["POST"]),
+            Route("/api/similarities", self.similarities, methods=["POST"]),
+            Route("/api/text", self.text, methods=["POST"]),
+            Route("/api/session", self.session),
+            Route("/api/session", self.save, methods=["POST"]),
+            Route("/api/export", self.export, methods=["POST"]),
+            Route("/api/draw", self.draw, methods=["POST"]),
+            Route("/api/jobs", self.jobs),
+            Route("/image/{number:int}", self.image),
+            Route("/thumb/{number:int}", self.thumb),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+        ]
+
+    def page(self, request: Request) -> Response:
+        """The page."""
+        return FileResponse(_STATIC / "index.html", media_type="text/html")
+
+    def images(self, request: Request) -> Response:
+        """Prompts, and for every image its prompt, index and source."""
+        pictures = self.collection.pictures
+        prompts = {
+            text: place for place, text in enumerate(dict.fromkeys(p.prompt for p in pictures))
+        }
+        return JSONResponse(
+            {
+                "sources": [
+                    {"name": one.name, "draws": self.drawing.can_draw(number)}
+                    for number, one in enumerate(self.collection.sources)
+                ],
+                "encoder": self.collection.encoder.name,
+                "prompts": list(prompts),
+                "images": [[prompts[p.prompt], p.index, p.source] for p in pictures],
+            }
+        )
+
+    async def evaluate(self, request: Request) -> Response:
+        """Text and scores of every node of a tree."""
+        asked = _Evaluate.model_validate_json(await request.body())
+        nodes = [(node.id, asked.tree.text([node.id])) for node in asked.tree.nodes]
+        known = [(name, text) for name, text in nodes if text]
+        scores = evaluate(self.collection, [text for _, text in known], asked.anchors)
+        by_node = {name: rows for (name, _), rows in zip(known, scores, strict=True)}
+        found = [{"id": n, "text": t, "scores": by_node.get(n)} for n, t in nodes]
+        return JSONResponse({"nodes": found})
+
+    async def similarities(self, request: Request) -> Response:
+        """Similarities of texts with all images: float32, one text after the other."""
+        asked = _Similarities.model_validate_json(await request.body())
+        rows = similarities(self.collection, asked.texts).astype("<f4")
+        return Response(
+            np.ascontiguousarray(rows).tobytes(),
+            media_type="application/octet-stream",
+            headers={"x-images": str(rows.shape[1])},
+        )
+
+    async def text(self, request: Request) -> Response:
+        """The text of several branches together."""
+        asked = _Combine.model_validate_json(await request.body())
+        try:
+            return JSONResponse({"text": asked.tree.text(asked.nodes)})
+        except KeyError:
+            return JSONResponse({"error": "there is no such node"}, status_code=400)
+
+    def session(self, request: Request) -> Response:
+        """The saved session, or a new one."""
+        if self._session.is_file():
+            try:
+                saved = Session.model_validate_json(self._session.read_text(encoding="utf-8"))
+                return JSONResponse({"saved": True, **saved.model_dump()})
+            except (OSError, ValueError):
+                pass  # a broken file is no session; saving writes it anew
+        return JSONResponse({"saved": False, **Session(state=self._start).model_dump()})
+
+    async def save(self, request: Request) -> Response:
+        """Keep the session."""
+        saved = Session.model_validate_json(await request.body())
+        write_text(self._session, saved.model_dump_json(indent=1) + "\n")
+        return JSONResponse({"file": str(self._session)})
+
+    async def export(self, request: Request) -> Response:
+        """The tree as a task file."""
+        asked = Export.model_validate_json(await request.body())
+        try:
+            task = task_of(asked)
+        except ValueError as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+        text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)
+        return PlainTextResponse(text, media_type="application/yaml")
+
+    async def draw(self, request: Request) -> Response:
+        """Start an inverse query."""
+        asked = _Draw.model_validate_json(await request.body())
+        known = asked.source < len(self.collection.sources)
+        if not known or not self.drawing.can_draw(asked.source):
+            return JSONResponse({"error": "there is no model here that draws"}, status_code=400)
+        job = self.drawing.start(asked.source, asked.text, asked.count)
+        return JSONResponse({"job": job.id})
+
+    def jobs(self, request: Request) -> Response:
+        """What is being drawn, and how many images there are now."""
+        return JSONResponse({"jobs": self.drawing.jobs(), "images": self.collection.version})
+
+    def image(self, request: Request) -> Response:
+        """One image as it is."""
+        number = int(request.path_params["number"])
+        if number >= len(self.collection.pictures):
+            return PlainTextResponse("There is no such image.", status_code=404)
+        return FileResponse(self.collection.pictures[number].path, headers=_CACHED)
+
+    def thumb(self, request: Request) -> Response:
+        """One image, small."""
+        number = int(request.path_params["number"])
+        if number >= len(self.collection.pictures):
+            return PlainTextResponse("There is no such image.", status_code=404)
+        data = self._thumbnail(self.collection.pictures[number].path)
+        return Response(data, media_type="image/jpeg", headers=_CACHED)
+
+
+_CACHED = {"cache-control": "private, max-age=86400, immutable"}
+
+
+def _thumbnail(path: Path) -> bytes:
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        small = picture.convert("RGB")
+        small.thumbnail((_THUMB, _THUMB))
+        buffer = io.BytesIO()
+        small.save(buffer, format="JPEG", quality=85)
+    return buffer.getvalue()
+
+
+def _wrong(request: Request, error: Exception) -> Response:
+    """A request that does not fit: one line, no traceback."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return JSONResponse({"error": f"{where}: {first['msg']}"}, status_code=400)
+    return JSONResponse({"error": "not JSON"}, status_code=400)
+
+
+def create_app(explorer: Explorer, port: int) -> Starlette:
+    """The app, answering to 127.0.0.1 and localhost at this port."""
+    hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
+    return Starlette(
+        routes=explorer.routes(),
+        middleware=[Middleware(Guard, hosts=hosts)],
+        exception_handlers={ValidationError: _wrong, json.JSONDecodeError: _wrong},
+    )

@@ -1,0 +1,142 @@
+"""Inverse queries: new images of a concept, drawn in the background by the run's generator."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.explorer.source import Collection, Source, embed_part, of_attempt
+from t2ibench.models.generators import create_generator
+from t2ibench.models.protocols import Generator, ImageRequest
+from t2ibench.store.images import image_seed
+
+
+@dataclass(slots=True)
+class Job:
+    """One drawing.
+
+    Attributes:
+        id: Its number.
+        source: Number of the run.
+        text: What is drawn.
+        total: How many images.
+        done: How many there are.
+        state: 'waiting', 'running', 'done' or 'failed'.
+        reason: Why it failed.
+    """
+
+    id: int
+    source: int
+    text: str
+    total: int
+    done: int = 0
+    state: str = "waiting"
+    reason: str = ""
+
+
+class Drawing:
+    """Draws one job after the other in one thread.
+
+    The images go into the run's own store under the run's own fingerprint: `t2ibench run` on the
+    exported task finds them.
+
+    Args:
+        collection: Where new images are shown.
+        device: Where the generator runs.
+    """
+
+    def __init__(self, collection: Collection, device: str | None = None) -> None:
+        self._collection = collection
+        self._device = device
+        self._jobs: list[Job] = []
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._generators: dict[int, Generator] = {}
+
+    def can_draw(self, number: int) -> bool:
+        """Whether a source has a generator that draws."""
+        run = self._collection.sources[number].run
+        return bool(run and run.generator and not str(run.generator["model"]).startswith("folder:"))
+
+    def start(self, number: int, text: str, count: int) -> Job:
+        """Queue a drawing."""
+        with self._lock:
+            job = Job(len(self._jobs), number, text, count)
+            self._jobs.append(job)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, daemon=True)
+                self._thread.start()
+        return job
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Every job as JSON values."""
+        with self._lock:
+            return [asdict(job) for job in self._jobs]
+
+    def _next(self) -> Job | None:
+        with self._lock:
+            waiting = next((job for job in self._jobs if job.state == "waiting"), None)
+            if waiting is None:
+                self._thread = None
+            return waiting
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            job.state = "running"
+            try:
+                self._draw(job)
+                job.state = "done"
+            except T2IBenchError as error:
+                job.state, job.reason = "failed", str(error)
+            except Exception as error:  # a thread must not die unseen: the page shows the reason
+                job.state, job.reason = "failed", f"{type(error).__name__}: {error}"[:300]
+
+    def _generator(self, number: int, source: Source) -> Generator:
+        if number not in self._generators:
+            assert source.run is not None and source.run.generator is not None
+            recorded = source.run.generator
+            generator = create_generator(
+                recorded["model"],
+                recorded["model_args"],
+                seed=int(source.run.settings.get("seed", 0)),
+                device=self._device,
+            )
+            if generator.fingerprint != recorded["fingerprint"]:
+                raise T2IBenchError(
+                    f"{recorded['model']} is not what the run was made with any more.",
+                    "Its images would be another model's; run it anew.",
+                )
+            self._generators[number] = generator
+        return self._generators[number]
+
+    def _draw(self, job: Job) -> None:
+        source = self._collection.sources[job.source]
+        assert source.images is not None and source.run is not None
+        generator = self._generator(job.source, source)
+        seed = int(source.run.settings.get("seed", 0))
+        for index in range(job.total):
+            attempt = source.images.get(job.text, index)
+            if attempt is None or attempt.status == "failed":
+                request = ImageRequest(job.text, index, image_seed(seed, job.text, index))
+                (drawn,) = generator.generate([request])
+                if drawn.status != "ok" or drawn.image is None:
+                    reason = drawn.reason or drawn.status
+                    missing = source.images.add_missing(
+                        job.text, index, request.seed, drawn.status, reason
+                    )
+                    source.images.record([missing])
+                    job.reason = f"{drawn.status}: {reason}"
+                    continue
+                attempt = source.images.add_image(job.text, index, request.seed, drawn.image)
+                source.images.record([attempt])
+            if attempt.status == "ok":
+                picture = of_attempt(attempt, source.images, job.source)
+                if not source.evidence.has("images", picture.sha256):
+                    embed_part([picture], source.evidence, self._collection.encoder)
+                row = source.evidence.get("images", picture.sha256)
+                self._collection.add([picture], np.asarray(row)[None])
+            job.done = index + 1

@@ -1,0 +1,260 @@
+"""What is explored: the images of a run or of a folder, and what an encoder makes of them."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.encoders import create_encoder
+from t2ibench.models.protocols import Encoder
+from t2ibench.pipeline.progress import Reporter
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.images import SUFFIXES, Attempt, ImageStore
+from t2ibench.store.run import RunFolder, open_run
+
+FloatArray = npt.NDArray[np.float32]
+_PART = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One image.
+
+    Attributes:
+        path: Its file.
+        prompt: What it was drawn for.
+        index: Which sample of the prompt.
+        sha256: Of the file.
+        source: Number of its run or folder.
+    """
+
+    path: Path
+    prompt: str
+    index: int
+    sha256: str
+    source: int
+
+
+@dataclass(slots=True)
+class Source:
+    """A run or a folder.
+
+    Attributes:
+        name: What the page calls it.
+        folder: Where it lies.
+        run: Its run.json, where it is a run.
+        images: Its image store, where it is a run.
+        evidence: Its embeddings.
+    """
+
+    name: str
+    folder: Path
+    run: RunFolder | None
+    images: ImageStore | None
+    evidence: EvidenceStore
+
+
+class Collection:
+    """All images of all sources, embedded.
+
+    New images may be added from a thread while the page asks.
+
+    Args:
+        sources: Runs and folders.
+        encoder: What embeds images and texts.
+        pictures: Their images.
+    """
+
+    def __init__(
+        self, sources: Sequence[Source], encoder: Encoder, pictures: Sequence[Picture]
+    ) -> None:
+        self.sources = list(sources)
+        self.encoder = encoder
+        self.pictures = list(pictures)
+        rows = [sources[one.source].evidence.get("images", one.sha256) for one in pictures]
+        self._rows = np.stack(rows).astype(np.float32)
+        self._texts: dict[str, FloatArray] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def version(self) -> int:
+        """Grows with every image that is added."""
+        return len(self.pictures)
+
+    def embeddings(self) -> FloatArray:
+        """Shape (n, d), in the order of `pictures`."""
+        return self._rows
+
+    def add(self, pictures: Sequence[Picture], rows: FloatArray) -> None:
+        """Add images that were just drawn; those that are there already are left out."""
+        with self._lock:
+            known = {(one.source, one.prompt, one.index) for one in self.pictures}
+            new = [
+                place
+                for place, one in enumerate(pictures)
+                if (one.source, one.prompt, one.index) not in known
+            ]
+            if new:
+                self._rows = np.concatenate([self._rows, rows[new].astype(np.float32)])
+                self.pictures = [*self.pictures, *(pictures[place] for place in new)]
+
+    def texts(self, texts: Sequence[str]) -> FloatArray:
+        """Embeddings of texts, shape (m, d); kept in memory and with the first source."""
+        with self._lock:
+            store = self.sources[0].evidence
+            todo = [text for text in dict.fromkeys(texts) if text not in self._texts]
+            for text in list(todo):
+                if store.has("texts", text_key(text)):
+                    self._texts[text] = store.get("texts", text_key(text))
+                    todo.remove(text)
+            if todo:
+                rows = self.encoder.encode_texts(todo)
+                self._texts.update(zip(todo, rows, strict=True))
+            return np.stack([self._texts[text] for text in texts])
+
+
+def open_collection(
+    paths: Sequence[Path], encoder_name: str | None, reporter: Reporter, device: str | None = None
+) -> Collection:
+    """Open runs and folders and embed what is not embedded yet.
+
+    Args:
+        paths: Run folders, or folders of pictures.
+        encoder_name: The encoder; by default that of the first run.
+        reporter: Where progress goes.
+        device: Where the encoder runs.
+
+    Raises:
+        T2IBenchError: a folder holds no pictures, or the encoder cannot be loaded.
+    """
+    runs = [open_run(path) if (path / "run.json").is_file() else None for path in paths]
+    encoder = create_encoder(encoder_name or _default_encoder(runs), device=device)
+    if not encoder.embeds_images:
+        raise T2IBenchError(f"'{encoder.name}' cannot embed images.", "Give another --encoder.")
+    sources, pictures = [], []
+    names: list[str] = []
+    for number, (path, run) in enumerate(zip(paths, runs, strict=True)):
+        source = _source(path, run, encoder)
+        names.append(source.name)
+        source.name = (
+            f"{source.name} ({names.count(source.name)})"
+            if names.count(source.name) > 1
+            else source.name
+        )
+        found = _pictures(source, number)
+        if not found:
+            raise T2IBenchError(
+                f"'{path}' holds no pictures.", "Give a run folder, or a folder of pictures."
+            )
+        _embed(found, source, encoder, reporter)
+        sources.append(source)
+        pictures += found
+    return Collection(sources, encoder, pictures)
+
+
+def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
+    for run in runs:
+        for name in run.encoders if run else ():
+            if not name.startswith("vectors:"):
+                return name
+    from t2ibench.pipeline.run import DEFAULT_ENCODER
+
+    return DEFAULT_ENCODER
+
+
+def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
+    if run is None:
+        if not path.is_dir():
+            raise T2IBenchError(f"There is no folder '{path}'.")
+        evidence = path / ".t2ibench" / "evidence"
+        name, images = path.resolve().name, None
+    else:
+        if not run.generator:
+            raise T2IBenchError(f"'{path}' is a run on texts alone; it has no pictures.")
+        name, evidence = str(run.generator["name"]), run.evidence
+        images = ImageStore(run.images, str(run.generator["fingerprint"]))
+    store = EvidenceStore(evidence, encoder.name, encoder.fingerprint)
+    return Source(name, path, run, images, store)
+
+
+def _pictures(source: Source, number: int) -> list[Picture]:
+    """A source's images, ordered by prompt."""
+    if source.images is not None:
+        return [
+            of_attempt(one, source.images, number)
+            for one in source.images.attempts()
+            if one.status == "ok"
+        ]
+    found = []
+    counts: dict[str, int] = {}
+    for path, prompt in _with_prompts(source.folder):
+        index = counts[prompt] = counts.get(prompt, -1) + 1
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        found.append(Picture(path, prompt, index, digest, number))
+    return sorted(found, key=lambda one: (one.prompt, one.index))
+
+
+def of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
+    """An image of a run."""
+    return Picture(
+        images.path(attempt), attempt.prompt, attempt.index, attempt.sha256 or "", number
+    )
+
+
+def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
+    """Pictures and prompts of any layout that `folder:` reads; else the sub-folder's name."""
+    from t2ibench.models.generators.folder import FolderGenerator
+
+    try:
+        listed = FolderGenerator(folder, {}).pictures()
+    except T2IBenchError:
+        listed = []
+    if listed:
+        return listed
+    paths = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in SUFFIXES and ".t2ibench" not in path.parts
+    )
+    return [(path, path.parent.name if path.parent != folder else "picture") for path in paths]
+
+
+def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
+    """Embed what has no embedding; pictures that cannot be read are left out."""
+    store = source.evidence
+    todo = {one.sha256: one for one in pictures if not store.has("images", one.sha256)}
+    broken: set[str] = set()
+    if todo:
+        with reporter.stage("Reading images", len(todo), "images") as ticker:
+            waiting = list(todo.values())
+            for start in range(0, len(waiting), _PART):
+                part = waiting[start : start + _PART]
+                broken |= embed_part(part, store, encoder)
+                ticker.advance(len(part))
+    for digest in broken:
+        reporter.warn(f"{todo[digest].path} cannot be read as a picture; it is left out.")
+    pictures[:] = [one for one in pictures if one.sha256 not in broken]
+
+
+def embed_part(pictures: Sequence[Picture], store: EvidenceStore, encoder: Encoder) -> set[str]:
+    """Embed some images; returns the hashes of those that cannot be read."""
+    from PIL import Image
+
+    prepared, keys, broken = [], [], set()
+    for one in pictures:
+        try:
+            with Image.open(one.path) as picture:
+                prepared.append(encoder.prepare(picture.convert("RGB")))
+            keys.append(one.sha256)
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            broken.add(one.sha256)
+    if prepared:
+        store.add("images", keys, encoder.encode_images(prepared))
+    return broken

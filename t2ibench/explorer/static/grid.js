@@ -1,0 +1,102 @@
+// The data view: only the tiles that can be seen exist.
+import { S, anchorOf } from "./store.js";
+import { hideTip, showTip } from "./tip.js";
+
+const grid = document.getElementById("grid");
+const sheet = document.getElementById("sheet");
+const find = document.getElementById("find");
+const size = document.getElementById("size");
+const count = document.getElementById("count");
+const tiles = new Map(); // place in the list -> element
+const spare = [];
+const GAP = 4;
+let listed = [];
+let columns = 1;
+let side = 72;
+let planned = false;
+
+export function relist() {
+  const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = S.prompts.map((prompt) => words.every((word) => prompt.toLowerCase().includes(word)));
+  listed = [];
+  S.images.forEach(([prompt], number) => {
+    if (fits[prompt] && (!S.brushed || S.brushed.has(number))) listed.push(number);
+  });
+  const all = S.images.length;
+  count.textContent = listed.length === all ? `${all}` : `${listed.length} of ${all}`;
+  layout();
+}
+
+export function layout() {
+  side = Number(size.value);
+  columns = Math.max(1, Math.floor((grid.clientWidth - GAP) / (side + GAP)));
+  sheet.style.height = `${Math.ceil(listed.length / columns) * (side + GAP)}px`;
+  for (const tile of tiles.values()) spare.push(tile), tile.remove();
+  tiles.clear();
+  draw();
+}
+
+export function draw() {
+  planned = false;
+  const step = side + GAP;
+  const first = Math.max(0, Math.floor(grid.scrollTop / step) - 2) * columns;
+  const last = Math.min(listed.length, (Math.ceil((grid.scrollTop + grid.clientHeight) / step) + 2) * columns);
+  for (const [place, tile] of tiles) {
+    if (place < first || place >= last) { tiles.delete(place); tile.remove(); spare.push(tile); }
+  }
+  const added = document.createDocumentFragment();
+  for (let place = first; place < last; place += 1) {
+    if (tiles.has(place)) continue;
+    const tile = spare.pop() ?? fresh();
+    put(tile, place);
+    tiles.set(place, tile);
+    added.append(tile);
+  }
+  sheet.append(added);
+  spare.length = Math.min(spare.length, 400);
+}
+
+function fresh() {
+  const tile = document.createElement("button");
+  tile.tabIndex = -1;
+  const picture = document.createElement("img");
+  picture.decoding = "async";
+  tile.append(picture);
+  tile.onmouseenter = () => showTip(Number(tile.dataset.number), tile.getBoundingClientRect());
+  tile.onmouseleave = hideTip;
+  tile.onfocus = tile.onmouseenter;
+  tile.onblur = hideTip;
+  return tile;
+}
+
+function put(tile, place) {
+  const number = listed[place];
+  const step = side + GAP;
+  const [prompt, index] = S.images[number];
+  const anchor = anchorOf(number);
+  tile.dataset.number = number;
+  tile.className = "tile" + (S.lit !== null && S.prompts[prompt] === S.lit ? " lit" : "");
+  tile.style.cssText = `left:${(place % columns) * step}px;top:${Math.floor(place / columns) * step}px;width:${side}px;height:${side}px;border-color:${anchor < 0 ? "transparent" : S.state.anchors[anchor].colour}`;
+  tile.setAttribute("aria-label", `${S.prompts[prompt]}, image ${index + 1}`);
+  const source = `/thumb/${number}`;
+  const picture = tile.firstChild;
+  if (picture.getAttribute("src") !== source) picture.src = source;
+  picture.alt = "";
+}
+
+export function relight() {
+  for (const tile of tiles.values()) {
+    const prompt = S.prompts[S.images[Number(tile.dataset.number)][0]];
+    tile.classList.toggle("lit", S.lit !== null && prompt === S.lit);
+  }
+}
+
+const plan = () => { if (!planned) { planned = true; requestAnimationFrame(draw); } };
+grid.addEventListener("scroll", plan, { passive: true });
+new ResizeObserver(() => layout()).observe(grid);
+find.addEventListener("input", relist);
+size.addEventListener("input", layout);
+grid.addEventListener("keydown", (event) => {
+  const step = { PageDown: grid.clientHeight, PageUp: -grid.clientHeight, ArrowDown: side, ArrowUp: -side }[event.key];
+  if (step) { grid.scrollTop += step; event.preventDefault(); }
+});

@@ -1,0 +1,22 @@
+// The picture and its prompt, beside what the mouse or the keyboard is on.
+import { S } from "./store.js";
+
+const tip = document.getElementById("tip");
+
+export function showTip(number, box, extra = "") {
+  const [prompt, index, source] = S.images[number];
+  const picture = document.createElement("img");
+  picture.src = `/image/${number}`;
+  picture.alt = "";
+  const text = document.createElement("div");
+  const where = S.sources.length > 1 ? ` · ${S.sources[source].name}` : "";
+  text.textContent = `${S.prompts[prompt]} (image ${index + 1}${where})${extra ? ` · ${extra}` : ""}`;
+  tip.replaceChildren(picture, text);
+  tip.hidden = false;
+  const wide = tip.offsetWidth, high = tip.offsetHeight;
+  const left = box.right + 8 + wide < innerWidth ? box.right + 8 : Math.max(4, box.left - wide - 8);
+  tip.style.left = `${left}px`;
+  tip.style.top = `${Math.max(4, Math.min(box.top, innerHeight - high - 8))}px`;
+}
+
+export const hideTip = () => { tip.hidden = true; };

@@ -1,0 +1,216 @@
+"""The explorer's server: numbers, safety, and folders of pictures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+from starlette.testclient import TestClient
+
+from t2ibench import evaluate
+from t2ibench.cli.explore import _start
+from t2ibench.explorer.app import Explorer, create_app
+from t2ibench.explorer.queries import evaluate as query
+from t2ibench.explorer.queries import similarities
+from t2ibench.explorer.source import Collection, open_collection
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.toyland import draw
+
+Cli = Callable[..., tuple[int, str, str]]
+WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
+HOME = "http://127.0.0.1:1234"
+JSON = {"Origin": HOME, "Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
+    evaluate("toyland", "vibex_gender", images_per_prompt=12, output_dir=folder, **quick)
+    return folder / "toyland"
+
+
+@pytest.fixture(scope="module")
+def collection(run: Path) -> Collection:
+    return open_collection([run], None, SilentReporter())
+
+
+@pytest.fixture
+def client(collection: Collection, tmp_path: Path) -> Iterator[TestClient]:
+    explorer = Explorer(collection, _start(collection, None), tmp_path / "session.json")
+    with TestClient(create_app(explorer, 1234), base_url=HOME) as found:
+        yield found
+
+
+def tree(client: TestClient, label: str) -> dict[str, Any]:
+    state = client.get("/api/session").json()["state"]
+    fresh = {"id": "new", "label": label, "parent": "root", "relation": "that shows a"}
+    state["tree"]["nodes"].append(fresh)
+    found: dict[str, Any] = state["tree"]
+    return found
+
+
+def test_numbers_are_those_of_scipy(collection: Collection) -> None:
+    text = "picture that shows a nurse"
+    (values,) = similarities(collection, [text])
+    groups = [
+        values[[one.prompt == prompt for one in collection.pictures]] for prompt in (WOMAN, MAN)
+    ]
+    ((found,),) = query(collection, [text], [WOMAN, MAN])
+    assert found is not None
+    assert found["d"] == pytest.approx(scipy_stats.ks_2samp(*groups).statistic)
+    assert found["z"] == pytest.approx(
+        scipy_stats.ttest_ind(*groups, equal_var=False).statistic, rel=1e-6
+    )
+    means = np.array([group.mean() for group in groups])
+    assert found["probabilities"] == pytest.approx(dict(enumerate(means / means.sum())))
+    assert found["lean"] == 0 and found["n"] == [12, 12]
+    # Kolmogorov's distribution has the mean .8687.
+    assert found["chance"] == pytest.approx(0.8687 / np.sqrt(6), abs=1e-4)
+
+
+def test_a_concept_is_answered(client: TestClient) -> None:
+    anchors = [WOMAN, MAN]
+    body = {"tree": tree(client, "female nurse"), "anchors": anchors}
+    reply = client.post("/api/evaluate", json=body, headers=JSON)
+    nodes = {node["id"]: node for node in reply.json()["nodes"]}
+    assert nodes["new"]["text"] == "picture that shows a female nurse"
+    assert nodes["new"]["scores"][0]["lean"] == 0
+    assert nodes["anchor0"]["text"] == WOMAN
+    asked = {"texts": [WOMAN, "picture that shows a dog"]}
+    reply = client.post("/api/similarities", json=asked, headers=JSON)
+    images = len(client.get("/api/images").json()["images"])
+    assert len(reply.content) == 2 * images * 4
+    pair = {"tree": body["tree"], "nodes": ["new", "anchor1"]}
+    reply = client.post("/api/text", json=pair, headers=JSON)
+    assert reply.json()["text"] == "picture that shows a man and a female nurse"
+
+
+@pytest.mark.parametrize(
+    ("headers", "path"),
+    [
+        ({"Host": "evil.example"}, "/api/images"),
+        ({"Host": "127.0.0.1:9"}, "/"),
+        ({"Origin": "http://evil.example"}, "/api/images"),
+        ({"Origin": "null"}, "/image/0"),
+    ],
+)
+def test_other_sites_may_not_read(client: TestClient, headers: dict[str, str], path: str) -> None:
+    assert client.get(path, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "application/json"},
+        {"Origin": "http://evil.example", "Content-Type": "application/json"},
+        {"Origin": HOME, "Content-Type": "text/plain"},
+    ],
+)
+def test_other_sites_may_not_write(client: TestClient, headers: dict[str, str]) -> None:
+    for path in ("/api/session", "/api/draw", "/api/evaluate"):
+        assert client.post(path, content="{}", headers=headers).status_code == 403
+
+
+def test_every_answer_carries_the_policy(client: TestClient) -> None:
+    for path in ("/", "/static/main.js", "/api/images", "/thumb/0"):
+        headers = client.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+    page = client.get("/").text
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_only_the_run_s_images(client: TestClient, run: Path) -> None:
+    assert client.get("/image/0").headers["content-type"] == "image/png"
+    assert client.get("/thumb/0").headers["content-type"] == "image/jpeg"
+    for path in ("/image/99999", "/image/../run.json", "/image/run.json", "/static/../app.py"):
+        assert client.get(path).status_code in {404, 403}, path
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/evaluate", {"tree": {"nodes": []}, "anchors": []}),
+        ("/api/session", {"version": 2, "state": {}}),
+        ("/api/draw", {"source": 7, "text": "a nurse", "count": 1}),
+        ("/api/draw", {"source": 0, "text": "a nurse", "count": 1000}),
+        ("/api/export", {"tree": {"nodes": [{"id": "a", "label": ""}]}, "anchors": []}),
+    ],
+)
+def test_what_does_not_fit_is_one_line(client: TestClient, path: str, body: Any) -> None:
+    reply = client.post(path, json=body, headers=JSON)
+    assert reply.status_code == 400 and reply.json()["error"]
+    assert client.post(path, content="{", headers=JSON).status_code == 400
+
+
+def test_an_inverse_query_draws_into_the_run(client: TestClient, run: Path, cli: Cli) -> None:
+    text = "picture that shows a chemist"
+    before = len(client.get("/api/images").json()["images"])
+    body = {"source": 0, "text": text, "count": 3}
+    assert client.post("/api/draw", json=body, headers=JSON).status_code == 200
+    for _ in range(200):
+        (job,) = client.get("/api/jobs").json()["jobs"]
+        if job["state"] in {"done", "failed"}:
+            break
+        time.sleep(0.05)
+    assert (job["state"], job["done"]) == ("done", 3)
+    data = client.get("/api/images").json()
+    assert len(data["images"]) == before + 3
+    assert data["prompts"][data["images"][-1][0]] == text
+    # The picture is the one that a run would draw.
+    again = open_collection([run], None, SilentReporter())
+    assert sum(one.prompt == text for one in again.pictures) == 3
+
+
+def test_sessions_are_kept(client: TestClient) -> None:
+    session = client.get("/api/session").json()
+    assert session.pop("saved") is False
+    session["state"]["anchors"][0]["colour"] = "#123456"
+    assert client.post("/api/session", json=session, headers=JSON).status_code == 200
+    again = client.get("/api/session").json()
+    assert again["saved"] and again["state"]["anchors"][0]["colour"] == "#123456"
+
+
+def test_a_folder_of_pictures(tmp_path: Path) -> None:
+    for name in ("a man", "a woman"):
+        (tmp_path / name).mkdir()
+        for seed in range(3):
+            draw(name, seed).save(tmp_path / name / f"{seed}.png")
+    (tmp_path / "a man" / "broken.png").write_bytes(b"no picture")
+    reporter = SilentReporter()
+    found = open_collection([tmp_path], "toyland", reporter)
+    assert len(found.pictures) == 6 and "broken.png" in reporter.warnings[0]
+    assert {one.prompt for one in found.pictures} == {"a man", "a woman"}
+    start = _start(found, ["a woman", "a man"])
+    assert [anchor.prompt for anchor in start.anchors] == ["a woman", "a man"]
+    ((score,),) = query(found, ["a photo of a woman"], ["a woman", "a man"])
+    assert score is not None and score["lean"] == 0 and score["d"] == 1.0
+
+
+def test_two_runs_side_by_side(run: Path, tmp_path: Path) -> None:
+    args = {"all.gender.female": 0.5}
+    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 6}
+    evaluate("toyland", "vibex_gender", model_args=args, output_dir=tmp_path, **quick)
+    (other,) = tmp_path.iterdir()
+    found = open_collection([run, other], None, SilentReporter())
+    assert [one.name for one in found.sources] == ["toyland", "toyland (2)"]
+    ((first, second),) = query(found, ["picture that shows a nurse"], [WOMAN, MAN])
+    assert first is not None and second is not None
+    assert (first["n"], second["n"]) == ([12, 12], [6, 6])
+
+
+def test_wrong_input_is_one_line(run: Path, tmp_path: Path, cli: Cli) -> None:
+    for words, message in (
+        ((tmp_path / "nowhere",), "no folder"),
+        ((tmp_path, "--encoder", "toyland"), "holds no pictures"),
+        ((run, "--anchors", "picture that shows a womn"), "Did you mean"),
+        ((run, "--encoder", "vectors:/nowhere"), "no file"),
+    ):
+        status, _, errors = cli("explore", *words)
+        assert status == 1 and message in errors and "Traceback" not in errors
