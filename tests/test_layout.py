@@ -12,8 +12,8 @@ import t2ibench
 ROOT = Path(t2ibench.__file__).parent
 # From the top of the house to the ground: an import only goes down.
 ROOMS = [
-    "cli", "api", "pipeline", "proposals", "reports", "results", "methods", "stats", "tasks", "models", "store",
-    "toyland", "arguments", "errors", "version",
+    "cli", "api", "explorer", "pipeline", "proposals", "reports", "results", "methods", "stats",
+    "tasks", "models", "store", "toyland", "arguments", "errors", "version",
 ]  # fmt: skip
 MODULES = sorted(ROOT.rglob("*.py"))
 

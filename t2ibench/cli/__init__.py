@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-VERBS = ("run", "ls", "validate", "score", "propose")
+VERBS = ("run", "ls", "validate", "score", "compare", "explore", "propose", "caption")
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:
@@ -34,6 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 done; 1 the input is wrong; 3 finished, some evidence is missing; 130 interrupted.
         argparse exits with 2 on wrong usage.
     """
+    import warnings
+
     from t2ibench.cli.parser import build_parser
     from t2ibench.errors import T2IBenchError
 
@@ -44,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     arguments = parser.parse_args(_normalise(given))
     arguments.argv = ["t2ibench", *given]
+    # What libraries announce to each other about their future; a user cannot act on it.
+    warnings.simplefilter("ignore", FutureWarning)
     try:
         return int(arguments.handler(arguments))
     except T2IBenchError as error:

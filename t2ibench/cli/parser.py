@@ -78,7 +78,10 @@ def build_parser() -> argparse.ArgumentParser:
     _add_ls(verbs)
     _add_validate(verbs)
     _add_score(verbs)
+    _add_compare(verbs)
+    _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
+    _add_caption(verbs)
     return parser
 
 
@@ -176,3 +179,51 @@ def _add_score(verbs: Any) -> None:
     )
     score.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
     score.set_defaults(handler=_handler("score"))
+
+
+def _add_compare(verbs: Any) -> None:
+    compare = verbs.add_parser(
+        "compare",
+        help="two runs side by side, with the interval of every difference",
+        description="Two runs side by side: a model and its debiased version, or a model and its "
+        "training pictures (--model folder:DIR).",
+    )
+    compare.add_argument("first", metavar="RUN_A")
+    compare.add_argument("second", metavar="RUN_B")
+    compare.add_argument("--rows", action="store_true", help="every bias and concept too")
+    compare.add_argument("--format", choices=["md", "latex", "csv"], default="md")
+    compare.set_defaults(handler=_handler("compare"))
+
+
+def _add_caption(verbs: Any) -> None:
+    caption = verbs.add_parser(
+        "caption",
+        help="caption pictures that have none, by a judge",
+        description="Write DIR/prompts.jsonl, which --model folder:DIR and propose --captions "
+        "read. Running it again goes on.",
+    )
+    caption.add_argument("folder", metavar="DIR")
+    caption.add_argument("--judge", metavar="J", required=True, help="vlm:… or openai:…")
+    caption.add_argument("--judge-args", metavar="k=v,…", default="")
+    caption.add_argument("--device", metavar="D", help="cuda, mps or cpu")
+    caption.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
+    caption.set_defaults(handler=_handler("caption"))
+
+
+def _add_explore(verbs: Any) -> None:
+    explore = verbs.add_parser(
+        "explore",
+        help="look at a run in the browser, concept by concept",
+        description="Open runs or folders of pictures in a local web page: type a concept, and "
+        "see at once which anchor it leans to, with the pictures that make it so. Several runs "
+        "are shown side by side. Nothing leaves this machine.",
+    )
+    explore.add_argument("paths", nargs="*", metavar="RUN|DIR", help="by default the latest run")
+    explore.add_argument(
+        "--anchors", nargs="+", metavar="PROMPT", help="two or more prompts of the images"
+    )
+    explore.add_argument("--encoder", metavar="E", help="by default that of the run")
+    explore.add_argument("--port", metavar="N", type=int, default=0, help="by default a free one")
+    explore.add_argument("--device", metavar="D", help="cuda, mps or cpu")
+    explore.add_argument("--open", action="store_true", help="open the browser")
+    explore.set_defaults(handler=_handler("explore"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -108,7 +109,16 @@ def _wordnet() -> Any:
         pass
     if not (_DEBIAN / "data.noun").is_file():
         return None
-    return WordNetCorpusReader(str(_DEBIAN), None)
+    import nltk.data
+
+    if str(_DEBIAN) not in nltk.data.path:  # nltk reads nothing outside of its own path
+        nltk.data.path.append(str(_DEBIAN))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about other languages, which are not asked for
+            return WordNetCorpusReader(str(_DEBIAN), None)
+    except (LookupError, OSError):
+        return None
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:

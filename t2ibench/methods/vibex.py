@@ -284,7 +284,8 @@ def _intersections(scene: _Scene, evidence: Evidence, result: MethodResult) -> N
     texts = {one.name: one.prompt for one in scene.task.concepts}
     for first, second in scene.task.intersections:
         values = similarity(scene.pool.embeddings, evidence.texts([texts[first], texts[second]]))
-        both = (values > np.median(values, axis=1, keepdims=True)).all(axis=0).astype(np.float64)
+        usual = np.median(values, axis=1)[:, None]
+        both: FloatArray = np.all(values > usual, axis=0).astype(np.float64)
         labels = scene.pool.clusters
         shares = np.array([both[labels == j].mean() for j in range(scene.k)])
         rng = scene.rng(f"intersection of {first} and {second}")

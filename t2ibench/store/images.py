@@ -97,6 +97,11 @@ class ImageStore:
             return None
         return attempt
 
+    def attempts(self) -> list[Attempt]:
+        """What is known of every image whose file is there, ordered by prompt and index."""
+        found = [one for one in self._attempts.values() if self.get(one.prompt, one.index) is one]
+        return sorted(found, key=lambda one: (one.prompt, one.index))
+
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether an image needs no (further) attempt. A failed one does."""
         attempt = self.get(prompt, index)

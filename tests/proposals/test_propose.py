@@ -162,8 +162,10 @@ def test_a_server_that_dies_loses_nothing(
         (("tibet", "--prompt", "a", "--proposer", "opnai:x", "--output", "a.yaml"), "'openai:'"),
         (("tibet", "--prompt", "a", "--proposer", "hf:x", "--output", "a.txt"), "ends in .yaml"),
         (
-            ("tibet", "--prompt", "a", "--output", "a.yaml", "--proposer", "openai:x")
-            + ("--proposer-args", "bas_url=http://x"),
+            (
+                *("tibet", "--prompt", "a", "--output", "a.yaml", "--proposer", "openai:x"),
+                *("--proposer-args", "bas_url=http://x"),
+            ),
             "Did you mean 'base_url'",
         ),
     ],

@@ -1,5 +1,7 @@
 """What models really write when they are asked for JSON."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import pytest

@@ -68,7 +68,7 @@ def test_tags(registry: Registry) -> None:
 
 def test_all_and_no_task_twice(registry: Registry) -> None:
     everything = registry.select(["all"])
-    assert len(everything) == 29
+    assert len(everything) == 33
     assert registry.select(["mcas", "all", "mcas_sports", "tag:gender"]) == everything
 
 

@@ -121,6 +121,10 @@ class FolderGenerator:
                     yield prompt, self._inside(path, str(metadata))
                 break
 
+    def pictures(self) -> list[tuple[Path, str]]:
+        """Every picture with its prompt, in the order of the folder."""
+        return [(path, prompt) for prompt, path in self._read()]
+
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
         """The files of the requests."""
         drawn = []

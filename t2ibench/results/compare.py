@@ -1,0 +1,91 @@
+"""Two runs side by side: a model and its debiased version, or a model and its training pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from t2ibench.results.schema import Results, Score, TaskResult
+
+# A method's score of each row that can be compared between runs.
+_ROW_SCORES = {"openbias": ("severity", "severity_free"), "tibet": ("mad",), "vibex": ("D",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One score in two runs.
+
+    Attributes:
+        task: Its task.
+        row: The bias, prompt or concept; empty for the headline.
+        name: The score.
+        first: In the first run.
+        second: In the second.
+        value: First less second.
+        low: Lower end of the difference's interval.
+        high: Upper end.
+        note: Why they cannot be compared, or what to know.
+    """
+
+    task: str
+    row: str
+    name: str
+    first: Score
+    second: Score
+    value: float | None
+    low: float | None
+    high: float | None
+    note: str = ""
+
+
+def difference_interval(first: Score, second: Score) -> tuple[float | None, float | None]:
+    """The interval of a difference from two intervals (MOVER; Zou and Donner 2008).
+
+    It takes the runs as independent. Two models that draw from the same noise are not quite, so
+    for them it is rather too wide.
+    """
+    ends = (first.value, first.ci_low, first.ci_high, second.value, second.ci_low, second.ci_high)
+    if any(end is None for end in ends):
+        return None, None
+    a, a_low, a_high, b, b_low, b_high = (float(end or 0.0) for end in ends)
+    low = a - b - math.hypot(a - a_low, b_high - b)
+    high = a - b + math.hypot(a_high - a, b - b_low)
+    return low, high
+
+
+def compare(first: Results, second: Results) -> Iterator[Difference]:
+    """Headlines of the tasks that both runs have, and the rows of methods that rank biases."""
+    for name, one in first.tasks.items():
+        other = second.tasks.get(name)
+        if other is None:
+            continue
+        note = _unlike(one, other)
+        yield _difference(name, "", "headline", one.headline, other.headline, note)
+        for score in _ROW_SCORES.get(one.method, ()):
+            theirs = {row.name: row.scores for row in other.by}
+            for row in one.by:
+                if score in row.scores and score in theirs.get(row.name, {}):
+                    both = row.scores[score], theirs[row.name][score]
+                    yield _difference(name, row.name, score, *both, note)
+
+
+def _unlike(one: TaskResult, other: TaskResult) -> str:
+    """What makes two results of a task hard to compare."""
+    if one.task_hash != other.task_hash:
+        return "other version of the task"
+    if one.settings.encoders != other.settings.encoders:
+        return "other encoders"
+    if one.settings.judges != other.settings.judges:
+        return "other judges"
+    return "other numbers of images" if one.n_images != other.n_images else ""
+
+
+def _difference(
+    task: str, row: str, name: str, first: Score, second: Score, note: str
+) -> Difference:
+    value = None
+    if first.value is not None and second.value is not None:
+        value = first.value - second.value
+    low, high = difference_interval(first, second)
+    return Difference(task, row, name, first, second, value, low, high, note)
