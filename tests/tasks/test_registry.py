@@ -32,6 +32,9 @@ def test_by_id_and_list(registry: Registry) -> None:
 def test_groups(registry: Registry) -> None:
     assert {name: len(tasks) for name, tasks in registry.groups.items()} == {
         "mcas": 4,
+        "openbias": 2,
+        "tibet": 2,
+        "vibex": 4,
         "occupations": 3,
         "t2iat": 8,
         "weat": 10,
@@ -57,10 +60,13 @@ def test_globs(registry: Registry) -> None:
 
 def test_tags(registry: Registry) -> None:
     assert ids(registry.select(["tag:religion"])) == ["t2iat_judaism_christianity"]
-    assert ids(registry.select(["tag:age"])) == ["weat_10_young_old_names"]
+    assert ids(registry.select(["tag:age"])) == [
+        *("openbias_examples", "tibet_prompts", "weat_10_young_old_names"),
+    ]
     assert set(registry.tags["benign"]) == {
         "t2iat_flowers_insects",
         "t2iat_instruments_weapons",
+        "vibex_training",
         "weat_1_flowers_insects",
         "weat_2_instruments_weapons",
     }
@@ -104,7 +110,7 @@ def test_include_path_with_its_own_stimuli(tmp_path: Path) -> None:
     load(tmp_path, spoil(edited, ("[warm, hot]", "pleasant_9")), "drinks/hot/tea.yaml")
     registry, problems = build_registry([tmp_path])
     assert [problem.message for problem in problems if not problem.warning] == []
-    assert len(registry.tasks) == 26
+    assert len(registry.tasks) == 34
     task = registry.tasks["tea_coffee"]
     assert task.spec.method == "t2iat"
     assert task.spec.concepts.X.stimuli == ("oolong", "assam")
@@ -126,7 +132,7 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
         [tmp_path, around, tmp_path / "drinks", bundled_tasks(), bundled_tasks() / "weat"]
     )
     assert problems == []
-    assert len(registry.tasks) == 26
+    assert len(registry.tasks) == 34
 
 
 def test_hidden_folders_and_other_files_are_left_alone(tmp_path: Path) -> None:

@@ -9,7 +9,15 @@ import pytest
 from t2ibench.tasks import LoadedTask, build_registry
 from t2ibench.tasks.loader import bundled_tasks, read_library
 from t2ibench.tasks.prompts import fill
-from t2ibench.tasks.schema import McasTask, OccupationsTask, T2iatTask, WeatTask
+from t2ibench.tasks.schema import (
+    McasTask,
+    OccupationsTask,
+    OpenBiasTask,
+    T2iatTask,
+    TibetTask,
+    VibexTask,
+    WeatTask,
+)
 
 Kind = TypeVar("Kind")
 REGISTRY, PROBLEMS = build_registry()
@@ -141,3 +149,40 @@ def test_mcas_published_means_are_those_of_table_3() -> None:
             spec.published[number].scores["alpha_mean"] * weights[spec.id] for spec in of(McasTask)
         )
         assert total / 28 == pytest.approx(overall, abs=0.006)
+
+
+def test_openbias_asks_about_table_5() -> None:
+    (spec,) = [one for one in of(OpenBiasTask) if one.id == "openbias_winobias"]
+    (bias,) = spec.biases
+    assert bias.stimuli is not None and len(bias.stimuli) == 36 and len(bias.templates) == 4
+    (examples,) = [one for one in of(OpenBiasTask) if one.id == "openbias_examples"]
+    captions = {caption for bias in examples.biases for caption in bias.captions or ()}
+    assert len(captions) == 13
+
+
+def test_tibet_has_its_prompts() -> None:
+    occupations, prompts = of(TibetTask)
+    assert len(occupations.prompts) == 11
+    names = {
+        tuple(cf.name for cf in axis.counterfactuals)
+        for one in occupations.prompts
+        for axis in one.axes
+    }
+    assert names == {("male", "female")}
+    listed = LIBRARY.lists["tibet_prompts"]
+    assert len(listed) == len(set(listed)) == 98
+    assert len(prompts.prompts) >= 20
+    assert {one.prompt for one in prompts.prompts} <= set(listed)
+
+
+def test_vibex_scenarios_are_table_1() -> None:
+    anchors = {spec.id: [one.prompt for one in spec.anchors] for spec in of(VibexTask)}
+    assert anchors == {
+        "vibex_training": ["drawing of an old-timer car", "drawing of a futuristic car"],
+        "vibex_gender": ["picture that shows a woman", "picture that shows a man"],
+        "vibex_race": ["picture of a Latino person", "picture of a Caucasian person"],
+        "vibex_location": ["picture taken in Germany", "picture taken in Nigeria"],
+    }
+    (gender,) = [spec for spec in of(VibexTask) if spec.id == "vibex_gender"]
+    assert len(gender.concepts) == 20
+    assert sum(one.query == "inverse" for one in gender.concepts) == 4
