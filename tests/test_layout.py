@@ -12,8 +12,8 @@ import t2ibench
 ROOT = Path(t2ibench.__file__).parent
 # From the top of the house to the ground: an import only goes down.
 ROOMS = [
-    "cli", "api", "explorer", "pipeline", "proposals", "reports", "results", "methods", "stats",
-    "tasks", "models", "store", "toyland", "arguments", "errors", "version",
+    "cli", "api", "explorer", "leaderboard", "pipeline", "proposals", "reports", "results",
+    "methods", "stats", "tasks", "models", "store", "toyland", "arguments", "errors", "version",
 ]  # fmt: skip
 MODULES = sorted(ROOT.rglob("*.py"))
 
@@ -51,4 +51,8 @@ def test_imports_go_down_and_modules_are_small(path: Path) -> None:
 def test_functions_are_small(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef):
-            assert (node.end_lineno or 0) - node.lineno < 70, f"{node.name} is long"
+            documented = ast.get_docstring(node) is not None
+            first = node.body[1] if documented and len(node.body) > 1 else node.body[0]
+            # What a function takes and does; its documentation may be as long as it has to be.
+            taken = node.body[0].lineno - node.lineno
+            assert (node.end_lineno or 0) - first.lineno + taken < 70, f"{node.name} is long"

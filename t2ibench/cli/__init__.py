@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-VERBS = ("run", "ls", "validate", "score", "compare", "explore", "propose", "caption")
+VERBS = (
+    "run",
+    "ls",
+    "validate",
+    "score",
+    "compare",
+    "explore",
+    "propose",
+    "caption",
+    "leaderboard",
+)
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:

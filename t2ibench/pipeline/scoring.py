@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,11 +20,19 @@ from t2ibench.results.build import adjust_run, task_record
 from t2ibench.results.schema import Model, Results, TaskResult, TaskSettings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
 _LIBRARIES = ("numpy", "scipy", "torch", "diffusers", "transformers", "open_clip_torch", "pillow")
+
+
+class Images(Protocol):
+    """What became of each image; an `ImageStore` is one."""
+
+    def get(self, prompt: str, index: int) -> Attempt | None:
+        """What is known of an image."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,7 @@ class StoredEvidence:
 
     def __init__(
         self,
-        images: ImageStore | None,
+        images: Images | None,
         store: EvidenceStore | None,
         judged: AnswerStore | None = None,
     ) -> None:
@@ -119,7 +127,7 @@ def score_task(
 
 
 def score_plan(
-    plan: Plan, images: ImageStore | None, stores: Stores, reporter: Reporter
+    plan: Plan, images: Images | None, stores: Stores, reporter: Reporter
 ) -> tuple[dict[str, TaskResult], dict[str, list[dict[str, Any]]]]:
     """Score every task of a plan.
 
@@ -152,7 +160,7 @@ def score_plan(
 
 
 def _evidence(
-    plan: Plan, task: LoadedTask, images: ImageStore | None, stores: Stores
+    plan: Plan, task: LoadedTask, images: Images | None, stores: Stores
 ) -> tuple[dict[str, StoredEvidence], TaskSettings]:
     """What a task is scored from, by encoder or by judge."""
     needs = plan.needs[task.id]
@@ -195,7 +203,7 @@ def _task_settings(
     )
 
 
-def _sample_rows(rows: Sequence[dict[str, Any]], images: ImageStore | None) -> list[dict[str, Any]]:
+def _sample_rows(rows: Sequence[dict[str, Any]], images: Images | None) -> list[dict[str, Any]]:
     """Sample rows with the file of each image."""
     filled = []
     for row in rows:

@@ -1,0 +1,1 @@
+"""The leaderboard: submissions that anybody can recompute, without images."""

@@ -1,0 +1,291 @@
+"""A submission: results, samples, and the evidence that every score can be recomputed from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors.numpy import save_file
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import Settings
+from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.scoring import Stores, assemble, score_plan
+from t2ibench.pipeline.writing import command_for
+from t2ibench.results.schema import Model, Results
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore, slug, text_key
+from t2ibench.store.files import write_atomically, write_text
+from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.run import RunFolder, open_run
+from t2ibench.tasks.registry import load_tasks
+from t2ibench.version import __version__
+
+LARGEST = 50_000_000
+# Every file that a submission may hold.
+FILES = re.compile(
+    r"results\.json|attempts\.jsonl|samples/[a-z0-9_]{1,80}\.jsonl"
+    r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
+    r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
+)
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Manifest(BaseModel):
+    """submission.json.
+
+    Attributes:
+        version: Of this schema.
+        t2ibench: Version that packed it.
+        name: What the leaderboard calls the model.
+        model: As given to --model, so that the images can be drawn again.
+        model_args: As given to --model-args.
+        fingerprint: The generator's.
+        revision: Version of the weights.
+        encoders: Name to fingerprint.
+        judges: Name to fingerprint.
+        files: File to SHA-256.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Literal[1] = 1
+    t2ibench: Annotated[str, Field(max_length=40)]
+    name: Annotated[str, Field(min_length=1, max_length=120)]
+    model: Annotated[str, Field(min_length=1, max_length=300)]
+    model_args: dict[str, str] = Field(default_factory=dict)
+    fingerprint: Sha256
+    revision: str | None = None
+    encoders: dict[str, Sha256]
+    judges: dict[str, Sha256] = Field(default_factory=dict)
+    files: dict[str, Sha256]
+
+
+class PackedImages:
+    """What became of each image, without the images (see pipeline.scoring.Images)."""
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self._attempts = {(one.prompt, one.index): one for one in attempts}
+
+    def get(self, prompt: str, index: int) -> Attempt | None:
+        """What is known of an image."""
+        return self._attempts.get((prompt, index))
+
+
+def pack(run: Path, to: Path, reporter: Reporter, name: str | None = None) -> Path:
+    """Pack a run.
+
+    The embeddings are stored in half precision, and the scores are computed from just those, so
+    that whoever recomputes them gets the same numbers.
+
+    Args:
+        run: A run folder.
+        to: Folder of all submissions.
+        reporter: Where progress goes.
+        name: What the leaderboard calls the model.
+
+    Raises:
+        T2IBenchError: the run is a try (--limit), incomplete, on texts alone, or too large.
+    """
+    folder = open_run(run)
+    _check(folder, run)
+    assert folder.generator is not None
+    settings = Settings(**folder.settings)
+    existing = [item for item in folder.include_paths if Path(item).is_dir()]
+    plan = make_plan(load_tasks(folder.tasks, existing), settings)
+    images = ImageStore(folder.images, str(folder.generator["fingerprint"]))
+    attempts = list(_attempts(plan, images))
+    target = to / f"{slug(name or folder.generator['name'])}-{folder.generator['fingerprint'][:8]}"
+    for old in sorted(target.rglob("*"), reverse=True):
+        if old.is_file():
+            old.unlink()
+    rows = "".join(json.dumps(attempt_row(one), ensure_ascii=False) + "\n" for one in attempts)
+    write_text(target / "attempts.jsonl", rows)
+    _pack_evidence(folder, plan, attempts, target / "evidence")
+    stores = open_stores(target, folder.encoders, folder.judges)
+    new, samples = score_plan(plan, PackedImages(attempts), stores, reporter)
+    model = Model(
+        name=name or folder.generator["name"],
+        revision=folder.generator["revision"],
+        fingerprint=folder.generator["fingerprint"],
+        settings=folder.generator["settings"],
+    )
+    command = command_for(folder, settings, stores, sorted(new))
+    results = assemble(model, new, None, command)
+    write_text(target / "results.json", results.to_json())
+    for task, lines in samples.items():
+        text = "".join(json.dumps(_bare(row), ensure_ascii=False) + "\n" for row in lines)
+        if text:
+            write_text(target / "samples" / f"{task}.jsonl", text)
+    _write_manifest(folder, results, target)
+    return target
+
+
+def _check(folder: RunFolder, run: Path) -> None:
+    if not folder.generator:
+        raise T2IBenchError(f"'{run}' is a run on texts alone.", "Submit a run of a model.")
+    if str(folder.generator["model"]).startswith("folder:"):
+        raise T2IBenchError(
+            f"'{run}' holds pictures of unknown origin (folder:).",
+            "The leaderboard compares models; run one by its name.",
+        )
+    if folder.settings.get("limit") is not None:
+        raise T2IBenchError(
+            f"'{run}' was made with --limit: a try, not a result.", "Run it without --limit."
+        )
+    if not folder.encoders and not folder.judges:
+        raise T2IBenchError(f"'{run}' holds no evidence yet.", "Run it without --generate-only.")
+
+
+def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
+    absent = []
+    for request in plan.requests:
+        found = images.get(request.prompt, request.index)
+        if found is None or found.status == "failed":
+            absent.append(request.prompt)
+        else:
+            yield found
+    if absent:
+        raise T2IBenchError(
+            f"{len(absent)} images are missing, for example of '{absent[0]}'.",
+            "Run the command again to complete the run.",
+        )
+
+
+def attempt_row(attempt: Attempt) -> dict[str, Any]:
+    """A row of attempts.jsonl."""
+    row = {
+        "prompt": attempt.prompt,
+        "index": attempt.index,
+        "seed": attempt.seed,
+        "status": attempt.status,
+    }
+    return row | ({"sha256": attempt.sha256} if attempt.sha256 else {"reason": attempt.reason})
+
+
+def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A sample row without the place of its image, which is not part of a submission."""
+    return {key: value for key, value in row.items() if key != "file"}
+
+
+def _pack_evidence(
+    folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path
+) -> None:
+    hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
+    embedded = sorted(
+        {sha for (prompt, index), sha in hashes.items() if index < plan.embedded.get(prompt, 0)}
+    )
+    texts = sorted(text_key(text) for text in plan.texts)
+    for name, fingerprint in folder.encoders.items():
+        store = EvidenceStore(folder.evidence, name, fingerprint)
+        place = target / store.folder.name
+        kinds: list[tuple[Literal["images", "texts"], list[str]]] = [("texts", texts)]
+        if not name.startswith("vectors:"):
+            kinds.append(("images", embedded))
+        for kind, keys in kinds:
+            lacking = store.missing(kind, keys)
+            if lacking:
+                raise T2IBenchError(
+                    f"{len(lacking)} {kind} have no embedding by {name}.",
+                    "Run the command again to complete the run.",
+                )
+            if keys:
+                rows = np.stack([store.get(kind, key) for key in keys]).astype(np.float16)
+                raw = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(len(keys), -1)
+                _save(place / f"{kind}-packed.safetensors", {"keys": raw, "embeddings": rows})
+    for name, fingerprint in folder.judges.items():
+        answers = AnswerStore(folder.evidence, name, fingerprint)
+        lines: dict[str, None] = {}
+        for prompt, questions in plan.questions.items():
+            for (question, classes), count in questions.items():
+                for index in range(count):
+                    sha = hashes.get((prompt, index))
+                    found = answers.get(sha, question, classes) if sha else None
+                    if sha and found is None:
+                        raise T2IBenchError(
+                            f"{name} has not answered '{question}' about every image.",
+                            "Run the command again to complete the run.",
+                        )
+                    if found:
+                        row = {
+                            "image": found.image,
+                            "question": found.question,
+                            "classes": list(found.classes),
+                            "answer": found.answer,
+                        }
+                        lines[json.dumps(row, ensure_ascii=False)] = None
+        if lines:
+            write_text(
+                target / answers.folder.name / "answers-packed.jsonl", "\n".join(lines) + "\n"
+            )
+
+
+def _save(path: Path, tensors: dict[str, Any]) -> None:
+    write_atomically(path, lambda file: save_file(tensors, file))
+
+
+def open_stores(target: Path, encoders: Mapping[str, str], judges: Mapping[str, str]) -> Stores:
+    """The packed evidence, read as that of a run is."""
+    root = target / "evidence"
+    return Stores(
+        {
+            name: (EvidenceStore(root, name, print_), print_, not name.startswith("vectors:"))
+            for name, print_ in encoders.items()
+        },
+        {name: (AnswerStore(root, name, print_), print_) for name, print_ in judges.items()},
+    )
+
+
+def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
+    assert folder.generator is not None
+    paths = sorted(path for path in target.rglob("*") if path.is_file())
+    files = {
+        path.relative_to(target).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in paths
+        if path.name != "submission.json"
+    }
+    manifest = Manifest(
+        t2ibench=__version__,
+        name=str(results.model.name),
+        model=folder.generator["model"],
+        model_args=folder.generator["model_args"],
+        fingerprint=folder.generator["fingerprint"],
+        revision=folder.generator["revision"],
+        encoders=folder.encoders,
+        judges=folder.judges,
+        files=files,
+    )
+    size = sum(path.stat().st_size for path in paths)
+    if size > LARGEST:
+        raise T2IBenchError(
+            f"The submission has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted.",
+            "Use the tasks' default numbers of images.",
+        )
+    write_text(target / "submission.json", manifest.model_dump_json(indent=1) + "\n")
+
+
+def read_manifest(target: Path) -> Manifest:
+    """Read submission.json.
+
+    Raises:
+        T2IBenchError: it is missing or does not fit.
+    """
+    file = target / "submission.json"
+    try:
+        return Manifest.model_validate_json(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise T2IBenchError(
+            f"'{target}' is no submission: it has no readable submission.json.",
+            "`t2ibench leaderboard add RUN` makes one.",
+        ) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise T2IBenchError(f"{file}: {where}: {first['msg']}.") from None

@@ -1,0 +1,357 @@
+"""Checking a submission: every score is computed again from its evidence."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.leaderboard.submission import (
+    FILES,
+    LARGEST,
+    Manifest,
+    PackedImages,
+    open_stores,
+    read_manifest,
+)
+from t2ibench.methods import Settings
+from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.pipeline.scoring import Stores, score_plan
+from t2ibench.results.build import adjust_run
+from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_results
+from t2ibench.store.evidence import text_key
+from t2ibench.store.images import Attempt, image_key, image_seed
+from t2ibench.tasks.loader import LoadedTask
+from t2ibench.tasks.registry import build_registry
+from t2ibench.version import __version__
+
+Level = Literal["reproduced", "recomputed", "self-reported", "refused"]
+_SHOWN = 5
+_TOLERANCE = 1e-6  # relative; processors round sums differently
+_ALIKE = 0.999  # cosine of a picture that was drawn again
+_KEPT = {"ok", "refused", "filtered"}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What verifying found.
+
+    Attributes:
+        level: 'reproduced' (images were drawn again and are the same), 'recomputed' (every score
+            follows from the evidence), 'self-reported' (there is no evidence) or 'refused'.
+        problems: Why it was refused, a line each.
+        notes: What to know.
+        tasks: Tasks that were looked at.
+    """
+
+    level: Level
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tasks: int = 0
+
+
+def verify(folder: Path, draw: int = 0) -> Verdict:
+    """Check one submission.
+
+    Args:
+        folder: Its folder.
+        draw: Draw so many of its images again with the model that it names.
+    """
+    verdict = Verdict("recomputed")
+    try:
+        manifest = read_manifest(folder)
+        verdict.problems += _file_problems(folder, manifest)
+        if not verdict.problems:
+            _verify(folder, manifest, draw, verdict)
+    except T2IBenchError as error:
+        verdict.problems.append(str(error))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        verdict.problems.append(f"{folder} cannot be read ({type(error).__name__}: {error})")
+    if verdict.problems:
+        verdict.level = "refused"
+    return verdict
+
+
+def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
+    """Files that should not be there, are not there, or have changed."""
+    there: dict[str, Path] = {}
+    size = 0
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            yield f"{name} is a link; only plain files are accepted"
+        elif path.is_file() and name != "submission.json":
+            there[name] = path
+            size += path.stat().st_size
+    if size > LARGEST:
+        yield f"it has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted"
+        return
+    for name in sorted(there.keys() | manifest.files.keys()):
+        if not FILES.fullmatch(name) or ".." in name:
+            yield f"'{name}' is no file of a submission"
+        elif name not in manifest.files:
+            yield f"{name} is not listed in submission.json"
+        elif name not in there:
+            yield f"{name} is listed in submission.json and is not there"
+        elif hashlib.sha256(there[name].read_bytes()).hexdigest() != manifest.files[name]:
+            yield f"{name} has changed: its SHA-256 is not the one in submission.json"
+    for name in ("results.json", "attempts.jsonl"):
+        if name not in there:
+            yield f"{name} is missing"
+
+
+def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> None:
+    results = read_results(folder)
+    verdict.tasks = len(results.tasks)
+    verdict.problems += _provenance_problems(manifest, results)
+    tasks = _tasks(results, verdict.problems)
+    if verdict.problems:
+        return
+    if manifest.t2ibench != __version__:
+        verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
+    if not (folder / "evidence").is_dir():
+        verdict.level = "self-reported"
+        verdict.notes.append("there is no evidence: nothing could be recomputed")
+        return
+    attempts = list(_attempts(folder, manifest))
+    images = PackedImages(attempts)
+    stores = open_stores(folder, manifest.encoders, manifest.judges)
+    found: dict[str, TaskResult] = {}
+    needed: set[tuple[str, int]] = set()
+    for settings, group in _groups(results, tasks):
+        plan = make_plan(group, settings)
+        needed |= {(request.prompt, request.index) for request in plan.requests}
+        verdict.problems += _evidence_problems(plan, images, stores)
+        if not verdict.problems:
+            found |= score_plan(plan, images, stores, SilentReporter())[0]
+    extra = [one for one in attempts if (one.prompt, one.index) not in needed]
+    if extra:
+        verdict.problems.append(
+            f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'"
+        )
+    if not verdict.problems:
+        adjust_run(found[name] for name in results.tasks)
+        verdict.problems += _differences(results, found)
+    if draw and not verdict.problems:
+        _draw_again(folder, manifest, attempts, stores, draw, verdict)
+
+
+def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
+    if not results.tasks:
+        yield "it has no task"
+    if results.limited or any(one.settings.limit is not None for one in results.tasks.values()):
+        yield "it was made with --limit: a try, not a result"
+    if results.model.fingerprint != manifest.fingerprint or results.model.name != manifest.name:
+        yield "results.json and submission.json speak of different models"
+    for name, task in results.tasks.items():
+        for kind, used, known in (
+            ("encoder", task.settings.encoders, manifest.encoders),
+            ("judge", task.settings.judges, manifest.judges),
+        ):
+            for one, fingerprint in used.items():
+                if known.get(one) != fingerprint:
+                    yield f"{name} was scored by the {kind} '{one}', which submission.json lacks"
+        if task.excluded.get("failed") or task.excluded.get("missing"):
+            yield f"{name} lacks images: complete the run"
+
+
+def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
+    """The shipped tasks of the results, with the very content that was scored."""
+    registry, _ = build_registry()
+    found = {}
+    for name, task in results.tasks.items():
+        shipped = registry.tasks.get(name)
+        if shipped is None:
+            hint = did_you_mean(name, registry.tasks)
+            problems.append(f"there is no shipped task '{name}'.{hint}")
+        elif (shipped.spec.version, shipped.hash) != (task.version, task.task_hash):
+            problems.append(
+                f"{name} was scored with another version of the task ({task.version}; shipped is "
+                f"{shipped.spec.version}): run it anew"
+            )
+        else:
+            found[name] = shipped
+    return found
+
+
+def _groups(
+    results: Results, tasks: dict[str, LoadedTask]
+) -> list[tuple[Settings, list[LoadedTask]]]:
+    """Tasks that were measured with the same settings."""
+    groups: dict[Settings, list[LoadedTask]] = {}
+    for name, task in results.tasks.items():
+        groups.setdefault(_settings(task.settings), []).append(tasks[name])
+    return list(groups.items())
+
+
+def _settings(recorded: TaskSettings) -> Settings:
+    defaults = Settings()
+    found = Settings(
+        images_per_prompt=recorded.images_per_prompt,
+        guided_images_per_prompt=recorded.guided_images_per_prompt,
+        seed=recorded.seed,
+        n_permutations=recorded.n_permutations,
+        n_bootstrap=recorded.n_bootstrap,
+        level=recorded.level,
+    )
+    if found.n_permutations < defaults.n_permutations or found.n_bootstrap < defaults.n_bootstrap:
+        raise T2IBenchError(
+            f"it was scored with {found.n_permutations} permutations and {found.n_bootstrap} "
+            "bootstrap draws; the leaderboard takes the defaults or more"
+        )
+    if found.level != defaults.level:
+        raise T2IBenchError(f"its intervals are at {found.level}, not at {defaults.level}")
+    return found
+
+
+def _attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
+    """The rows of attempts.jsonl, each image once, with the seed that it must have."""
+    seen: set[tuple[str, int]] = set()
+    with (folder / "attempts.jsonl").open(encoding="utf-8") as file:
+        for line, text in enumerate(file, start=1):
+            row = json.loads(text)
+            prompt, index, status = row["prompt"], row["index"], row["status"]
+            where = f"attempts.jsonl:{line}"
+            if not isinstance(prompt, str) or not isinstance(index, int) or status not in _KEPT:
+                raise T2IBenchError(f"{where}: it is no image that was drawn, refused or filtered")
+            if (prompt, index) in seen:
+                raise T2IBenchError(f"{where}: image {index} of '{prompt}' is there twice")
+            seen.add((prompt, index))
+            sha = row.get("sha256")
+            if (status == "ok") != (isinstance(sha, str) and len(sha) == 64):
+                raise T2IBenchError(f"{where}: an image has a SHA-256, and nothing else has")
+            key = image_key(manifest.fingerprint, prompt, index)
+            yield Attempt(
+                key, prompt, index, int(row["seed"]), status, sha256=sha, reason=row.get("reason")
+            )
+
+
+def _evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iterator[str]:
+    """Evidence that a task needs and the submission lacks, or that cannot be."""
+    lacking: dict[str, int] = {}
+    for request in plan.requests:
+        attempt = images.get(request.prompt, request.index)
+        if attempt is None:
+            lacking[request.prompt] = lacking.get(request.prompt, 0) + 1
+            continue
+        if attempt.seed != image_seed(plan.settings.seed, request.prompt, request.index):
+            yield f"image {request.index} of '{request.prompt}' has another seed than it must have"
+            return
+        if attempt.sha256:
+            yield from _image_problems(plan, attempt, stores)
+    for prompt, count in list(lacking.items())[:_SHOWN]:
+        yield f"{count} images of '{prompt}' are missing"
+    for name, (store, _, _) in stores.encoders.items():
+        absent = store.missing("texts", [text_key(text) for text in plan.texts])
+        if absent:
+            yield f"{len(absent)} texts have no embedding by {name}"
+
+
+def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
+    where = f"image {attempt.index} of '{attempt.prompt}'"
+    sha = attempt.sha256 or ""
+    if attempt.index < plan.embedded.get(attempt.prompt, 0):
+        for name, (store, _, sees) in stores.encoders.items():
+            if sees and not store.has("images", sha):
+                yield f"{where} has no embedding by {name}"
+            elif sees:
+                row = store.get("images", sha).astype(np.float64)
+                if not np.isfinite(row).all() or abs(float(row @ row) - 1.0) > 0.02:
+                    yield f"the embedding of {where} by {name} is not of unit length"
+    for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
+        if attempt.index >= count:
+            continue
+        for name, (answers, _) in stores.judges.items():
+            found = answers.get(sha, question, classes)
+            if found is None:
+                yield f"{name} has no answer to '{question}' about {where}"
+
+
+def _differences(results: Results, found: dict[str, TaskResult]) -> list[str]:
+    """Scores that do not follow from the evidence."""
+    lines = []
+    for name, task in results.tasks.items():
+        claimed, computed = task.model_dump(mode="json"), found[name].model_dump(mode="json")
+        lines += [f"{name}: {line}" for line in _unlike(claimed, computed, "")]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return lines[:_SHOWN] + more
+
+
+def _unlike(claimed: Any, computed: Any, where: str) -> Iterator[str]:
+    if isinstance(claimed, dict) and isinstance(computed, dict):
+        for key in dict.fromkeys([*claimed, *computed]):
+            yield from _unlike(
+                claimed.get(key), computed.get(key), f"{where}.{key}" if where else key
+            )
+    elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
+        for place, (one, other) in enumerate(zip(claimed, computed, strict=True)):
+            yield from _unlike(one, other, f"{where}[{place}]")
+    elif not _same(claimed, computed):
+        yield f"{where} says {_short(claimed)}, the evidence gives {_short(computed)}"
+
+
+def _same(claimed: Any, computed: Any) -> bool:
+    if isinstance(claimed, float | int) and isinstance(computed, float | int):
+        return math.isclose(claimed, computed, rel_tol=_TOLERANCE, abs_tol=1e-9)
+    return bool(claimed == computed)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _draw_again(
+    folder: Path,
+    manifest: Manifest,
+    attempts: Sequence[Attempt],
+    stores: Stores,
+    count: int,
+    verdict: Verdict,
+) -> None:
+    """Draw some images with the model that the submission names, and embed them."""
+    from t2ibench.models.encoders import create_encoder
+    from t2ibench.models.generators import create_generator
+    from t2ibench.models.protocols import ImageRequest
+
+    name, (store, fingerprint, _) = next(
+        (item for item in stores.encoders.items() if item[1][2]), (None, (None, "", False))
+    )
+    if name is None or store is None:
+        verdict.notes.append("nothing is embedded, so no image could be compared")
+        return
+    generator = create_generator(manifest.model, manifest.model_args)
+    encoder = create_encoder(name)
+    if generator.fingerprint != manifest.fingerprint or encoder.fingerprint != fingerprint:
+        verdict.problems.append(
+            f"{manifest.model} or {name} is not here what it was there: other weights or settings"
+        )
+        return
+    drawable = [one for one in attempts if one.sha256 and store.has("images", one.sha256)]
+    # Which images cannot be known before the submission is made.
+    seed = int.from_bytes(
+        hashlib.sha256("".join(manifest.files.values()).encode()).digest()[:8], "big"
+    )
+    picks = np.random.default_rng(seed).choice(len(drawable), min(count, len(drawable)), False)
+    chosen = [drawable[int(place)] for place in picks]
+    requests = [ImageRequest(one.prompt, one.index, one.seed) for one in chosen]
+    for one, drawn in zip(chosen, generator.generate(requests), strict=True):
+        where = f"image {one.index} of '{one.prompt}'"
+        if drawn.image is None:
+            verdict.problems.append(f"{where} could not be drawn again: {drawn.reason}")
+            continue
+        row = encoder.encode_images([encoder.prepare(drawn.image.convert("RGB"))])[0]
+        claimed = store.get("images", one.sha256 or "").astype(np.float64)
+        if float(row.astype(np.float64) @ claimed) < _ALIKE:
+            verdict.problems.append(f"{where} looks different when it is drawn again")
+    if not verdict.problems:
+        verdict.level = "reproduced"
+        verdict.notes.append(f"{len(chosen)} images were drawn again and are the same")
