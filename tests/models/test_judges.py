@@ -73,10 +73,22 @@ def test_toyland_classes_and_words() -> None:
             query("a photo of a man", "What brand?", "Dell", "Apple"),
             query("a photo of a man", "What is the gender (male, female, other)?"),
             query("a photo of a rose", "What is the gender of the person?"),
+            query("a photo of a dark-skinned man", "What is the ethnicity in the image?"),
         ]
     )
     assert [found.answer for found in answers] == [
-        *("female", "Man", "old", "unknown", "dark skin", "sunny", "unknown", "male", "unknown"),
+        *(
+            "female",
+            "Man",
+            "old",
+            "unknown",
+            "dark skin",
+            "sunny",
+            "unknown",
+            "male",
+            "unknown",
+            "dark skin",
+        ),
     ]
     assert all(found.raw for found in answers)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -12,7 +13,7 @@ from t2ibench.toyland import reader
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import Reading
 
-_VERSION = 1
+_VERSION = 2
 _PERSONAL = ("gender", "skin", "age")
 _AXES = (*_PERSONAL, "weather")
 # Classes that no caption of toyland has a word for.
@@ -125,8 +126,8 @@ def _one_person(reading: Reading) -> bool:
 
 
 def _in_words(reading: Reading, question: str) -> str:
-    lowered = question.lower()
-    asked = next((axes for word, axes in _ASKED.items() if word in lowered), None)
+    words_asked = set(re.findall(r"[a-z]+", question.lower()))  # "image" does not ask for an age
+    asked = next((axes for word, axes in _ASKED.items() if word in words_asked), None)
     if asked is None:
         return _described(reading)
     words = []

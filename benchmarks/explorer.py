@@ -1,0 +1,133 @@
+"""How fast the explorer answers over 10,000 images, and how smoothly its page scrolls.
+
+    python benchmarks/explorer.py
+
+The answer is compared with scipy's ks_2samp and ttest_ind on the same similarities, in the same
+run. Scrolling needs a Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from scipy import stats as scipy_stats
+
+from t2ibench.explorer.queries import evaluate, similarities
+from t2ibench.explorer.source import Collection, Picture, Source
+from t2ibench.store.evidence import EvidenceStore
+
+N, DIM = 10_000, 768
+
+
+class Instant:
+    """An encoder whose texts cost nothing: what is measured is all the rest."""
+
+    name, fingerprint, embeds_images, batch_size = "instant", "0" * 64, True, 64
+
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        rows = np.stack([np.random.default_rng(len(t)).normal(size=DIM) for t in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def collection(folder: Path) -> Collection:
+    rng = np.random.default_rng(0)
+    store = EvidenceStore(folder, "instant", "0" * 64)
+    rows = rng.normal(size=(N, DIM)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    keys = [f"{number:064x}" for number in range(N)]
+    store.add("images", keys, rows)
+    pictures = [
+        Picture(folder, "a woman" if number % 2 else "a man", number, key, 0)
+        for number, key in enumerate(keys)
+    ]
+    return Collection([Source("bench", folder, None, None, store)], Instant(), pictures)
+
+
+def best(call: Callable[[], Any], repeats: int = 20) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def scipy_answer(values: Any, first: Any) -> tuple[float, float]:
+    a, b = values[first], values[~first]
+    return scipy_stats.ks_2samp(a, b).statistic, scipy_stats.ttest_ind(a, b, equal_var=False)[0]
+
+
+def scrolling(folder: Path) -> tuple[float, float]:
+    """Longest and mean frame, ms, while 10,000 thumbnails scroll past."""
+    from playwright.sync_api import sync_playwright
+
+    pictures = folder / "pictures"
+    rng = np.random.default_rng(1)
+    for name in ("a man", "a woman"):
+        (pictures / name).mkdir(parents=True)
+    for number in range(N):
+        pixels = np.tile(rng.integers(0, 256, (1, 1, 3), dtype=np.uint8), (64, 64, 1))
+        name = "a woman" if number % 2 else "a man"
+        Image.fromarray(pixels).save(pictures / name / f"{number:05d}.png")
+    command = [sys.executable, "-m", "t2ibench", "explore", str(pictures), "--encoder", "toyland"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[2]
+        with sync_playwright() as playwright:
+            path = shutil.which("chromium") or shutil.which("google-chrome")
+            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 1500, "height": 950})
+            page.goto(address)
+            page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
+            longest, mean = page.locator("#grid").evaluate(
+                """async grid => {
+                  const frames = [];
+                  let last = await new Promise(requestAnimationFrame);
+                  for (let at = 0; at < 300; at += 1) {
+                    grid.scrollTop += 400;
+                    const now = await new Promise(requestAnimationFrame);
+                    frames.push(now - last);
+                    last = now;
+                  }
+                  return [Math.max(...frames), frames.reduce((a, b) => a + b) / frames.length];
+                }"""
+            )
+            browser.close()
+        server.terminate()
+    return float(longest), float(mean)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found = collection(folder / "evidence")
+        anchors = ["a woman", "a man"]
+        found.texts(["nurse"])
+        ours = best(lambda: evaluate(found, ["nurse"], anchors))
+        plot = best(lambda: similarities(found, ["nurse"]))
+        (values,) = similarities(found, ["nurse"])
+        first = np.array([one.prompt == "a woman" for one in found.pictures])
+        peer = plot + best(lambda: scipy_answer(values, first))
+        ((score,),) = evaluate(found, ["nurse"], anchors)
+        assert score is not None
+        d, z = scipy_answer(values, first)
+        assert abs(score["d"] - d) < 1e-9 and abs(score["z"] - z) < 1e-6
+        print(
+            f"answer over {N:,} images: {1000 * ours:.1f} ms; similarities alone: {1000 * plot:.1f}"
+        )
+        print(f"scipy on the same similarities: {1000 * peer:.1f} ms, ratio {peer / ours:.2f}")
+        longest, mean = scrolling(folder)
+        print(f"scrolling {N:,} thumbnails: longest frame {longest:.0f} ms, mean {mean:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
