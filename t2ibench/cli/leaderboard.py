@@ -1,9 +1,10 @@
-"""`t2ibench leaderboard add|verify`."""
+"""`t2ibench leaderboard add|verify|build|table`."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 
 def add(arguments: argparse.Namespace) -> int:
@@ -36,17 +37,56 @@ def check(arguments: argparse.Namespace) -> int:
         inside = sorted(one.parent for one in path.glob("*/submission.json"))
         folders += inside or [path]
     refused = 0
+    found: dict[Path, dict[str, dict[str, Any]]] = {}
     for folder in folders:
         verdict = verify(folder, arguments.draw)
+        record = {"level": verdict.level, "notes": verdict.notes}
+        found.setdefault(folder.parent, {})[folder.name] = record
         refused += verdict.level == "refused"
         print(f"{folder}: {verdict.level} ({verdict.tasks} tasks)")
         for line in verdict.problems:
             print(f"  {line}")
         for line in verdict.notes:
             print(f"  note: {line}")
+    if arguments.remember:
+        from t2ibench.leaderboard.table import remember
+
+        for root, verdicts in found.items():
+            remember(root, verdicts)
     return 1 if refused else 0
+
+
+def build(arguments: argparse.Namespace) -> int:
+    """Write the site."""
+    from t2ibench.leaderboard import site
+
+    entries = _entries(Path(arguments.submissions))
+    site.build(entries, Path(arguments.output))
+    print(f"{len(entries)} models: open {Path(arguments.output) / 'index.html'}")
+    return 0
+
+
+def table(arguments: argparse.Namespace) -> int:
+    """Print the families by model."""
+    from t2ibench.leaderboard import site
+
+    print(site.table(_entries(Path(arguments.submissions)), arguments.format), end="")
+    return 0
+
+
+def _entries(root: Path) -> list[Any]:
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.leaderboard.table import read_entries
+
+    entries = read_entries(root)
+    if not entries:
+        raise T2IBenchError(
+            f"'{root}' holds no submission.", "`t2ibench leaderboard add RUN` makes one."
+        )
+    return entries
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Dispatch."""
-    return add(arguments) if arguments.action == "add" else check(arguments)
+    actions = {"add": add, "verify": check, "build": build, "table": table}
+    return actions[arguments.action](arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.version import __version__
 
@@ -82,7 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
     _add_caption(verbs)
-    _add_leaderboard(verbs)
+    add_leaderboard(verbs, _handler("leaderboard"))
     return parser
 
 
@@ -228,28 +229,3 @@ def _add_explore(verbs: Any) -> None:
     explore.add_argument("--device", metavar="D", help="cuda, mps or cpu")
     explore.add_argument("--open", action="store_true", help="open the browser")
     explore.set_defaults(handler=_handler("explore"))
-
-
-def _add_leaderboard(verbs: Any) -> None:
-    board = verbs.add_parser(
-        "leaderboard",
-        help="pack a run as a submission, and verify submissions",
-        description="A submission is one folder: results, samples, and the evidence that every "
-        "score is recomputed from, without images.",
-    )
-    actions = board.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add = actions.add_parser("add", help="pack a run")
-    add.add_argument("run", metavar="RUN")
-    add.add_argument("--to", metavar="DIR", default="leaderboard/submissions")
-    add.add_argument("--name", metavar="NAME", help="what the leaderboard calls the model")
-    add.set_defaults(handler=_handler("leaderboard"))
-    verify = actions.add_parser(
-        "verify",
-        help="recompute every score of submissions",
-        description="Says reproduced, recomputed, self-reported or refused, and why.",
-    )
-    verify.add_argument("folders", nargs="+", metavar="DIR")
-    verify.add_argument(
-        "--draw", metavar="N", type=int, default=0, help="draw N images again with the model"
-    )
-    verify.set_defaults(handler=_handler("leaderboard"))

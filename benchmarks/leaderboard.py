@@ -1,0 +1,86 @@
+"""How long the site takes for 500 models and 100 tasks, to build and to open.
+
+    python benchmarks/leaderboard.py
+
+The peer is writing the same numbers with csv alone: what no site can be faster than.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from t2ibench.leaderboard import site
+from t2ibench.leaderboard.submission import Manifest
+from t2ibench.leaderboard.table import Entry, families
+from t2ibench.results.schema import Headline, Model, Results, TaskResult, TaskSettings
+
+MODELS, TASKS = 500, 100
+
+
+def entry(number: int, rng: np.random.Generator) -> Entry:
+    settings = TaskSettings(
+        images_per_prompt=None, limit=None, seed=0, n_permutations=100_000, n_bootstrap=10_000,
+        level=0.95, encoders={"e": "0" * 64},
+    )  # fmt: skip
+    tasks = {}
+    for place in range(TASKS):
+        family = list(site.FAMILIES)[place % len(site.FAMILIES)]
+        value = float(rng.random())
+        head = Headline(
+            value=value,
+            ci_low=max(0, value - 0.1),
+            ci_high=min(1, value + 0.1),
+            null=0.1,
+            p_holm=0.01,
+        )
+        tasks[f"{family}_{place}"] = TaskResult(
+            version=1, method=family, task_hash="0" * 64, family=family, title="t", headline=head,
+            n_images=100, settings=settings,
+        )  # fmt: skip
+    model = Model(name=f"model {number}", fingerprint=f"{number:064x}")
+    results = Results(
+        t2ibench="0", model=model, command=["x"], environment={}, limited=False, tasks=tasks
+    )
+    manifest = Manifest(
+        t2ibench="0", name=f"model {number}", model="m", fingerprint=f"{number:064x}", encoders={},
+        files={},
+    )  # fmt: skip
+    return Entry(f"model-{number}", manifest, results, "recomputed", [])
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    entries = [entry(number, rng) for number in range(MODELS)]
+    with tempfile.TemporaryDirectory() as name:
+        start = time.perf_counter()
+        sizes = {family: TASKS // len(site.FAMILIES) for family in site.FAMILIES}
+        for one in entries:
+            one.families = families(one.results.tasks, sizes)
+        site.build(entries, Path(name))
+        built = time.perf_counter() - start
+        start = time.perf_counter()
+        site.results_csv(entries)
+        peer = time.perf_counter() - start
+        print(f"build: {built:.1f} s, {built / peer:.1f} times a bare CSV ({peer:.2f} s)")
+        size = (Path(name) / "data.js").stat().st_size
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as playwright:
+            path = shutil.which("chromium") or shutil.which("google-chrome")
+            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            page = browser.new_page()
+            page.goto("about:blank")
+            start = time.perf_counter()
+            page.goto((Path(name) / "index.html").as_uri())
+            page.wait_for_selector("body[data-ready=yes]")
+            print(f"open: {time.perf_counter() - start:.2f} s ({size / 1e6:.1f} MB of data)")
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""The static site: one page, its data beside it, no server and nothing from another site."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tabulate import tabulate
+
+from t2ibench.leaderboard.table import Cell, Entry, borda, cell_of, rank_intervals
+from t2ibench.store.files import write_text
+from t2ibench.tasks.registry import build_registry
+from t2ibench.version import __version__
+
+_STATIC = Path(__file__).parent / "static"
+FAMILIES = {
+    "weat": "WEAT",
+    "t2iat": "T2IAT",
+    "occupations": "Occupations",
+    "mcas": "MCAS",
+    "openbias": "OpenBias",
+    "tibet": "TIBET",
+    "vibex": "ViBEx",
+}
+_FORMATS = {"md": "github", "latex": "latex_booktabs", "csv": "csv"}
+
+
+def build(entries: Sequence[Entry], output: Path) -> dict[str, Any]:
+    """Write the site.
+
+    Args:
+        entries: The models.
+        output: Its folder; files of an earlier site are replaced.
+
+    Returns:
+        What data.json holds.
+    """
+    data = site_data(entries)
+    output.mkdir(parents=True, exist_ok=True)
+    for path in sorted(_STATIC.iterdir()):
+        shutil.copyfile(path, output / path.name)
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    write_text(output / "data.json", text)
+    # A page that is opened from disk may run scripts, and may not fetch.
+    safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    write_text(output / "data.js", f"window.T2IBENCH = {safe};\n")
+    write_text(output / "leaderboard.csv", results_csv(entries))
+    write_text(output / "leaderboard.bib", bibtex(data))
+    return data
+
+
+def site_data(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Everything the page shows."""
+    names = [name for name in FAMILIES if any(name in entry.families for entry in entries)]
+    ranks = {
+        name: rank_intervals([entry.families.get(name) for entry in entries]) for name in names
+    }
+    return {
+        "t2ibench": __version__,
+        "families": {name: FAMILIES[name] for name in names},
+        "tasks": _tasks(entries),
+        "models": [_model(entry, k, names, ranks) for k, entry in enumerate(entries)],
+        "borda": borda(entries),
+    }
+
+
+def _model(
+    entry: Entry, place: int, names: Sequence[str], ranks: Mapping[str, Sequence[Any]]
+) -> dict[str, Any]:
+    manifest, results = entry.manifest, entry.results
+    return {
+        "id": entry.id,
+        "name": manifest.name,
+        "level": entry.level,
+        "notes": entry.notes,
+        "families": {
+            name: [*_numbers(entry.families[name]), entry.families[name].of, ranks[name][place]]
+            for name in names
+            if name in entry.families
+        },
+        "tasks": {
+            name: [
+                *_numbers(cell_of(task)),
+                _rounded(task.headline.p_holm),
+                sum(task.excluded.values()),
+                task.headline.reason or task.reason,
+            ]
+            for name, task in results.tasks.items()
+        },
+        "provenance": {
+            "model": manifest.model,
+            "arguments": manifest.model_args,
+            "revision": manifest.revision,
+            "fingerprint": manifest.fingerprint,
+            "settings": results.model.settings,
+            "encoders": manifest.encoders,
+            "judges": manifest.judges,
+            "t2ibench": manifest.t2ibench,
+            "environment": results.environment,
+            "command": results.command,
+        },
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else round(value, 4)
+
+
+def _numbers(cell: Cell) -> list[Any]:
+    return [
+        _rounded(cell.value),
+        _rounded(cell.low),
+        _rounded(cell.high),
+        _rounded(cell.null),
+        cell.n,
+    ]
+
+
+def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Every task that somebody ran, with what it does and does not show, and published values."""
+    registry, _ = build_registry()
+    found: dict[str, Any] = {}
+    for entry in entries:
+        for name, task in entry.results.tasks.items():
+            if name in found:
+                continue
+            shipped = registry.tasks.get(name)
+            found[name] = {
+                "family": task.family,
+                "title": task.title,
+                "version": task.version,
+                "description": shipped.spec.description if shipped else "",
+                "citation": shipped.spec.citation if shipped else "",
+                "notes": task.notes,
+                "published": task.published,
+            }
+    return dict(sorted(found.items()))
+
+
+def results_csv(entries: Sequence[Entry]) -> str:
+    """One row a model and task."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(
+        [
+            *("model", "verified", "family", "task", "headline", "ci_low", "ci_high"),
+            *("without_bias", "p_holm", "images", "left_out"),
+        ]
+    )
+    for entry in entries:
+        for name, task in entry.results.tasks.items():
+            head = task.headline
+            writer.writerow(
+                [
+                    *(_plain(entry.manifest.name), entry.level, task.family, _plain(name)),
+                    *(head.value, head.ci_low, head.ci_high, head.null, head.p_holm),
+                    *(task.n_images, sum(task.excluded.values())),
+                ]
+            )
+    return out.getvalue()
+
+
+def _plain(text: str) -> str:
+    """A cell that begins like a formula is text all the same."""
+    return f"'{text}" if text[:1] in "=+-@\t" else text
+
+
+def bibtex(data: Mapping[str, Any]) -> str:
+    """What to cite: one entry a distinct citation."""
+    entries: dict[str, str] = {}
+    for name, task in data["tasks"].items():
+        entries.setdefault(" ".join(task["citation"].split()), name)
+    parts = []
+    for citation, name in entries.items():
+        if citation:
+            year = re.search(r"\b(?:19|20)\d\d\b", citation)
+            text = re.sub(r"([&%$#_{}])", r"\\\1", citation)
+            when = year.group(0) if year else ""
+            parts.append(f"@misc{{{name},\n  note = {{{text}}},\n  year = {{{when}}}\n}}\n")
+    return "\n".join(parts)
+
+
+def table(entries: Sequence[Entry], form: str) -> str:
+    """Families by model, for papers and READMEs."""
+    names = [name for name in FAMILIES if any(name in entry.families for entry in entries)]
+    rows = [
+        [entry.manifest.name, entry.level, *(_text(entry.families.get(name)) for name in names)]
+        for entry in entries
+    ]
+    headers = ["Model", "Verified", *(FAMILIES[name] for name in names)]
+    if form == "csv":
+        out = io.StringIO()
+        csv.writer(out).writerows([headers, *[[_plain(cell) for cell in row] for row in rows]])
+        return out.getvalue()
+    return str(tabulate(rows, headers, tablefmt=_FORMATS[form], disable_numparse=True)) + "\n"
+
+
+def _text(cell: Cell | None) -> str:
+    if cell is None or cell.value is None:
+        return "not run"
+    interval = f" [{cell.low:.2f}, {cell.high:.2f}]" if cell.low is not None else ""
+    part = f" ({cell.n} of {cell.of} tasks)" if cell.n != cell.of else ""
+    return f"{cell.value:.2f}{interval}{part}"

@@ -1,0 +1,246 @@
+"use strict";
+// One page; the address after '#' says what it shows. All text goes in as text, never as markup.
+const D = window.T2IBENCH;
+const main = document.getElementById("main");
+const PUBLISHED = published();
+const view = { sort: "name", down: false, find: "", level: "", borda: false, chosen: new Set() };
+const LIMIT = 200; // rows at first; a button shows the rest
+
+function make(tag, options = {}, ...inside) {
+  const { text, ...rest } = options;
+  const found = document.createElement(tag);
+  for (const [key, value] of Object.entries(rest)) {
+    if (key.startsWith("on")) found.addEventListener(key.slice(2), value);
+    else if (key === "className") found.className = value;
+    else found.setAttribute(key, value);
+  }
+  if (text !== undefined) found.textContent = text;
+  found.append(...inside.filter((one) => one !== null && one !== undefined));
+  return found;
+}
+
+const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+const link = (kind, id, text) => make("a", { href: `#/${kind}/${encodeURIComponent(id)}`, text });
+
+function published() {
+  const rows = new Map();
+  for (const [name, task] of Object.entries(D.tasks)) {
+    for (const one of task.published) {
+      if (!rows.has(one.model)) rows.set(one.model, []);
+      rows.get(one.model).push({ task: name, family: task.family, scores: one.scores, source: one.source });
+    }
+  }
+  return rows;
+}
+
+function rail(value, low, high, none) {
+  const at = (share) => `${100 * Math.min(1, Math.max(0, share))}%`;
+  const place = make("div", { className: "rail", "aria-hidden": "true" });
+  if (low !== null && high !== null) {
+    const span = make("i");
+    span.style.left = at(low);
+    span.style.width = `${100 * Math.max(0.005, Math.min(1, high) - Math.max(0, low))}%`;
+    place.append(span);
+  }
+  if (none !== null) { const dots = make("u", { title: "without bias" }); dots.style.left = at(none); place.append(dots); }
+  const mark = make("b");
+  mark.style.left = at(value);
+  place.append(mark);
+  return place;
+}
+
+function cell(numbers, unit) {
+  const place = make("td", { className: "cell" });
+  if (!numbers) { place.append(make("span", { className: "soft", text: "not run" })); return place; }
+  const [value, low, high, none, n] = numbers;
+  if (value === null) { place.append(make("span", { className: "soft", text: "no value" })); return place; }
+  const interval = low === null ? null : make("span", { className: "range", text: `[${number(low)}, ${number(high)}]` });
+  place.append(make("span", { className: "value", text: number(value) }), document.createTextNode(" "));
+  if (interval) place.append(interval);
+  place.append(rail(value, low, high, none));
+  if (unit === "family") {
+    const [, , , , , of, rank] = numbers;
+    const ranks = rank ? `rank ${rank[0] === rank[1] ? rank[0] : `${rank[0]}–${rank[1]}`}` : "not ranked";
+    place.append(make("small", { text: `${n === of ? `${n} tasks` : `${n} of ${of} tasks`} · ${ranks} · without bias ${number(none)}` }));
+  } else {
+    const [, , , , , p, left] = numbers;
+    place.append(make("small", { text: `${n} images${left ? `, ${left} left out` : ""} · p (Holm) ${p === null ? "–" : p < 0.001 ? "< .001" : number(p, 3)} · without bias ${number(none)}` }));
+  }
+  return place;
+}
+
+const badge = (level) => make("span", { className: `badge ${level}`, text: level });
+
+function rows() {
+  const words = view.find.toLowerCase().split(/\s+/).filter(Boolean);
+  const kept = D.models.filter((model) => words.every((word) => model.name.toLowerCase().includes(word)) && (!view.level || model.level === view.level));
+  const scores = new Map(D.borda.map((row) => [row.id, row.value]));
+  const key = (model) => view.sort === "borda" ? scores.get(model.id) : model.families[view.sort]?.[0];
+  return kept.sort((a, b) => {
+    if (view.sort === "name") return (view.down ? -1 : 1) * a.name.localeCompare(b.name);
+    const [x, y] = [key(a), key(b)];
+    // What was not run stands last, whichever way the rest is sorted.
+    if (x === undefined || x === null) return y === undefined || y === null ? a.name.localeCompare(b.name) : 1;
+    if (y === undefined || y === null) return -1;
+    return (view.down ? y - x : x - y) || a.name.localeCompare(b.name);
+  });
+}
+
+function heading(name, text) {
+  const sorted = view.sort === name;
+  const sort = () => { view.down = sorted && !view.down; view.sort = name; fill(); document.querySelector(`th[data-name="${name}"] button`).focus(); };
+  return make("th", { scope: "col", "data-name": name, "aria-sort": sorted ? (view.down ? "descending" : "ascending") : "none" }, make("button", { text, onclick: sort }));
+}
+
+let all = false;
+function fill() {
+  const table = document.getElementById("table");
+  const families = Object.entries(D.families);
+  const head = make("tr", {}, make("th", { scope: "col", text: "Compare" }), heading("name", "Model"), ...families.map(([name, text]) => heading(name, text)), view.borda ? heading("borda", "Borda") : null);
+  const wanted = rows();
+  const shown = all ? wanted : wanted.slice(0, LIMIT);
+  const scores = new Map(D.borda.map((row) => [row.id, row]));
+  const body = shown.map((model) => {
+    const tick = make("input", { type: "checkbox", "aria-label": `Compare ${model.name}`, onchange: () => {
+      if (tick.checked) view.chosen.add(model.id); else view.chosen.delete(model.id);
+      pick();
+    } });
+    tick.checked = view.chosen.has(model.id);
+    const title = make("th", { scope: "row" }, link("model", model.id, model.name), document.createTextNode(" "), badge(model.level));
+    const score = scores.get(model.id);
+    return make("tr", {}, make("td", {}, tick), title, ...families.map(([name]) => cell(model.families[name], "family")),
+      view.borda ? make("td", { text: score ? `${number(score.value)} [${number(score.low)}, ${number(score.high)}]` : "not all families run" }) : null);
+  });
+  if (!view.level && !view.find) for (const [model, found] of PUBLISHED) body.push(paper(model, found, families));
+  table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
+  const more = document.getElementById("more");
+  more.hidden = shown.length === wanted.length;
+  more.textContent = `Show all ${wanted.length} models`;
+  document.getElementById("found").textContent = `${wanted.length} of ${D.models.length} models`;
+}
+
+function paper(model, found, families) {
+  const title = make("th", { scope: "row" }, document.createTextNode(`${model} `), make("span", { className: "badge", text: "published, not recomputable" }));
+  const cells = families.map(([name]) => {
+    const own = found.filter((one) => one.family === name);
+    if (!own.length) return make("td", { className: "cell" }, make("span", { className: "soft", text: "not reported" }));
+    const first = own[0];
+    const place = make("td", { className: "cell" });
+    place.append(make("span", { text: own.length === 1 ? scoresOf(first) : `${own.length} tasks` }));
+    place.append(make("small", { text: first.source }));
+    if (own.length > 1) place.append(make("details", {}, make("summary", { text: "values" }), ...own.map((one) => make("div", {}, link("task", one.task, one.task), document.createTextNode(`: ${scoresOf(one)}`)))));
+    return place;
+  });
+  return make("tr", {}, make("td"), title, ...cells, view.borda ? make("td", { text: "–" }) : null);
+}
+
+const scoresOf = (one) => Object.entries(one.scores).map(([name, value]) => `${name} ${value}`).join(", ");
+
+function pick() {
+  const go = document.getElementById("compare");
+  go.disabled = view.chosen.size !== 2;
+  go.textContent = view.chosen.size === 2 ? "Compare the two" : "Tick two models to compare";
+}
+
+function home() {
+  const find = make("input", { type: "search", id: "find", placeholder: "name of a model", oninput: () => { view.find = find.value; fill(); } });
+  find.value = view.find;
+  const levels = ["", ...new Set(D.models.map((model) => model.level))];
+  const level = make("select", { id: "level", onchange: () => { view.level = level.value; fill(); } }, ...levels.map((one) => new Option(one || "all", one)));
+  level.value = view.level;
+  const bordas = make("input", { type: "checkbox", id: "borda", onchange: () => { view.borda = bordas.checked; fill(); } });
+  bordas.checked = view.borda;
+  const bar = make("div", { className: "bar" }, make("label", {}, document.createTextNode("Find "), find), make("label", {}, document.createTextNode("Verified "), level),
+    make("label", { title: "Mean share of models with a larger magnitude, over families: one number for many things" }, bordas, document.createTextNode(" Borda rank")),
+    make("button", { id: "compare", onclick: () => { const [a, b] = view.chosen; location.hash = `#/compare/${encodeURIComponent(a)}/${encodeURIComponent(b)}`; } }),
+    make("span", { id: "found" }));
+  main.replaceChildren(bar, make("div", { className: "wrap" }, make("table", { id: "table" })),
+    make("p", {}, make("button", { id: "more", onclick: () => { all = true; fill(); } })),
+    make("p", { className: "soft", text: "A cell is the mean headline of a family's tasks with its 95 % interval; the bar is the interval, the dotted mark what an unbiased model would score at this size. Ranks are intervals: models whose ranks overlap cannot be told apart. “Not run” is not 0." }));
+  fill();
+  pick();
+}
+
+function modelPage(id) {
+  const model = D.models.find((one) => one.id === id);
+  if (!model) return missing("model");
+  const families = Object.entries(D.families);
+  const sections = families.flatMap(([family, name]) => {
+    const tasks = Object.keys(model.tasks).filter((task) => D.tasks[task].family === family);
+    if (!tasks.length) return [make("h3", { text: name }), make("p", { className: "soft", text: "Not run." })];
+    return [make("h3", { text: name }), taskTable(tasks.map((task) => [link("task", task, task), D.tasks[task].title, cell(model.tasks[task], "task")]))];
+  });
+  main.replaceChildren(make("h2", {}, document.createTextNode(`${model.name} `), badge(model.level)),
+    ...model.notes.map((note) => make("p", { className: "soft", text: note })), provenance(model), ...sections);
+}
+
+function taskTable(found) {
+  const body = found.map(([first, text, ...cells]) => make("tr", {}, make("th", { scope: "row" }, first), make("td", { text }), ...cells));
+  return make("div", { className: "wrap" }, make("table", {}, make("tbody", {}, ...body)));
+}
+
+function provenance(model) {
+  const facts = model.provenance;
+  const list = make("dl");
+  for (const [name, value] of Object.entries(facts)) {
+    const text = name === "command" ? value.join(" ") : value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    list.append(make("dt", { text: name }), make("dd", { text }));
+  }
+  return make("details", {}, make("summary", { text: "Provenance" }), list);
+}
+
+function taskPage(name) {
+  const task = D.tasks[name];
+  if (!task) return missing("task");
+  const ran = D.models.filter((model) => model.tasks[name]).sort((a, b) => (a.tasks[name][0] ?? 2) - (b.tasks[name][0] ?? 2));
+  const body = ran.map((model) => make("tr", {}, make("th", { scope: "row" }, link("model", model.id, model.name)), cell(model.tasks[name], "task")));
+  for (const one of task.published) body.push(make("tr", {}, make("th", { scope: "row" }, document.createTextNode(`${one.model} `), make("span", { className: "badge", text: "published, not recomputable" })), make("td", { className: "cell" }, make("span", { text: scoresOf(one) }), make("small", { text: one.source }))));
+  main.replaceChildren(make("h2", { text: task.title }), make("p", { text: task.description }), make("p", { className: "soft", text: `${name}, version ${task.version} · ${task.citation}` }),
+    make("div", { className: "wrap" }, make("table", {}, make("tbody", {}, ...body))),
+    make("h3", { text: "What to know" }), make("ul", {}, ...task.notes.map((note) => make("li", { text: note }))));
+}
+
+function comparePage(first, second) {
+  const [a, b] = [first, second].map((id) => D.models.find((one) => one.id === id));
+  if (!a || !b) return missing("model");
+  const names = Object.keys(D.tasks).filter((name) => a.tasks[name] && b.tasks[name]);
+  const head = make("tr", {}, make("th", { scope: "col", text: "Task" }), make("th", { scope: "col" }, link("model", a.id, a.name)), make("th", { scope: "col" }, link("model", b.id, b.name)), make("th", { scope: "col", text: "Difference, 95 % CI" }));
+  const body = names.map((name) => {
+    const [one, other] = [a.tasks[name], b.tasks[name]];
+    const text = one[0] === null || other[0] === null ? "–" : difference(one, other);
+    return make("tr", {}, make("th", { scope: "row" }, link("task", name, name)), cell(one, "task"), cell(other, "task"), make("td", { text }));
+  });
+  main.replaceChildren(make("h2", { text: `${a.name} and ${b.name}` }), make("div", { className: "wrap" }, make("table", { id: "comparison" }, make("thead", {}, head), make("tbody", {}, ...body))),
+    make("p", { className: "soft", text: "The interval of a difference is made of the two intervals (Zou and Donner 2008); one without 0 is a difference beyond chance, one task at a time." }));
+}
+
+function difference([x, xl, xh], [y, yl, yh]) {
+  const value = x - y;
+  if ([xl, xh, yl, yh].includes(null)) return number(value);
+  const low = value - Math.hypot(x - xl, yh - y), high = value + Math.hypot(xh - x, y - yl);
+  return `${value >= 0 ? "+" : "−"}${number(Math.abs(value))} [${number(low)}, ${number(high)}]${low > 0 || high < 0 ? " ●" : ""}`;
+}
+
+function missing(what) { main.replaceChildren(make("h2", { text: `There is no such ${what}.` }), make("p", {}, make("a", { href: "#/", text: "To the table" }))); }
+
+function route() {
+  const [, kind, ...ids] = location.hash.split("/").map(decodeURIComponent);
+  const pages = { model: modelPage, task: taskPage, compare: comparePage };
+  (pages[kind] ?? home)(...ids);
+  document.title = `${main.querySelector("h2")?.textContent ?? "Table"} · t2ibench leaderboard`;
+  if (kind) { main.focus(); scrollTo(0, 0); }
+}
+
+const button = document.getElementById("theme");
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  button.textContent = name === "dark" ? "Light" : "Dark";
+  try { localStorage.setItem("theme", name); } catch { /* a page from disk may have no storage */ }
+}
+let remembered = null;
+try { remembered = localStorage.getItem("theme"); } catch { /* as above */ }
+theme(remembered ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+button.onclick = () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+addEventListener("hashchange", route);
+route();
+document.body.dataset.ready = "yes";

@@ -1,0 +1,232 @@
+"""The leaderboard's numbers: families by model, their intervals, and ranks as intervals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.submission import Manifest, read_manifest
+from t2ibench.results.schema import Results, TaskResult, read_results
+
+FloatArray = npt.NDArray[np.float64]
+_DRAWS = 2000
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One headline, or the mean of a family's headlines.
+
+    Attributes:
+        value: The magnitude; None with a reason.
+        low: Lower end of its interval.
+        high: Upper end.
+        null: What it would be on average without bias.
+        n: Tasks behind it (families), or images (tasks).
+        of: Tasks of the family.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    null: float | None
+    n: int
+    of: int = 1
+
+
+@dataclass(slots=True)
+class Entry:
+    """A model of the leaderboard.
+
+    Attributes:
+        id: Its folder.
+        manifest: Its submission.json.
+        results: Its results.json.
+        level: What verifying said; 'not verified' where nobody did.
+        notes: Of the verdict.
+        families: Family to cell.
+    """
+
+    id: str
+    manifest: Manifest
+    results: Results
+    level: str
+    notes: list[str]
+    families: dict[str, Cell] = field(default_factory=dict)
+
+
+def read_entries(root: Path) -> list[Entry]:
+    """Every submission of a folder.
+
+    Raises:
+        T2IBenchError: one cannot be read, or was refused when it was verified.
+    """
+    verdicts = _verdicts(root)
+    entries = []
+    for file in sorted(root.glob("*/submission.json")):
+        folder = file.parent
+        manifest = read_manifest(folder)
+        known = verdicts.get(folder.name, {})
+        fresh = known.get("submission") == _digest(file)
+        level = str(known.get("level")) if fresh else "not verified"
+        if level == "refused":
+            raise T2IBenchError(
+                f"{folder} was refused when it was verified.",
+                f"See `t2ibench leaderboard verify {folder}`, or take it out.",
+            )
+        notes = [str(note) for note in known.get("notes", [])] if fresh else []
+        entries.append(Entry(folder.name, manifest, read_results(folder), level, notes))
+    sizes = _family_sizes(entries)
+    for entry in entries:
+        entry.families = families(entry.results.tasks, sizes)
+    return entries
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def verdict_file(root: Path) -> Path:
+    """Where verdicts are kept, beside the submissions."""
+    return root / "verdicts.json"
+
+
+def _verdicts(root: Path) -> dict[str, Any]:
+    file = verdict_file(root)
+    if not file.is_file():
+        return {}
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise T2IBenchError(f"{file} cannot be read: {error}.") from None
+    return found if isinstance(found, dict) else {}
+
+
+def remember(root: Path, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keep verdicts; each holds only as long as its submission.json does not change."""
+    from t2ibench.store.files import write_text
+
+    known = _verdicts(root)
+    for name, verdict in verdicts.items():
+        known[name] = {**verdict, "submission": _digest(root / name / "submission.json")}
+    write_text(verdict_file(root), json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+
+
+def _family_sizes(entries: Iterable[Entry]) -> dict[str, int]:
+    """How many tasks of each family there are: those that anybody ran."""
+    tasks = {(task.family, name) for entry in entries for name, task in entry.results.tasks.items()}
+    sizes: dict[str, int] = {}
+    for family, _ in tasks:
+        sizes[family] = sizes.get(family, 0) + 1
+    return dict(sorted(sizes.items()))
+
+
+def cell_of(task: TaskResult) -> Cell:
+    """A task's headline."""
+    head = task.headline
+    return Cell(head.value, head.ci_low, head.ci_high, head.null, task.n_images)
+
+
+def families(tasks: Mapping[str, TaskResult], sizes: Mapping[str, int]) -> dict[str, Cell]:
+    """The mean headline of each family, over its tasks that have one.
+
+    Tasks are measured apart, so the half-widths of their intervals add up by squares. A family
+    that was not run has no cell: missing is never 0.
+    """
+    found = {}
+    for family, size in sizes.items():
+        own = [cell_of(task) for task in tasks.values() if task.family == family]
+        known = [cell for cell in own if cell.value is not None]
+        if not known:
+            continue
+        values = [cell.value or 0.0 for cell in known]
+        mean, count = math.fsum(values) / len(known), len(known)
+        pairs = list(zip(known, values, strict=True))
+        below = [value - _or(cell.low, value) for cell, value in pairs]
+        above = [_or(cell.high, value) - value for cell, value in pairs]
+        nulls = [cell.null for cell in known if cell.null is not None]
+        found[family] = Cell(
+            mean,
+            max(0.0, mean - math.hypot(*below) / count),
+            min(1.0, mean + math.hypot(*above) / count),
+            math.fsum(nulls) / len(nulls) if nulls else None,
+            count,
+            size,
+        )
+    return found
+
+
+def _or(end: float | None, value: float) -> float:
+    return value if end is None else end
+
+
+def rank_intervals(cells: Sequence[Cell | None], seed: int = 0) -> list[tuple[int, int] | None]:
+    """95 % intervals of ranks, 1 the smallest magnitude; models that overlap share ranks.
+
+    Each value is drawn about itself with the spread of its interval, and ranked in each draw.
+    Incomplete families and missing ones have no rank.
+    """
+    places = [k for k, cell in enumerate(cells) if _ranked(cell)]
+    if not places:
+        return [None] * len(cells)
+    known = [cells[k] for k in places]
+    means = np.array([cell.value if cell else 0.0 for cell in known], dtype=np.float64)
+    spreads = np.array(
+        [((cell.high or 0.0) - (cell.low or 0.0)) / (2 * _Z) if cell else 0.0 for cell in known]
+    )
+    rng = np.random.default_rng(seed)
+    draws = means[:, None] + spreads[:, None] * rng.standard_normal((len(places), _DRAWS))
+    ranks = 1 + np.argsort(np.argsort(draws, axis=0), axis=0)
+    low, high = np.percentile(ranks, [2.5, 97.5], axis=1)
+    found: list[tuple[int, int] | None] = [None] * len(cells)
+    for k, a, b in zip(places, low, high, strict=True):
+        found[k] = (math.floor(a), math.ceil(b))
+    return found
+
+
+def _ranked(cell: Cell | None) -> bool:
+    return (
+        cell is not None and cell.value is not None and cell.low is not None and cell.n == cell.of
+    )
+
+
+def borda(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Mean share of models with a larger magnitude, over families; only where all were run.
+
+    It is one number for many things, which is why nothing shows it unless it is asked for.
+    """
+    names = sorted({family for entry in entries for family in entry.families})
+    complete = [e for e in entries if all(_ranked(e.families.get(name)) for name in names)]
+    if len(complete) < 2:
+        return []
+    rng = np.random.default_rng(0)
+    points = np.zeros((len(complete), _DRAWS))
+    exact = np.zeros(len(complete))
+    for name in names:
+        own = [entry.families[name] for entry in complete]
+        means = np.array([cell.value for cell in own], dtype=np.float64)
+        spreads = np.array([((c.high or 0.0) - (c.low or 0.0)) / (2 * _Z) for c in own])
+        draws = means[:, None] + spreads[:, None] * rng.standard_normal(points.shape)
+        points += len(complete) - 1 - np.argsort(np.argsort(draws, axis=0), axis=0)
+        exact += (means[None, :] > means[:, None]).sum(axis=1)
+    scale = len(names) * (len(complete) - 1)
+    low, high = np.percentile(points / scale, [2.5, 97.5], axis=1)
+    rows = [
+        {
+            "id": entry.id,
+            "value": float(exact[k] / scale),
+            "low": float(low[k]),
+            "high": float(high[k]),
+        }
+        for k, entry in enumerate(complete)
+    ]
+    return sorted(rows, key=lambda row: (-row["value"], row["id"]))
