@@ -1,4 +1,4 @@
-"""`t2ibench leaderboard add|verify|build|table`."""
+"""`t2ibench leaderboard …`."""
 
 from __future__ import annotations
 
@@ -74,6 +74,22 @@ def table(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def push(arguments: argparse.Namespace) -> int:
+    """Upload a submission."""
+    from t2ibench.leaderboard import hub
+
+    print(hub.push(Path(arguments.folder), arguments.repo, direct=arguments.direct))
+    return 0
+
+
+def metadata(arguments: argparse.Namespace) -> int:
+    """Print what the hub shows on a model's page."""
+    from t2ibench.leaderboard import hub
+
+    print(hub.metadata(Path(arguments.folder), arguments.dataset, arguments.source), end="")
+    return 0
+
+
 def _entries(root: Path) -> list[Any]:
     from t2ibench.errors import T2IBenchError
     from t2ibench.leaderboard.table import read_entries
@@ -88,5 +104,12 @@ def _entries(root: Path) -> list[Any]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Dispatch."""
-    actions = {"add": add, "verify": check, "build": build, "table": table}
+    actions = {
+        "add": add,
+        "verify": check,
+        "build": build,
+        "table": table,
+        "push": push,
+        "metadata": metadata,
+    }
     return actions[arguments.action](arguments)

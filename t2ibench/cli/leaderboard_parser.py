@@ -39,3 +39,15 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     for action in (build, table):
         action.add_argument("--submissions", metavar="DIR", default="leaderboard/submissions")
         action.set_defaults(handler=handler)
+    push = actions.add_parser("push", help="upload a submission to a Hugging Face dataset")
+    push.add_argument("folder", metavar="DIR")
+    push.add_argument("--repo", metavar="ORG/NAME", required=True, help="a dataset repository")
+    push.add_argument("--direct", action="store_true", help="commit, without a pull request")
+    push.set_defaults(handler=handler)
+    metadata = actions.add_parser(
+        "metadata", help="print .eval_results YAML, which the hub shows on a model's page"
+    )
+    metadata.add_argument("folder", metavar="DIR", help="a submission or a run")
+    metadata.add_argument("--dataset", metavar="ORG/NAME", required=True, help="the benchmark's")
+    metadata.add_argument("--source", metavar="URL", help="where the submission is")
+    metadata.set_defaults(handler=handler)

@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import Settings
+from t2ibench.methods.evidence import FloatArray
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.scoring import Stores, assemble, score_plan
@@ -29,9 +30,10 @@ from t2ibench.tasks.registry import load_tasks
 from t2ibench.version import __version__
 
 LARGEST = 50_000_000
+DRAWS = 500  # of each headline's bootstrap: what ranks are made of
 # Every file that a submission may hold.
 FILES = re.compile(
-    r"results\.json|attempts\.jsonl|samples/[a-z0-9_]{1,80}\.jsonl"
+    r"results\.json|attempts\.jsonl|draws\.safetensors|samples/[a-z0-9_]{1,80}\.jsonl"
     r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
     r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
 )
@@ -110,7 +112,9 @@ def pack(run: Path, to: Path, reporter: Reporter, name: str | None = None) -> Pa
     write_text(target / "attempts.jsonl", rows)
     _pack_evidence(folder, plan, attempts, target / "evidence")
     stores = open_stores(target, folder.encoders, folder.judges)
-    new, samples = score_plan(plan, PackedImages(attempts), stores, reporter)
+    draws: dict[str, FloatArray] = {}
+    new, samples = score_plan(plan, PackedImages(attempts), stores, reporter, draws)
+    _save(target / "draws.safetensors", short(draws))
     model = Model(
         name=name or folder.generator["name"],
         revision=folder.generator["revision"],
@@ -126,6 +130,17 @@ def pack(run: Path, to: Path, reporter: Reporter, name: str | None = None) -> Pa
             write_text(target / "samples" / f"{task}.jsonl", text)
     _write_manifest(folder, results, target)
     return target
+
+
+def short(draws: Mapping[str, FloatArray]) -> dict[str, Any]:
+    """The first draws of each headline, in half precision.
+
+    Prompts and images are resampled by the same random numbers in every model, so the draws of
+    two models are pairs.
+    """
+    return {
+        name: np.nan_to_num(rows[:DRAWS]).astype(np.float16) for name, rows in sorted(draws.items())
+    }
 
 
 def _check(folder: RunFolder, run: Path) -> None:

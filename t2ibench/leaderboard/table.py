@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.submission import Manifest, read_manifest
@@ -33,6 +35,7 @@ class Cell:
         null: What it would be on average without bias.
         n: Tasks behind it (families), or images (tasks).
         of: Tasks of the family.
+        draws: Bootstrap draws of a family's mean, paired between models.
     """
 
     value: float | None
@@ -41,6 +44,7 @@ class Cell:
     null: float | None
     n: int
     of: int = 1
+    draws: FloatArray | None = None
 
 
 @dataclass(slots=True)
@@ -87,8 +91,19 @@ def read_entries(root: Path) -> list[Entry]:
         entries.append(Entry(folder.name, manifest, read_results(folder), level, notes))
     sizes = _family_sizes(entries)
     for entry in entries:
-        entry.families = families(entry.results.tasks, sizes)
+        entry.families = families(entry.results.tasks, sizes, _draws(root / entry.id))
     return entries
+
+
+def _draws(folder: Path) -> dict[str, FloatArray]:
+    """The bootstrap draws of a submission's headlines."""
+    file = folder / "draws.safetensors"
+    if not file.is_file():
+        return {}
+    try:
+        return {name: rows.astype(np.float64) for name, rows in load_file(file).items()}
+    except (SafetensorError, OSError) as error:
+        raise T2IBenchError(f"{file} cannot be read: {error}.") from None
 
 
 def _digest(file: Path) -> str:
@@ -136,7 +151,11 @@ def cell_of(task: TaskResult) -> Cell:
     return Cell(head.value, head.ci_low, head.ci_high, head.null, task.n_images)
 
 
-def families(tasks: Mapping[str, TaskResult], sizes: Mapping[str, int]) -> dict[str, Cell]:
+def families(
+    tasks: Mapping[str, TaskResult],
+    sizes: Mapping[str, int],
+    draws: Mapping[str, FloatArray] | None = None,
+) -> dict[str, Cell]:
     """The mean headline of each family, over its tasks that have one.
 
     Tasks are measured apart, so the half-widths of their intervals add up by squares. A family
@@ -144,8 +163,8 @@ def families(tasks: Mapping[str, TaskResult], sizes: Mapping[str, int]) -> dict[
     """
     found = {}
     for family, size in sizes.items():
-        own = [cell_of(task) for task in tasks.values() if task.family == family]
-        known = [cell for cell in own if cell.value is not None]
+        own = {name: cell_of(task) for name, task in tasks.items() if task.family == family}
+        known = [cell for cell in own.values() if cell.value is not None]
         if not known:
             continue
         values = [cell.value or 0.0 for cell in known]
@@ -161,8 +180,19 @@ def families(tasks: Mapping[str, TaskResult], sizes: Mapping[str, int]) -> dict[
             math.fsum(nulls) / len(nulls) if nulls else None,
             count,
             size,
+            _mean_draws(
+                [(draws or {}).get(name) for name, c in own.items() if c.value is not None]
+            ),
         )
     return found
+
+
+def _mean_draws(rows: Sequence[FloatArray | None]) -> FloatArray | None:
+    known = [row for row in rows if row is not None]
+    if len(known) < len(rows) or len({len(row) for row in known}) != 1:
+        return None
+    mean: FloatArray = np.mean(known, axis=0)
+    return mean
 
 
 def _or(end: float | None, value: float) -> float:
@@ -172,24 +202,32 @@ def _or(end: float | None, value: float) -> float:
 def rank_intervals(cells: Sequence[Cell | None], seed: int = 0) -> list[tuple[int, int] | None]:
     """95 % intervals of ranks, 1 the smallest magnitude; models that overlap share ranks.
 
-    Each value is drawn about itself with the spread of its interval, and ranked in each draw.
-    Incomplete families and missing ones have no rank.
+    The ranks in each bootstrap draw, which resamples the same prompts and images in every model.
+    Where a model came without draws, all values are drawn about themselves with the spread of
+    their intervals instead. Incomplete families and missing ones have no rank.
     """
     places = [k for k, cell in enumerate(cells) if _ranked(cell)]
     if not places:
         return [None] * len(cells)
-    known = [cells[k] for k in places]
-    means = np.array([cell.value if cell else 0.0 for cell in known], dtype=np.float64)
-    spreads = np.array(
-        [((cell.high or 0.0) - (cell.low or 0.0)) / (2 * _Z) if cell else 0.0 for cell in known]
-    )
-    rng = np.random.default_rng(seed)
-    draws = means[:, None] + spreads[:, None] * rng.standard_normal((len(places), _DRAWS))
+    draws = _values([cell for cell in (cells[k] for k in places) if cell], seed)
     ranks = 1 + np.argsort(np.argsort(draws, axis=0), axis=0)
     low, high = np.percentile(ranks, [2.5, 97.5], axis=1)
     found: list[tuple[int, int] | None] = [None] * len(cells)
     for k, a, b in zip(places, low, high, strict=True):
         found[k] = (math.floor(a), math.ceil(b))
+    return found
+
+
+def _values(cells: Sequence[Cell], seed: int) -> FloatArray:
+    """Draws of several models' values, shape (models, draws)."""
+    paired = [cell.draws for cell in cells if cell.draws is not None]
+    if len(paired) == len(cells) and len({len(one) for one in paired}) == 1:
+        return np.stack(paired)
+    means = np.array([cell.value for cell in cells], dtype=np.float64)
+    spreads = np.array([((cell.high or 0.0) - (cell.low or 0.0)) / (2 * _Z) for cell in cells])
+    rng = np.random.default_rng(seed)
+    noise = rng.standard_normal((len(cells), _DRAWS))
+    found: FloatArray = means[:, None] + spreads[:, None] * noise
     return found
 
 
@@ -208,16 +246,17 @@ def borda(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     complete = [e for e in entries if all(_ranked(e.families.get(name)) for name in names)]
     if len(complete) < 2:
         return []
-    rng = np.random.default_rng(0)
-    points = np.zeros((len(complete), _DRAWS))
+    points: FloatArray | None = None
     exact = np.zeros(len(complete))
     for name in names:
         own = [entry.families[name] for entry in complete]
         means = np.array([cell.value for cell in own], dtype=np.float64)
-        spreads = np.array([((c.high or 0.0) - (c.low or 0.0)) / (2 * _Z) for c in own])
-        draws = means[:, None] + spreads[:, None] * rng.standard_normal(points.shape)
-        points += len(complete) - 1 - np.argsort(np.argsort(draws, axis=0), axis=0)
+        draws = _values(own, 0)[:, :500]
+        ranks = np.argsort(np.argsort(draws, axis=0), axis=0).astype(np.float64)
+        below: FloatArray = len(complete) - 1.0 - ranks
+        points = below if points is None else points[:, : below.shape[1]] + below
         exact += (means[None, :] > means[:, None]).sum(axis=1)
+    assert points is not None
     scale = len(names) * (len(complete) - 1)
     low, high = np.percentile(points / scale, [2.5, 97.5], axis=1)
     rows = [

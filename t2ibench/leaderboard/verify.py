@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.leaderboard.submission import (
@@ -20,8 +22,10 @@ from t2ibench.leaderboard.submission import (
     PackedImages,
     open_stores,
     read_manifest,
+    short,
 )
 from t2ibench.methods import Settings
+from t2ibench.methods.evidence import FloatArray
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import Stores, score_plan
@@ -73,7 +77,7 @@ def verify(folder: Path, draw: int = 0) -> Verdict:
             _verify(folder, manifest, draw, verdict)
     except T2IBenchError as error:
         verdict.problems.append(str(error))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         verdict.problems.append(f"{folder} cannot be read ({type(error).__name__}: {error})")
     if verdict.problems:
         verdict.level = "refused"
@@ -125,13 +129,14 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
     images = PackedImages(attempts)
     stores = open_stores(folder, manifest.encoders, manifest.judges)
     found: dict[str, TaskResult] = {}
+    draws: dict[str, FloatArray] = {}
     needed: set[tuple[str, int]] = set()
     for settings, group in _groups(results, tasks):
         plan = make_plan(group, settings)
         needed |= {(request.prompt, request.index) for request in plan.requests}
         verdict.problems += _evidence_problems(plan, images, stores)
         if not verdict.problems:
-            found |= score_plan(plan, images, stores, SilentReporter())[0]
+            found |= score_plan(plan, images, stores, SilentReporter(), draws)[0]
     extra = [one for one in attempts if (one.prompt, one.index) not in needed]
     if extra:
         verdict.problems.append(
@@ -140,6 +145,7 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
     if not verdict.problems:
         adjust_run(found[name] for name in results.tasks)
         verdict.problems += _differences(results, found)
+        verdict.problems += _draw_problems(folder, draws)
     if draw and not verdict.problems:
         _draw_again(folder, manifest, attempts, stores, draw, verdict)
 
@@ -283,6 +289,21 @@ def _differences(results: Results, found: dict[str, TaskResult]) -> list[str]:
         lines += [f"{name}: {line}" for line in _unlike(claimed, computed, "")]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return lines[:_SHOWN] + more
+
+
+def _draw_problems(folder: Path, draws: dict[str, FloatArray]) -> Iterator[str]:
+    """Bootstrap draws that do not follow from the evidence."""
+    path = folder / "draws.safetensors"
+    if not path.is_file():
+        yield "draws.safetensors is missing"
+        return
+    claimed, computed = load_file(path), short(draws)
+    for name in sorted(claimed.keys() | computed.keys()):
+        one, other = claimed.get(name), computed.get(name)
+        if one is None or other is None or one.shape != other.shape:
+            yield f"the bootstrap draws of {name} are not those of the task"
+        elif not np.allclose(one, other, atol=2e-3):
+            yield f"the bootstrap draws of {name} do not follow from the evidence"
 
 
 def _unlike(claimed: Any, computed: Any, where: str) -> Iterator[str]:

@@ -127,7 +127,11 @@ def score_task(
 
 
 def score_plan(
-    plan: Plan, images: Images | None, stores: Stores, reporter: Reporter
+    plan: Plan,
+    images: Images | None,
+    stores: Stores,
+    reporter: Reporter,
+    draws: dict[str, FloatArray] | None = None,
 ) -> tuple[dict[str, TaskResult], dict[str, list[dict[str, Any]]]]:
     """Score every task of a plan.
 
@@ -136,6 +140,7 @@ def score_plan(
         images: The run's images.
         stores: What was observed.
         reporter: Where progress goes.
+        draws: Filled with the bootstrap draws of each task's headline, where there are any.
 
     Returns:
         Task id to result, and task id to sample rows.
@@ -155,6 +160,8 @@ def score_plan(
             )
             results[task.id] = task_record(task, combined, each, settings)
             samples[task.id] = _sample_rows(combined.samples, images)
+            if draws is not None and combined.headline.boot is not None:
+                draws[task.id] = np.abs(combined.headline.boot)
             ticker.advance(1)
     return results, samples
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -163,6 +164,16 @@ def test_ranks_are_intervals() -> None:
     cells = [cell(0.1), cell(0.5), cell(0.52), None, cell(0.9, n=1)]
     assert rank_intervals(cells) == [(1, 1), (2, 3), (2, 3), None, None]
     assert rank_intervals([None]) == [None]
+
+
+def test_paired_draws_rank_what_intervals_cannot() -> None:
+    noise = np.random.default_rng(1).normal(0, 0.1, 500)
+    cells = [
+        Cell(value, value - 0.2, value + 0.2, 0.1, 1, 1, value + noise) for value in (0.4, 0.45)
+    ]
+    assert rank_intervals(cells) == [(1, 1), (2, 2)]
+    unpaired = [Cell(c.value, c.low, c.high, c.null, 1, 1) for c in cells]
+    assert rank_intervals(unpaired) == [(1, 2), (1, 2)]
 
 
 def test_borda_needs_every_family() -> None:

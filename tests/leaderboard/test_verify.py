@@ -227,6 +227,18 @@ def test_changed_embeddings_are_refused(kind: str, submission: Path) -> None:
     assert message in "\n".join(verdict.problems)
 
 
+def test_changed_draws_are_refused(submission: Path) -> None:
+    path = submission / "draws.safetensors"
+    draws = load_file(path)
+    draws["occupations_t2iat"] = (draws["occupations_t2iat"] * 0.5).astype(np.float16)
+    save_file(draws, path)
+    seal(submission)
+    assert "bootstrap draws of occupations_t2iat" in "\n".join(verify(submission).problems)
+    path.unlink()
+    seal(submission)
+    assert "draws.safetensors is missing" in "\n".join(verify(submission).problems)
+
+
 def test_a_changed_answer_is_refused(submission: Path) -> None:
     (path,) = submission.glob("evidence/answers-*/answers-packed.jsonl")
     name = path.relative_to(submission).as_posix()

@@ -1,0 +1,109 @@
+"""Submissions on the Hugging Face hub, and results in the form that its model pages show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.submission import read_manifest
+from t2ibench.leaderboard.verify import verify
+from t2ibench.results.schema import read_results
+
+
+class Uploads(Protocol):
+    """What is asked of huggingface_hub's HfApi."""
+
+    def upload_folder(self, **what: Any) -> Any:
+        """Upload a folder in one commit."""
+        ...
+
+
+def push(folder: Path, repo: str, api: Uploads | None = None, *, direct: bool = False) -> str:
+    """Upload a submission to a dataset repository, by default as a pull request.
+
+    Args:
+        folder: The submission; it is verified first.
+        repo: Id of the dataset repository.
+        api: By default huggingface_hub's, with the token of `hf auth login` or HF_TOKEN.
+        direct: Commit to the main branch.
+
+    Returns:
+        The address of the pull request or the commit.
+
+    Raises:
+        T2IBenchError: the submission would be refused, or the hub declines.
+    """
+    verdict = verify(folder)
+    if verdict.problems:
+        raise T2IBenchError(
+            f"{folder} would be refused: {verdict.problems[0]}",
+            f"`t2ibench leaderboard verify {folder}` says it all.",
+        )
+    manifest = read_manifest(folder)
+    try:
+        done = (api or _hub()).upload_folder(
+            repo_id=repo,
+            repo_type="dataset",
+            folder_path=str(folder),
+            path_in_repo=f"submissions/{folder.name}",
+            commit_message=f"Add {manifest.name} ({verdict.tasks} tasks)",
+            create_pr=not direct,
+        )
+    except Exception as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0][:300]
+        raise T2IBenchError(
+            f"The hub declined: {first}",
+            "Is the dataset repository there, and are you logged in (`hf auth login`)?",
+        ) from error
+    return str(getattr(done, "pr_url", None) or getattr(done, "commit_url", None) or repo)
+
+
+def _hub() -> Uploads:
+    from huggingface_hub import HfApi
+
+    return cast(Uploads, HfApi())
+
+
+def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
+    """Headlines as `.eval_results/*.yaml`, which the hub shows on a model's page.
+
+    Args:
+        folder: A submission or a run folder.
+        dataset: Id of the benchmark's dataset repository.
+        source: Address of the submission.
+
+    Raises:
+        T2IBenchError: there is no result, or huggingface_hub is too old for the form.
+    """
+    import yaml
+
+    try:
+        from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+    except ImportError:
+        raise T2IBenchError(
+            "This huggingface_hub does not know .eval_results yet.",
+            "pip install --upgrade huggingface_hub",
+        ) from None
+    results = read_results(folder)
+    entries = []
+    for name, task in results.tasks.items():
+        head = task.headline
+        if head.value is None:
+            continue
+        interval = "" if head.ci_low is None else f"95 % CI [{head.ci_low:.3f}, {head.ci_high:.3f}]"
+        none = "" if head.null is None else f"{head.null:.3f} without bias"
+        about = ("bias magnitude, 0 to 1", interval, none, f"{task.n_images} images")
+        entries.append(
+            EvalResultEntry(
+                dataset_id=dataset,
+                task_id=name,
+                value=round(head.value, 4),
+                source_url=source,
+                source_name="t2ibench" if source else None,
+                notes="; ".join(part for part in about if part),
+            )
+        )
+    if not entries:
+        raise T2IBenchError(f"'{folder}' has no headline to show.")
+    return str(yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False))
