@@ -14,7 +14,9 @@ def add(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
-    folder = pack(Path(arguments.run), Path(arguments.to), reporter, arguments.name)
+    folder = pack(
+        Path(arguments.run), Path(arguments.to), reporter, arguments.name, arguments.thumbnails
+    )
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     reporter.say(f"{folder}: {size / 1e6:.1f} MB")
     verdict = verify(folder)

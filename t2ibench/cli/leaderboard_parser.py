@@ -18,6 +18,13 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     add.add_argument("run", metavar="RUN")
     add.add_argument("--to", metavar="DIR", default="leaderboard/submissions")
     add.add_argument("--name", metavar="NAME", help="what the leaderboard calls the model")
+    add.add_argument(
+        "--thumbnails",
+        metavar="N",
+        type=int,
+        default=0,
+        help="two small pictures of N prompts, to look at beside those of other models (0)",
+    )
     add.set_defaults(handler=handler)
     verify = actions.add_parser(
         "verify",

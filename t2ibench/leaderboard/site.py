@@ -15,7 +15,8 @@ from typing import Any
 from tabulate import tabulate
 
 from t2ibench.leaderboard.table import Cell, Entry, borda, cell_of, rank_intervals
-from t2ibench.store.files import write_text
+from t2ibench.store.files import read_json_lines, write_text
+from t2ibench.store.images import image_key
 from t2ibench.tasks.registry import build_registry
 from t2ibench.version import __version__
 
@@ -46,6 +47,11 @@ def build(entries: Sequence[Entry], output: Path) -> dict[str, Any]:
     output.mkdir(parents=True, exist_ok=True)
     for path in sorted(_STATIC.iterdir()):
         shutil.copyfile(path, output / path.name)
+    for entry in entries:
+        for path in sorted((entry.folder / "thumbs").glob("*.jpg")):
+            place = output / "thumbs" / entry.id
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place / path.name)
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     write_text(output / "data.json", text)
     # A page that is opened from disk may run scripts, and may not fetch.
@@ -94,6 +100,7 @@ def _model(
             ]
             for name, task in results.tasks.items()
         },
+        "pictures": _pictures(entry),
         "provenance": {
             "model": manifest.model,
             "arguments": manifest.model_args,
@@ -107,6 +114,19 @@ def _model(
             "command": results.command,
         },
     }
+
+
+def _pictures(entry: Entry) -> dict[str, list[str]]:
+    """Prompt to its thumbnails."""
+    there = {path.stem for path in (entry.folder / "thumbs").glob("*.jpg")}
+    if not there:
+        return {}
+    found: dict[str, list[str]] = {}
+    for row in read_json_lines(entry.folder / "attempts.jsonl"):
+        key = image_key(entry.manifest.fingerprint, str(row.get("prompt")), int(row["index"]))
+        if key in there:
+            found.setdefault(str(row["prompt"]), []).append(f"thumbs/{entry.id}/{key}.jpg")
+    return dict(sorted(found.items()))
 
 
 def _rounded(value: float | None) -> float | None:

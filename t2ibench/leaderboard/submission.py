@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,17 +24,18 @@ from t2ibench.pipeline.writing import command_for
 from t2ibench.results.schema import Model, Results
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, slug, text_key
-from t2ibench.store.files import write_atomically, write_text
+from t2ibench.store.files import write_atomically, write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.run import RunFolder, open_run
 from t2ibench.tasks.registry import load_tasks
 from t2ibench.version import __version__
 
 LARGEST = 50_000_000
+THUMB, SHOWN_IMAGES = 96, 2  # pixels; pictures of a prompt
 DRAWS = 500  # of each headline's bootstrap: what ranks are made of
 # Every file that a submission may hold.
 FILES = re.compile(
-    r"results\.json|attempts\.jsonl|draws\.safetensors|samples/[a-z0-9_]{1,80}\.jsonl"
+    r"results\.json|attempts\.jsonl|draws\.safetensors|thumbs/[0-9a-f]{64}\.jpg|samples/[a-z0-9_]{1,80}\.jsonl"
     r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
     r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
 )
@@ -81,7 +83,9 @@ class PackedImages:
         return self._attempts.get((prompt, index))
 
 
-def pack(run: Path, to: Path, reporter: Reporter, name: str | None = None) -> Path:
+def pack(
+    run: Path, to: Path, reporter: Reporter, name: str | None = None, thumbnails: int = 0
+) -> Path:
     """Pack a run.
 
     The embeddings are stored in half precision, and the scores are computed from just those, so
@@ -92,6 +96,8 @@ def pack(run: Path, to: Path, reporter: Reporter, name: str | None = None) -> Pa
         to: Folder of all submissions.
         reporter: Where progress goes.
         name: What the leaderboard calls the model.
+        thumbnails: Prompts of which two small pictures go with it, to be looked at beside those
+            of other models.
 
     Raises:
         T2IBenchError: the run is a try (--limit), incomplete, on texts alone, or too large.
@@ -128,8 +134,28 @@ def pack(run: Path, to: Path, reporter: Reporter, name: str | None = None) -> Pa
         text = "".join(json.dumps(_bare(row), ensure_ascii=False) + "\n" for row in lines)
         if text:
             write_text(target / "samples" / f"{task}.jsonl", text)
+    _thumbnails(attempts, images, target / "thumbs", thumbnails)
     _write_manifest(folder, results, target)
     return target
+
+
+def shown_prompts(prompts: Iterable[str], count: int) -> list[str]:
+    """The prompts whose pictures are shown: the same ones for every model."""
+    return sorted(set(prompts), key=lambda text: hashlib.sha256(text.encode()).digest())[:count]
+
+
+def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, target: Path, count: int) -> None:
+    from PIL import Image
+
+    chosen = set(shown_prompts((one.prompt for one in attempts), count))
+    for one in attempts:
+        if one.prompt in chosen and one.index < SHOWN_IMAGES and one.status == "ok":
+            with Image.open(images.path(one)) as picture:
+                small = picture.convert("RGB")
+            small.thumbnail((THUMB, THUMB))
+            buffer = io.BytesIO()
+            small.save(buffer, format="JPEG", quality=80)
+            write_bytes(target / f"{one.key}.jpg", buffer.getvalue())
 
 
 def short(draws: Mapping[str, FloatArray]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
+from scipy.stats import rankdata
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.submission import Manifest, read_manifest
@@ -57,6 +58,7 @@ class Entry:
         results: Its results.json.
         level: What verifying said; 'not verified' where nobody did.
         notes: Of the verdict.
+        folder: Where it lies.
         families: Family to cell.
     """
 
@@ -65,6 +67,7 @@ class Entry:
     results: Results
     level: str
     notes: list[str]
+    folder: Path = Path()
     families: dict[str, Cell] = field(default_factory=dict)
 
 
@@ -88,7 +91,7 @@ def read_entries(root: Path) -> list[Entry]:
                 f"See `t2ibench leaderboard verify {folder}`, or take it out.",
             )
         notes = [str(note) for note in known.get("notes", [])] if fresh else []
-        entries.append(Entry(folder.name, manifest, read_results(folder), level, notes))
+        entries.append(Entry(folder.name, manifest, read_results(folder), level, notes, folder))
     sizes = _family_sizes(entries)
     for entry in entries:
         entry.families = families(entry.results.tasks, sizes, _draws(root / entry.id))
@@ -210,8 +213,9 @@ def rank_intervals(cells: Sequence[Cell | None], seed: int = 0) -> list[tuple[in
     if not places:
         return [None] * len(cells)
     draws = _values([cell for cell in (cells[k] for k in places) if cell], seed)
-    ranks = 1 + np.argsort(np.argsort(draws, axis=0), axis=0)
-    low, high = np.percentile(ranks, [2.5, 97.5], axis=1)
+    # Equal values share their ranks: the best of them below, the worst above.
+    low = np.percentile(rankdata(draws, "min", axis=0), 2.5, axis=1)
+    high = np.percentile(rankdata(draws, "max", axis=0), 97.5, axis=1)
     found: list[tuple[int, int] | None] = [None] * len(cells)
     for k, a, b in zip(places, low, high, strict=True):
         found[k] = (math.floor(a), math.ceil(b))
@@ -252,10 +256,9 @@ def borda(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         own = [entry.families[name] for entry in complete]
         means = np.array([cell.value for cell in own], dtype=np.float64)
         draws = _values(own, 0)[:, :500]
-        ranks = np.argsort(np.argsort(draws, axis=0), axis=0).astype(np.float64)
-        below: FloatArray = len(complete) - 1.0 - ranks
+        below: FloatArray = len(complete) - rankdata(draws, "average", axis=0)
         points = below if points is None else points[:, : below.shape[1]] + below
-        exact += (means[None, :] > means[:, None]).sum(axis=1)
+        exact += len(complete) - rankdata(means, "average")
     assert points is not None
     scale = len(names) * (len(complete) - 1)
     low, high = np.percentile(points / scale, [2.5, 97.5], axis=1)

@@ -18,6 +18,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.leaderboard.submission import (
     FILES,
     LARGEST,
+    THUMB,
     Manifest,
     PackedImages,
     open_stores,
@@ -142,6 +143,7 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         verdict.problems.append(
             f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'"
         )
+    verdict.problems += _thumbnail_problems(folder, attempts)
     if not verdict.problems:
         adjust_run(found[name] for name in results.tasks)
         verdict.problems += _differences(results, found)
@@ -289,6 +291,25 @@ def _differences(results: Results, found: dict[str, TaskResult]) -> list[str]:
         lines += [f"{name}: {line}" for line in _unlike(claimed, computed, "")]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return lines[:_SHOWN] + more
+
+
+def _thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[str]:
+    """Thumbnails that are no small pictures of images of the submission."""
+    from PIL import Image
+
+    keys = {one.key for one in attempts if one.status == "ok"}
+    for path in sorted((folder / "thumbs").glob("*.jpg")):
+        if path.stem not in keys:
+            yield f"thumbs/{path.name} is of no image of the submission"
+            continue
+        try:
+            with Image.open(path, formats=["JPEG"]) as picture:
+                small = max(picture.size) <= THUMB
+                picture.load()
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            small = False
+        if not small:
+            yield f"thumbs/{path.name} is no picture of at most {THUMB} pixels"
 
 
 def _draw_problems(folder: Path, draws: dict[str, FloatArray]) -> Iterator[str]:

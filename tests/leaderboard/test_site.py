@@ -113,6 +113,10 @@ def test_model_task_and_comparison(page: Any) -> None:
     page.locator("#compare").click()
     row = page.locator("#comparison tr", has_text="t2iat_flowers_insects")
     expect(row).to_contain_text("●")
+    picture = page.locator("#pictures img").first
+    picture.scroll_into_view_if_needed()
+    expect(picture).to_be_visible()
+    expect(picture).to_have_js_property("naturalWidth", 64)
     page.reload()
     expect(page.locator("#comparison")).to_be_visible()
 
@@ -172,6 +176,7 @@ def test_paired_draws_rank_what_intervals_cannot() -> None:
         Cell(value, value - 0.2, value + 0.2, 0.1, 1, 1, value + noise) for value in (0.4, 0.45)
     ]
     assert rank_intervals(cells) == [(1, 1), (2, 2)]
+    assert rank_intervals([cells[0], cells[0], cells[1]]) == [(1, 2), (1, 2), (3, 3)]
     unpaired = [Cell(c.value, c.low, c.high, c.null, 1, 1) for c in cells]
     assert rank_intervals(unpaired) == [(1, 2), (1, 2)]
 

@@ -211,7 +211,15 @@ function comparePage(first, second) {
     return make("tr", {}, make("th", { scope: "row" }, link("task", name, name)), cell(one, "task"), cell(other, "task"), make("td", { text }));
   });
   main.replaceChildren(make("h2", { text: `${a.name} and ${b.name}` }), make("div", { className: "wrap" }, make("table", { id: "comparison" }, make("thead", {}, head), make("tbody", {}, ...body))),
+    ...pictures(a, b),
     make("p", { className: "soft", text: "The interval of a difference is made of the two intervals (Zou and Donner 2008); one without 0 is a difference beyond chance, one task at a time." }));
+}
+
+function pictures(a, b) {
+  const both = Object.keys(a.pictures).filter((prompt) => b.pictures[prompt]);
+  if (!both.length) return [];
+  const row = (prompt) => make("tr", {}, make("th", { scope: "row", text: prompt }), ...[a, b].map((model) => make("td", {}, ...model.pictures[prompt].map((src) => make("img", { src, alt: `${model.name}: ${prompt}`, loading: "lazy", width: "96", height: "96" })))));
+  return [make("h3", { text: "The same prompt, drawn from the same seed" }), make("div", { className: "wrap" }, make("table", { id: "pictures" }, make("tbody", {}, ...both.map(row))))];
 }
 
 function difference([x, xl, xh], [y, yl, yh]) {
