@@ -10,6 +10,9 @@ const count = document.getElementById("count");
 const tiles = new Map(); // place in the list -> element
 const spare = [];
 const GAP = 4;
+const A_FRAME = 12;
+const waiting = new Map(); // tile -> picture to load
+let pumping = false;
 let listed = [];
 let columns = 1;
 let side = 72;
@@ -42,7 +45,7 @@ export function draw() {
   const first = Math.max(0, Math.floor(grid.scrollTop / step) - 2) * columns;
   const last = Math.min(listed.length, (Math.ceil((grid.scrollTop + grid.clientHeight) / step) + 2) * columns);
   for (const [place, tile] of tiles) {
-    if (place < first || place >= last) { tiles.delete(place); tile.remove(); spare.push(tile); }
+    if (place < first || place >= last) { tiles.delete(place); waiting.delete(tile); tile.remove(); spare.push(tile); }
   }
   const added = document.createDocumentFragment();
   for (let place = first; place < last; place += 1) {
@@ -80,8 +83,25 @@ function put(tile, place) {
   tile.setAttribute("aria-label", `${S.prompts[prompt]}, image ${index + 1}`);
   const source = `/thumb/${number}`;
   const picture = tile.firstChild;
-  if (picture.getAttribute("src") !== source) picture.src = source;
   picture.alt = "";
+  if (picture.getAttribute("src") === source) return;
+  picture.removeAttribute("src");
+  waiting.set(tile, source);
+  if (!pumping) { pumping = true; requestAnimationFrame(pump); }
+}
+
+// A few pictures a frame: what has scrolled past by then is not loaded at all.
+function pump() {
+  let left = A_FRAME;
+  for (const [tile, source] of waiting) {
+    waiting.delete(tile);
+    if (!tile.isConnected || source !== `/thumb/${tile.dataset.number}`) continue;
+    tile.firstChild.src = source;
+    left -= 1;
+    if (!left) break;
+  }
+  pumping = waiting.size > 0;
+  if (pumping) requestAnimationFrame(pump);
 }
 
 export function relight() {
