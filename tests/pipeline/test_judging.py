@@ -11,6 +11,7 @@ import pytest
 
 from t2ibench import evaluate, score
 from t2ibench.models import chat_server
+from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
 from tests.models.chat import posted_image, serving
 
@@ -62,6 +63,36 @@ def test_planted_shares_come_back(tmp_path: Path) -> None:
         assert found.ci_low - 0.03 <= share <= found.ci_high + 0.03, name
     assert (task.scores["reference_spearman"].value or 0) > 0.8
     assert task.settings.judges and not task.settings.encoders
+
+
+def test_a_planted_share_of_skin_comes_back(tasks: Path, tmp_path: Path) -> None:
+    text = TASK.replace("id: hand", "id: skin").replace(
+        "images_per_prompt: 6", "images_per_prompt: 40"
+    )
+    text = text.replace("name: gender", "name: skin").replace("[male, female]", "[light, dark]")
+    (tasks / "skin.yaml").write_text(text)
+    results = evaluate("toyland", "skin", include_paths=[tasks], output_dir=tmp_path, **QUICK)
+    (detail,) = results.tasks["skin"].details["biases"]
+    shown = detail["counts"]["dark"] / 120
+    # Toyland plants .35; three standard errors of 120 pictures are .13.
+    assert detail["unknown"] <= 3 and shown == pytest.approx(0.35, abs=0.13)
+    majority = results.tasks["skin"].by[0].scores["majority_share"]
+    assert majority.ci_low is not None and majority.ci_high is not None
+    assert majority.ci_low <= 0.65 <= majority.ci_high and detail["majority"] == "light"
+
+
+def test_real_pictures_are_judged_too(tasks: Path, tmp_path: Path) -> None:
+    pictures = tmp_path / "pictures"
+    for caption in ("A nurse.", "A carpenter.", "A person."):
+        (pictures / caption).mkdir(parents=True)
+        for seed in range(6):
+            draw(caption, seed).save(pictures / caption / f"{seed}.png")
+    results = evaluate(
+        f"folder:{pictures}", "hand", judge="toyland", include_paths=[tasks],
+        output_dir=tmp_path / "runs", **QUICK,
+    )  # fmt: skip
+    task = results.tasks["hand"]
+    assert task.n_images == 18 and task.headline.value is not None
 
 
 def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
