@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows = [
         [
             one.task,
-            one.row or "headline",
+            f"{one.row}: {one.name}" if one.row else "headline",
             f"{number(one.first.value)} {interval(one.first)}",
             f"{number(one.second.value)} {interval(one.second)}",
             number(one.value),
@@ -27,8 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
             one.note,
         ]
         for one in compare(first, second)
-        if arguments.rows or not one.row
+        if not one.row or (arguments.rows and one.value is not None)
     ]
+    if first.limited or second.limited:
+        print("Made with --limit: a try, not a result to report.\n")
     if not rows:
         raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
     names = [first.model.name or "first", second.model.name or "second"]

@@ -99,7 +99,8 @@ def _entries(root: Path) -> list[Any]:
     entries = read_entries(root)
     if not entries:
         raise T2IBenchError(
-            f"'{root}' holds no submission.", "`t2ibench leaderboard add RUN` makes one."
+            f"'{root}' holds no submission.",
+            "Name their folder with --submissions; `t2ibench leaderboard add RUN` makes one.",
         )
     return entries
 

@@ -47,10 +47,9 @@ def _handler(module: str) -> Any:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("expected a whole number of 1 or more")
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 1 or more")
+    return int(text)
 
 
 def _batch_size(text: str) -> int | None:
@@ -58,10 +57,9 @@ def _batch_size(text: str) -> int | None:
 
 
 def _seed(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("expected a whole number of 0 or more")
-    return value
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 0 or more")
+    return int(text)
 
 
 def build_parser() -> argparse.ArgumentParser:

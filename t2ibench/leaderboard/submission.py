@@ -319,6 +319,8 @@ def read_manifest(target: Path) -> Manifest:
         T2IBenchError: it is missing or does not fit.
     """
     file = target / "submission.json"
+    if not target.is_dir():
+        raise T2IBenchError(f"There is no folder '{target}'.", "Check the path.")
     try:
         return Manifest.model_validate_json(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):

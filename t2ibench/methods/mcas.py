@@ -271,7 +271,10 @@ def _headline(task: McasTask, targets: list[_Target], settings: Settings) -> Est
     """Cliff's delta between the image associations of stereotypically A and B targets."""
     sides = {side: [one for one in targets if one.target.stereotype == side] for side in ("A", "B")}
     if not sides["A"] or not sides["B"]:
-        return missing("the task has targets of one stereotype only, so there are no two groups")
+        return missing(
+            "the targets that were drawn are of one stereotype only, so there are no two groups "
+            "(--limit keeps the first ones)"
+        )
     values, labels = {}, {}
     for side, chosen in sides.items():
         values[side] = np.concatenate([one.asc for one in chosen])

@@ -66,7 +66,11 @@ def anchor_probabilities(similarities: FloatArray, labels: IntArray, k: int) -> 
 
 
 def _asked(task: VibexTask, settings: Settings) -> list[TestConcept]:
-    return list(settings.limited(task.concepts))
+    return [
+        one
+        for query in ("forward", "inverse")
+        for one in settings.limited([each for each in task.concepts if each.query == query])
+    ]
 
 
 def needs(task: VibexTask, settings: Settings) -> Needs:

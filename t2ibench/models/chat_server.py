@@ -92,7 +92,7 @@ class ChatServer:
             why = f"says {reply.status_code}"
         raise ServerAwayError(
             f"The server {self.url} {why}, {self._retries} times.",
-            "Is it running, and is --judge-args base_url=… its address?",
+            "Is it running, and is base_url=… (--judge-args, --proposer-args) its address?",
         )
 
     def _text(self, reply: Any) -> str:

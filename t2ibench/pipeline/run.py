@@ -13,7 +13,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import Settings
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
-from t2ibench.models.judges import create_judges
+from t2ibench.models.judges import check_judges, create_judges
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.generate import generate, pending
 from t2ibench.pipeline.judging import Bench, Hearing, hear, open_benches
@@ -160,6 +160,8 @@ def prepare(options: RunOptions) -> Prepared:
     tasks, skipped, lacking = _feasible(plan, generator)
     if not tasks:
         raise T2IBenchError(_nothing_feasible(options, lacking))
+    if plan.questions:
+        check_judges(judge_names(options), options.judge_args)
     if skipped or lacking:
         plan = _cut(make_plan(tasks, settings), lacking)
     name = generator.name if generator else _texts_name(encoder_names(options))

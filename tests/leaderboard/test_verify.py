@@ -276,7 +276,7 @@ def test_files_that_do_not_belong(submission: Path, tmp_path: Path) -> None:
     seal(submission)
     assert "not a results file" in refusal()
     shutil.rmtree(submission)
-    assert "no submission" in refusal()
+    assert "There is no folder" in refusal()
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,7 @@ def create_judges(
         T2IBenchError: there is no such judge, an argument fits none of them, or a file or model
             cannot be read.
     """
-    kinds = {spec: _kind(spec) for spec in specs}
-    known: dict[str, Callable[[str], Any]] = {}
-    for kind in kinds.values():
-        known |= ARGUMENTS[kind]
-    values = take_args(args, known, ", ".join(specs), flag="--judge-args")
+    kinds, values = _checked(specs, args)
     return [
         _create(
             spec,
@@ -62,6 +58,29 @@ def create_judges(
         )
         for spec, kind in kinds.items()
     ]
+
+
+def check_judges(specs: Sequence[str], args: Mapping[str, str]) -> None:
+    """Check names, arguments and files without loading a model.
+
+    Raises:
+        T2IBenchError: as `create_judges` does.
+    """
+    kinds, _ = _checked(specs, args)
+    for spec, kind in kinds.items():
+        if kind == "answers":
+            _create(spec, kind, {}, None, None, ())
+
+
+def _checked(
+    specs: Sequence[str], args: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """The kind of each judge, and the arguments converted."""
+    kinds = {spec: _kind(spec) for spec in specs}
+    known: dict[str, Callable[[str], Any]] = {}
+    for kind in kinds.values():
+        known |= ARGUMENTS[kind]
+    return kinds, take_args(args, known, ", ".join(specs), flag="--judge-args")
 
 
 def _kind(spec: str) -> str:
