@@ -46,3 +46,9 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     """' Did you mean 'x'?' or an empty string, to append to a message."""
     found = nearest(name, options)
     return f" Did you mean '{found}'?" if found else ""
+
+
+def first_line(error: BaseException) -> str:
+    """What a library says went wrong, on one line; its kind where it says nothing."""
+    lines = str(error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__)[:300]

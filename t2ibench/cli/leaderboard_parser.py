@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from t2ibench.cli.values import not_negative
+
 
 def add_leaderboard(verbs: Any, handler: Any) -> None:
     """Add the verb."""
@@ -21,7 +23,7 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     add.add_argument(
         "--thumbnails",
         metavar="N",
-        type=int,
+        type=not_negative,
         default=0,
         help="two small pictures of N prompts, to look at beside those of other models (0)",
     )
@@ -33,7 +35,11 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     )
     verify.add_argument("folders", nargs="+", metavar="DIR")
     verify.add_argument(
-        "--draw", metavar="N", type=int, default=0, help="draw N images again with the model"
+        "--draw",
+        metavar="N",
+        type=not_negative,
+        default=0,
+        help="draw N images again with the model",
     )
     verify.set_defaults(handler=handler)
     verify.add_argument(

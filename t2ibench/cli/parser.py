@@ -7,6 +7,7 @@ from typing import Any
 
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.propose_parser import add_propose
+from t2ibench.cli.values import not_negative, positive
 from t2ibench.version import __version__
 
 _EXAMPLES = """examples:
@@ -46,20 +47,8 @@ def _handler(module: str) -> Any:
     return call
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 1 or more")
-    return int(text)
-
-
 def _batch_size(text: str) -> int | None:
-    return None if text == "auto" else _positive(text)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 0 or more")
-    return int(text)
+    return None if text == "auto" else positive(text)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -119,19 +108,19 @@ def _add_run(verbs: Any) -> None:
     what.add_argument("--judge-args", metavar="k=v,…", default=None, help="base_url=…, margin=…")
     what.add_argument("--include-path", metavar="DIR", action="append", help="further tasks")
     size = run.add_argument_group("how much")
-    size.add_argument("--images-per-prompt", metavar="N", type=_positive)
+    size.add_argument("--images-per-prompt", metavar="N", type=positive)
     size.add_argument(
         "--guided-images-per-prompt",
         metavar="N",
-        type=_positive,
+        type=positive,
         help="of attribute prompts and counterfactuals (as many as of the others)",
     )
     size.add_argument(
-        "--limit", metavar="N", type=_positive, help="first N stimuli of each concept; for a try"
+        "--limit", metavar="N", type=positive, help="first N stimuli of each concept; for a try"
     )
-    size.add_argument("--seed", metavar="N", type=_seed, help="of images and statistics (0)")
-    size.add_argument("--permutations", metavar="N", type=_positive, help="draws (100000)")
-    size.add_argument("--bootstrap", metavar="N", type=_positive, help="draws (10000)")
+    size.add_argument("--seed", metavar="N", type=not_negative, help="of images and statistics (0)")
+    size.add_argument("--permutations", metavar="N", type=positive, help="draws (100000)")
+    size.add_argument("--bootstrap", metavar="N", type=positive, help="draws (10000)")
     where = run.add_argument_group("where and how")
     where.add_argument(
         "--batch-size", metavar="N|auto", type=_batch_size, help="images at once (auto)"
@@ -223,7 +212,9 @@ def _add_explore(verbs: Any) -> None:
         "--anchors", nargs="+", metavar="PROMPT", help="two or more prompts of the images"
     )
     explore.add_argument("--encoder", metavar="E", help="by default that of the run")
-    explore.add_argument("--port", metavar="N", type=int, default=0, help="by default a free one")
+    explore.add_argument(
+        "--port", metavar="N", type=not_negative, default=0, help="by default a free one"
+    )
     explore.add_argument("--device", metavar="D", help="cuda, mps or cpu")
     explore.add_argument("--open", action="store_true", help="open the browser")
     explore.set_defaults(handler=_handler("explore"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from t2ibench.cli.values import positive
+
 _EXAMPLES = """examples:
   t2ibench propose openbias --captions captions_val2017.json --output my-tasks/coco.yaml \\
       --proposer hf:Qwen/Qwen2.5-7B-Instruct
@@ -15,13 +17,6 @@ _EXAMPLES = """examples:
 Replies are kept beside the task (NAME.replies.jsonl); running the command again asks only what was
 not answered yet. Read the YAML before you run it: it is meant to be corrected by hand.
 """
-
-
-def _whole(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("expected a whole number of 1 or more")
-    return value
 
 
 def _share(text: str) -> float:
@@ -54,19 +49,19 @@ def add_propose(verbs: Any, handler: Any) -> None:
     propose.add_argument(
         "--clean", action="store_true", help="TIBET's clean-up of DiffusionDB prompts"
     )
-    propose.add_argument("--limit", metavar="N", type=_whole, help="first N captions or prompts")
+    propose.add_argument("--limit", metavar="N", type=positive, help="first N captions or prompts")
     propose.add_argument(
         "--overlap", metavar="S", type=_share, default=0.75, help="merge at such a share of classes"
     )
     propose.add_argument(
-        "--support", metavar="N", type=_whole, default=30, help="captions a bias must have (30)"
+        "--support", metavar="N", type=positive, default=30, help="captions a bias must have (30)"
     )
     propose.add_argument(
-        "--per-bias", metavar="N", type=_whole, default=100, help="captions kept a bias (100)"
+        "--per-bias", metavar="N", type=positive, default=100, help="captions kept a bias (100)"
     )
     propose.add_argument("--prompt", metavar="TEXT", action="append", help="tibet: may be repeated")
     propose.add_argument("--prompts", metavar="FILE", help="tibet: a file of prompts, one a line")
-    propose.add_argument("--tries", metavar="N", type=_whole, default=3, help="at one reply (3)")
+    propose.add_argument("--tries", metavar="N", type=positive, default=3, help="at one reply (3)")
     propose.add_argument("--device", metavar="D", help="cuda, mps or cpu, for hf:")
     propose.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16, for hf:")
     propose.set_defaults(handler=handler)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.explorer.source import Collection
-from t2ibench.methods.vibex import anchor_probabilities
+from t2ibench.methods.vibex import anchor_probabilities, similarity
 from t2ibench.stats import group_distance
 
 FloatArray = npt.NDArray[np.float64]
@@ -41,9 +41,7 @@ def group(collection: Collection, prompts: Sequence[str]) -> Grouping:
 
 def similarities(collection: Collection, texts: Sequence[str]) -> FloatArray:
     """(cosine + 1) / 2 of every text with every image, shape (m, n)."""
-    cosines = collection.texts(texts) @ collection.embeddings().T
-    found: FloatArray = (cosines.astype(np.float64) + 1.0) / 2.0
-    return found
+    return similarity(collection.embeddings(), collection.texts(texts))
 
 
 def evaluate(

@@ -15,6 +15,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.scoring import embeds_images
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import SUFFIXES, Attempt, ImageStore
 from t2ibench.store.run import RunFolder, open_run
@@ -162,7 +163,7 @@ def open_collection(
 def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
     for run in runs:
         for name in run.encoders if run else ():
-            if not name.startswith("vectors:"):
+            if embeds_images(name):
                 return name
     from t2ibench.pipeline.run import DEFAULT_ENCODER
 

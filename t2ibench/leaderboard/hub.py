@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.verify import verify
 from t2ibench.results.schema import read_results
@@ -51,9 +51,8 @@ def push(folder: Path, repo: str, api: Uploads | None = None, *, direct: bool = 
             create_pr=not direct,
         )
     except Exception as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0][:300]
         raise T2IBenchError(
-            f"The hub declined: {first}",
+            f"The hub declined: {first_line(error)}",
             "Is the dataset repository there, and are you logged in (`hf auth login`)?",
         ) from error
     return str(getattr(done, "pr_url", None) or getattr(done, "commit_url", None) or repo)

@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import Settings
 from t2ibench.methods.evidence import FloatArray
-from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.scoring import Stores, assemble, score_plan
+from t2ibench.pipeline.rescore import stored_plan
+from t2ibench.pipeline.scoring import assemble, embeds_images, open_stores, score_plan
 from t2ibench.pipeline.writing import command_for
 from t2ibench.results.schema import Model, Results
 from t2ibench.store.answers import AnswerStore
@@ -27,7 +27,6 @@ from t2ibench.store.evidence import EvidenceStore, slug, text_key
 from t2ibench.store.files import write_atomically, write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.run import RunFolder, open_run
-from t2ibench.tasks.registry import load_tasks
 from t2ibench.version import __version__
 
 LARGEST = 50_000_000
@@ -105,9 +104,7 @@ def pack(
     folder = open_run(run)
     _check(folder, run)
     assert folder.generator is not None
-    settings = Settings(**folder.settings)
-    existing = [item for item in folder.include_paths if Path(item).is_dir()]
-    plan = make_plan(load_tasks(folder.tasks, existing), settings)
+    plan = stored_plan(folder)
     images = ImageStore(folder.images, str(folder.generator["fingerprint"]))
     attempts = list(_attempts(plan, images))
     target = to / f"{slug(name or folder.generator['name'])}-{folder.generator['fingerprint'][:8]}"
@@ -117,7 +114,7 @@ def pack(
     rows = "".join(json.dumps(attempt_row(one), ensure_ascii=False) + "\n" for one in attempts)
     write_text(target / "attempts.jsonl", rows)
     _pack_evidence(folder, plan, attempts, target / "evidence")
-    stores = open_stores(target, folder.encoders, folder.judges)
+    stores = open_stores(target / "evidence", folder.encoders, folder.judges)
     draws: dict[str, FloatArray] = {}
     new, samples = score_plan(plan, PackedImages(attempts), stores, reporter, draws)
     _save(target / "draws.safetensors", short(draws))
@@ -127,7 +124,7 @@ def pack(
         fingerprint=folder.generator["fingerprint"],
         settings=folder.generator["settings"],
     )
-    command = command_for(folder, settings, stores, sorted(new))
+    command = command_for(folder, plan.settings, stores, sorted(new))
     results = assemble(model, new, None, command)
     write_text(target / "results.json", results.to_json())
     for task, lines in samples.items():
@@ -228,7 +225,7 @@ def _pack_evidence(
         store = EvidenceStore(folder.evidence, name, fingerprint)
         place = target / store.folder.name
         kinds: list[tuple[Literal["images", "texts"], list[str]]] = [("texts", texts)]
-        if not name.startswith("vectors:"):
+        if embeds_images(name):
             kinds.append(("images", embedded))
         for kind, keys in kinds:
             lacking = store.missing(kind, keys)
@@ -270,18 +267,6 @@ def _pack_evidence(
 
 def _save(path: Path, tensors: dict[str, Any]) -> None:
     write_atomically(path, lambda file: save_file(tensors, file))
-
-
-def open_stores(target: Path, encoders: Mapping[str, str], judges: Mapping[str, str]) -> Stores:
-    """The packed evidence, read as that of a run is."""
-    root = target / "evidence"
-    return Stores(
-        {
-            name: (EvidenceStore(root, name, print_), print_, not name.startswith("vectors:"))
-            for name, print_ in encoders.items()
-        },
-        {name: (AnswerStore(root, name, print_), print_) for name, print_ in judges.items()},
-    )
 
 
 def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:

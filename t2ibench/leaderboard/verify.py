@@ -21,7 +21,6 @@ from t2ibench.leaderboard.submission import (
     THUMB,
     Manifest,
     PackedImages,
-    open_stores,
     read_manifest,
     short,
 )
@@ -29,7 +28,7 @@ from t2ibench.methods import Settings
 from t2ibench.methods.evidence import FloatArray
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.scoring import Stores, score_plan
+from t2ibench.pipeline.scoring import Stores, open_stores, score_plan
 from t2ibench.results.build import adjust_run
 from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_results
 from t2ibench.store.evidence import text_key
@@ -129,7 +128,7 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         return
     attempts = list(_attempts(folder, manifest))
     images = PackedImages(attempts)
-    stores = open_stores(folder, manifest.encoders, manifest.judges)
+    stores = open_stores(folder / "evidence", manifest.encoders, manifest.judges)
     found: dict[str, TaskResult] = {}
     draws: dict[str, FloatArray] = {}
     needed: set[tuple[str, int]] = set()

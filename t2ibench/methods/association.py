@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from t2ibench.methods.estimate import Estimate
+from t2ibench.methods.estimate import Estimate, share_estimate
 from t2ibench.methods.evidence import FloatArray, Pool
 from t2ibench.stats import resample_weights
 from t2ibench.tasks.prompts import fill
@@ -117,15 +117,10 @@ def adherence(
 
 
 def adherence_estimate(hits: int, total: int) -> Estimate:
-    """Share of attribute images that show their attribute.
-
-    Its draws are binomial with the observed share (a parametric bootstrap); their seed is fixed
-    because nothing is compared across draws.
-    """
+    """Share of attribute images that show their attribute."""
     if total == 0:
         return Estimate(None, reason="there are no attribute images")
-    rng = np.random.default_rng(0)
-    return Estimate(hits / total, boot=rng.binomial(total, hits / total, 10_000) / total)
+    return share_estimate(hits, total)
 
 
 def adherence_warning(hits: int, total: int, what: str) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from t2ibench.methods.evidence import FloatArray
-from t2ibench.stats import PermutationResult, p_value
+from t2ibench.stats import PermutationResult, p_value, percentile_interval
 
 TestKind = Literal["exact", "monte_carlo", "binomial"]
 
@@ -66,6 +66,21 @@ def tested(
     )
 
 
+def above_null(value: float, boot: FloatArray | None, null: FloatArray) -> Estimate:
+    """A score that is large where there is bias, beside Monte Carlo draws of its null."""
+    p = p_value(null, value, "greater", exact=False)
+    return Estimate(value, boot, null, p, "monte_carlo", "greater")
+
+
+def share_estimate(hits: int, total: int) -> Estimate:
+    """A share, with a parametric bootstrap.
+
+    The seed of its draws is fixed because nothing is compared across draws.
+    """
+    rng = np.random.default_rng(0)
+    return Estimate(hits / total, boot=rng.binomial(total, hits / total, 10_000) / total)
+
+
 def recentred(boot: FloatArray, value: float) -> FloatArray:
     """Draws of a score within [0, 1], moved so that their median is the estimate.
 
@@ -112,7 +127,7 @@ def mean_debiased(parts: Sequence[Debiased]) -> Estimate:
     value = max(0.0, float(np.mean([one.value for one in parts])))
     boot = np.clip(np.mean([one.boot for one in parts], axis=0), 0.0, 1.0)
     null = np.clip(np.mean([one.null for one in parts], axis=0), 0.0, 1.0)
-    return Estimate(value, boot, null, upper_tail(null, value), "monte_carlo", "greater")
+    return above_null(value, boot, null)
 
 
 def debiased_part(value: float, boot: FloatArray, null: FloatArray, floor: float) -> Debiased:
@@ -121,9 +136,23 @@ def debiased_part(value: float, boot: FloatArray, null: FloatArray, floor: float
     return Debiased(float(excess(value, floor)), excess(centred, floor), excess(null, floor))
 
 
-def upper_tail(null: FloatArray, value: float) -> float:
-    """Monte Carlo p-value of a score that is large where there is bias. Never 0."""
-    return (1 + int((null >= value - 1e-12).sum())) / (1 + len(null))
+def ranking(
+    what: str, names: Sequence[str], boots: FloatArray, level: float
+) -> list[dict[str, Any]]:
+    """Biases or concepts from the strongest down, each with the interval of its rank.
+
+    Args:
+        what: Key of the names in the rows.
+        names: Shape (m,).
+        boots: Draws of each one's magnitude, shape (m, draws).
+        level: Of the intervals.
+    """
+    ranks = 1.0 + (boots[None, :, :] > boots[:, None, :]).sum(axis=1)
+    rows = []
+    for place in np.argsort(-np.median(boots, axis=1), kind="stable"):
+        low, high = percentile_interval(ranks[place], level)
+        rows.append({what: names[place], "rank_low": round(low), "rank_high": round(high)})
+    return rows
 
 
 @dataclass(slots=True)

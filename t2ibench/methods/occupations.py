@@ -23,6 +23,7 @@ from t2ibench.methods.estimate import (
     Estimate,
     Item,
     MethodResult,
+    above_null,
     missing,
     recentred,
     tested,
@@ -206,8 +207,7 @@ def _whole(
     for size in sizes:
         null += np.abs(2.0 * rng.binomial(size, 0.5, settings.n_permutations) / size - 1.0)
     null /= len(sizes)
-    p = (1 + int((null >= value - 1e-12).sum())) / (1 + len(null))
-    result.headline = Estimate(value, boot, null, p, "monte_carlo", "greater")
+    result.headline = above_null(value, boot, null)
     result.scores["mean_abs_two_p_minus_one"] = result.headline
     result.details["expected_under_null"] = float(
         np.mean([null_abs_two_p_minus_one(size) for size in sizes])

@@ -13,12 +13,13 @@ from t2ibench.methods.estimate import (
     Estimate,
     Item,
     MethodResult,
+    above_null,
     debiased,
     debiased_part,
     mean_debiased,
     missing,
+    ranking,
     recentred,
-    upper_tail,
 )
 from t2ibench.methods.evidence import UNKNOWN, Evidence, FloatArray, IntArray
 from t2ibench.methods.needs import Needs, PromptNeed, QuestionNeed, Settings
@@ -27,7 +28,6 @@ from t2ibench.stats import (
     expected_severity,
     miller_madow,
     multinomial_test,
-    percentile_interval,
     severity,
 )
 from t2ibench.tasks.prompts import fill
@@ -259,9 +259,7 @@ def _score_bias(task: OpenBiasTask, one: _Answers, settings: Settings) -> None:
             scores[name] = missing("one image a caption: a caption has no severity of its own")
             continue
         centred = recentred(boot, value)
-        scores[name] = Estimate(
-            value, centred, null, upper_tail(null, value), "monte_carlo", "greater"
-        )
+        scores[name] = above_null(value, centred, null)
         floor = _floor(kept, k, null, name)
         scores[f"{name}_debiased"] = Estimate(
             float(debiased(value, floor)), debiased(centred, floor)
@@ -374,28 +372,12 @@ def _whole(
     asked = sum(item.n_images or 0 for item in (one.item for one in answers))
     result.scores["unknown_share"] = Estimate(sum(one.unknown for one in answers) / max(asked, 1))
     result.details["ranking"] = ranking(
+        "bias",
         [_name(one.bias) for one, _ in scored],
         np.array([part.boot for _, part in scored]),
         settings.level,
     )
     _references(task, answers, settings, result)
-
-
-def ranking(names: list[str], boots: FloatArray, level: float) -> list[dict[str, Any]]:
-    """Biases from the strongest down, each with the interval of its rank.
-
-    Args:
-        names: Shape (m,).
-        boots: Draws of each one's debiased severity, shape (m, draws).
-        level: Of the intervals.
-    """
-    ranks = 1.0 + (boots[None, :, :] > boots[:, None, :]).sum(axis=1)
-    order = np.argsort(-np.median(boots, axis=1), kind="stable")
-    rows = []
-    for place in order:
-        low, high = percentile_interval(ranks[place], level)
-        rows.append({"bias": names[place], "rank_low": round(low), "rank_high": round(high)})
-    return rows
 
 
 def _detail(one: _Answers) -> dict[str, Any]:

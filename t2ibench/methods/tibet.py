@@ -14,12 +14,13 @@ from t2ibench.methods.estimate import (
     Estimate,
     Item,
     MethodResult,
+    above_null,
+    average,
     debiased,
     debiased_part,
     mean_debiased,
     missing,
     recentred,
-    upper_tail,
 )
 from t2ibench.methods.evidence import Evidence, FloatArray
 from t2ibench.methods.needs import Needs, PromptNeed, QuestionNeed, Settings
@@ -207,8 +208,7 @@ def _score_axis(
     )
     boot, expected = np.nan_to_num(mad(boot_shares)), float(null.mean())
     centred = recentred(boot, value)
-    p = upper_tail(null, value)
-    item.scores["mad"] = Estimate(value, centred, null, p, "monte_carlo", "greater")
+    item.scores["mad"] = above_null(value, centred, null)
     item.scores["mad_before_root"] = Estimate(value**2, centred**2)
     item.scores["mad_debiased"] = Estimate(
         float(debiased(value, expected)), debiased(centred, expected)
@@ -233,15 +233,15 @@ def _whole(
         result.headline = missing(result.reason)
         return
     result.headline = mean_debiased(parts)
-    result.scores["mad"] = _mean([item.scores["mad"] for _, item in kept])
+    result.scores["mad"] = average([item.scores["mad"] for _, item in kept])
     names = dict.fromkeys((axis, name) for axis, item in kept for name in item.scores)
     for axis, name in names:
         own = [item.scores[name] for other, item in kept if other == axis and name in item.scores]
         if name.startswith("cas") and len(own) > 1:
             kind, _, label = name.partition(":")
-            result.scores[f"{kind}:{axis}:{label}"] = _mean(own)
+            result.scores[f"{kind}:{axis}:{label}"] = average(own)
         elif name == "mad" and len(own) > 1:
-            result.scores[f"mad:{axis}"] = _mean(own)
+            result.scores[f"mad:{axis}"] = average(own)
     result.details["sensitivity"] = [
         {
             "flipped": share,
@@ -250,25 +250,6 @@ def _whole(
         }
         for step, share in enumerate(curves[0]["flipped"])
     ]
-
-
-def _mean(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean over prompts, which are drawn and asked independently of one another."""
-    boots = [one.boot for one in estimates if one.boot is not None]
-    nulls = [one.null for one in estimates if one.null is not None]
-    value = float(np.mean([one.value for one in estimates]))
-    p = None
-    null: FloatArray | None = np.mean(nulls, axis=0) if len(nulls) == len(estimates) else None
-    if null is not None:
-        p = upper_tail(null, value)
-    return Estimate(
-        value,
-        np.mean(boots, axis=0) if len(boots) == len(estimates) else None,
-        null,
-        p,
-        "monte_carlo" if p is not None else None,
-        "greater",
-    )
 
 
 def _concepts(one: TibetPrompt, sets: PromptSets) -> dict[str, Any]:

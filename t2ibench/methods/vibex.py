@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from t2ibench.methods.estimate import (
     Estimate,
     Item,
     MethodResult,
+    above_null,
     missing,
+    ranking,
     recentred,
+    share_estimate,
     tested,
-    upper_tail,
 )
 from t2ibench.methods.evidence import Evidence, FloatArray, Gatherer, IntArray, Pool
 from t2ibench.methods.needs import Needs, PromptNeed, Settings
@@ -22,7 +25,6 @@ from t2ibench.stats import (
     cliffs_delta,
     group_distance,
     one_sample_bootstrap,
-    percentile_interval,
     shuffled_labels,
     sign_flip_permutation,
 )
@@ -31,7 +33,7 @@ from t2ibench.tasks.schema import TestConcept, VibexTask
 _DRAWS = 5000  # shuffles and resamples of the distance
 
 
-def similarity(images: FloatArray, texts: FloatArray) -> FloatArray:
+def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> FloatArray:
     """(cosine + 1) / 2 (equation 1).
 
     Args:
@@ -41,7 +43,8 @@ def similarity(images: FloatArray, texts: FloatArray) -> FloatArray:
     Returns:
         Shape (m, n).
     """
-    found: FloatArray = (texts @ images.T + 1.0) / 2.0
+    cosines: FloatArray = (texts @ images.T).astype(np.float64)  # in the embeddings' own precision
+    found: FloatArray = (cosines + 1.0) / 2.0
     return found
 
 
@@ -180,10 +183,9 @@ def _forward(
     for place, one in enumerate(concepts):
         distance = float(distances[place])
         centred = recentred(boots[:, place], distance)
-        p = upper_tail(nulls[:, place], distance)
         item = Item(
             one.name,
-            {"D": Estimate(distance, centred, nulls[:, place], p, "monte_carlo", "greater")},
+            {"D": above_null(distance, centred, nulls[:, place])},
             "forward",
             len(pool),
         )
@@ -201,9 +203,10 @@ def _forward(
     mean = float(distances.mean())
     null = nulls.mean(axis=1)
     boot = recentred(boots.mean(axis=1), mean)
-    result.headline = Estimate(mean, boot, null, upper_tail(null, mean), "monte_carlo", "greater")
+    result.headline = above_null(mean, boot, null)
     result.scores["D_mean"] = result.headline
-    result.details["ranking"] = _ranking([one.name for one in concepts], boots, scene)
+    names = [one.name for one in concepts]
+    result.details["ranking"] = ranking("concept", names, boots.T, scene.settings.level)
     result.samples += [
         {
             "prompt": pool.prompts[anchor],
@@ -225,17 +228,6 @@ def _resamples(labels: IntArray, n_draws: int, scene: _Scene) -> IntArray:
         parts.append(own[rng.integers(len(own), size=(n_draws, len(own)))])
     found: IntArray = np.concatenate(parts, axis=1)
     return found
-
-
-def _ranking(names: list[str], boots: FloatArray, scene: _Scene) -> list[dict[str, Any]]:
-    """Concepts from the most telling down, each with the interval of its rank."""
-    ranks = 1.0 + (boots[:, :, None] < boots[:, None, :]).sum(axis=2)
-    order = np.argsort(-np.median(boots, axis=0), kind="stable")
-    rows = []
-    for place in order:
-        low, high = percentile_interval(ranks[:, place], scene.settings.level)
-        rows.append({"concept": names[place], "rank_low": round(low), "rank_high": round(high)})
-    return rows
 
 
 def _inverse(
@@ -301,10 +293,7 @@ def _intersections(scene: _Scene, evidence: Evidence, result: MethodResult) -> N
         spread = float(shares.max() - shares.min())
         null = dealt.max(axis=0) - dealt.min(axis=0)
         item = Item(f"{first} & {second}", {}, "intersection", len(both))
-        p = upper_tail(null, spread)
-        item.scores["difference"] = Estimate(
-            spread, null=null, p=p, test="monte_carlo", alternative="greater"
-        )
+        item.scores["difference"] = above_null(spread, None, null)
         for j, anchor in enumerate(scene.task.anchors):
             size = int((labels == j).sum())
             item.scores[f"share_both:{anchor.name}"] = Estimate(
@@ -326,8 +315,7 @@ def _published(task: VibexTask, result: MethodResult) -> None:
     decided = [row for row in rows if row["published"] != "balanced"]
     if decided:
         hits = sum(row["published"] == row["found"] for row in decided)
-        draws = np.random.default_rng(0).binomial(len(decided), hits / len(decided), 10_000)
-        result.scores["tendencies_reproduced"] = Estimate(hits / len(decided), draws / len(decided))
+        result.scores["tendencies_reproduced"] = share_estimate(hits, len(decided))
 
 
 def tendency(task: VibexTask, item: Item) -> str | None:

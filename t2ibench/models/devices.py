@@ -34,6 +34,11 @@ def dtype_name(name: str | None) -> str | None:
     return full
 
 
+def model_dtype(name: str | None, device: str) -> str:
+    """The dtype asked for, else what large models run in: bfloat16 on CUDA, float32 elsewhere."""
+    return dtype_name(name) or ("bfloat16" if device.startswith("cuda") else "float32")
+
+
 def choose_device(device: str | None) -> str:
     """The device asked for, or the best there is.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from t2ibench.errors import T2IBenchError
 
 _WHOLE = 64 * 1024 * 1024  # files up to this size are hashed from end to end
 _BLOCK = 1024 * 1024
@@ -48,6 +50,28 @@ def fingerprint(parts: Mapping[str, Any]) -> str:
     """SHA-256 over JSON values."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
+    """Where a model's weights are: a folder, or a hub id.
+
+    Args:
+        source: As the user wrote it, after the scheme.
+        scheme: Such as 'clip:', for the message.
+
+    Returns:
+        What `from_pretrained` takes, and what tells the weights, for the fingerprint: asked for
+        when they are loaded, because a hub is slow to answer.
+
+    Raises:
+        T2IBenchError: it looks like a path, and there is no such folder.
+    """
+    folder = Path(source).expanduser()
+    if folder.is_dir():
+        return str(folder), lambda: folder_hash(folder)
+    if source.startswith((".", "/", "~")):
+        raise T2IBenchError(f"There is no folder '{source}'.", f"Check the path after {scheme}")
+    return source, lambda: [source, hub_revision(source, None)]
 
 
 def hub_revision(repo_id: str, revision: str | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from t2ibench.arguments import take_args
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.judges.arguments import SERVER
 
 Message = Mapping[str, str]  # role and content
@@ -132,23 +132,19 @@ class ModelProposer:
         dtype: str | None = None,
         max_tokens: int = 1024,
     ) -> None:
-        from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
-        from t2ibench.models.fingerprint import fingerprint, folder_hash, hub_revision
+        from t2ibench.models.devices import choose_device, model_dtype, torch_dtype
+        from t2ibench.models.fingerprint import find_weights, fingerprint
 
-        folder = Path(source).expanduser()
-        local = folder.is_dir()
-        if not local and source.startswith((".", "/", "~")):
-            raise T2IBenchError(f"There is no folder '{source}'.", "Check the path after hf:")
+        where, identity = find_weights(source, "hf:")
         self.name = name
         self._device = choose_device(device)
-        on_cuda = self._device.startswith("cuda")
-        self._dtype = torch_dtype(dtype_name(dtype) or ("bfloat16" if on_cuda else "float32"))
+        self._dtype = torch_dtype(model_dtype(dtype, self._device))
         self._max_tokens = max_tokens
-        self._load(str(folder) if local else source)
+        self._load(where)
         self.fingerprint = fingerprint(
             {
                 "adapter": "hf proposer 1",
-                "weights": folder_hash(folder) if local else [source, hub_revision(source, None)],
+                "weights": identity(),
                 "dtype": str(self._dtype),
                 "max_tokens": max_tokens,
             }
@@ -166,9 +162,8 @@ class ModelProposer:
                     source, use_safetensors=True, trust_remote_code=False, dtype=self._dtype
                 )
         except Exception as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0][:300]
             raise T2IBenchError(
-                f"transformers could not load '{source}': {first}",
+                f"transformers could not load '{source}': {first_line(error)}",
                 "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder.",
             ) from error
         if not self._tokenizer.chat_template:

@@ -54,10 +54,9 @@ class Plan:
     def n_questions(self) -> int:
         """Answers to get, from each judge."""
         return sum(
-            index < count
+            min(images, count)
             for prompt, images in self.prompts.items()
             for count in self.questions.get(prompt, {}).values()
-            for index in range(images)
         )
 
     @property

@@ -6,15 +6,13 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import Settings
-from t2ibench.pipeline.plan import make_plan
+from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.scoring import Stores, score_plan
+from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.pipeline.writing import write_results
 from t2ibench.results.schema import Results
-from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore
-from t2ibench.store.run import open_run
+from t2ibench.store.run import RunFolder, open_run
 from t2ibench.tasks.registry import load_tasks
 
 
@@ -30,26 +28,16 @@ def rescore(path: Path, reporter: Reporter) -> Results:
             f"{path} holds images but no evidence yet.",
             "Run the original command without --generate-only.",
         )
-    settings = Settings(**folder.settings)
-    existing = [item for item in folder.include_paths if Path(item).is_dir()]
-    plan = make_plan(load_tasks(folder.tasks, existing), settings)
+    plan = stored_plan(folder)
     images = None
     if folder.generator:
         images = ImageStore(folder.images, str(folder.generator["fingerprint"]))
-    stores = Stores(
-        {
-            name: (EvidenceStore(folder.evidence, name, fingerprint), fingerprint, _sees(name))
-            for name, fingerprint in folder.encoders.items()
-        },
-        {
-            name: (AnswerStore(folder.evidence, name, fingerprint), fingerprint)
-            for name, fingerprint in folder.judges.items()
-        },
-    )
+    stores = open_stores(folder.evidence, folder.encoders, folder.judges)
     new, samples = score_plan(plan, images, stores, reporter)
     return write_results(folder, plan, stores, new, samples)
 
 
-def _sees(name: str) -> bool:
-    """Whether an encoder of this name embeds images; word vectors do not."""
-    return not name.startswith("vectors:")
+def stored_plan(folder: RunFolder) -> Plan:
+    """The plan of a folder's latest run."""
+    existing = [item for item in folder.include_paths if Path(item).is_dir()]
+    return make_plan(load_tasks(folder.tasks, existing), Settings(**folder.settings))

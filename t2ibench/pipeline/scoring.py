@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,6 +47,31 @@ class Stores:
 
     encoders: Mapping[str, tuple[EvidenceStore, str, bool]]
     judges: Mapping[str, tuple[AnswerStore, str]]
+
+
+def embeds_images(encoder: str) -> bool:
+    """Whether an encoder of this name embeds images; word vectors do not."""
+    return not encoder.startswith("vectors:")
+
+
+def open_stores(root: Path, encoders: Mapping[str, str], judges: Mapping[str, str]) -> Stores:
+    """What was observed, from its folder.
+
+    Args:
+        root: A run's or a submission's evidence/.
+        encoders: Name to fingerprint.
+        judges: Name to fingerprint.
+    """
+    return Stores(
+        {
+            name: (EvidenceStore(root, name, fingerprint), fingerprint, embeds_images(name))
+            for name, fingerprint in encoders.items()
+        },
+        {
+            name: (AnswerStore(root, name, fingerprint), fingerprint)
+            for name, fingerprint in judges.items()
+        },
+    )
 
 
 class StoredEvidence:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 
 _NAMES = ("caption", "captions", "text", "prompt", "sentence", "raw", "comment")
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
@@ -166,9 +166,8 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
         with quietly():
             rows = load_dataset(source, split=split or "train", streaming=True)
     except Exception as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0][:300]
         raise T2IBenchError(
-            f"datasets could not load '{source}': {first}",
+            f"datasets could not load '{source}': {first_line(error)}",
             "Give a file, or a public dataset's id and --split.",
         ) from error
     yield from _from_rows(rows, column, source)

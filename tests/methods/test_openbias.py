@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import Settings, combine, needs, score
-from t2ibench.methods.openbias import ranking, severities
+from t2ibench.methods.estimate import ranking
+from t2ibench.methods.openbias import severities
 from t2ibench.tasks.schema import OpenBiasTask
 from tests.methods.fakes import HandEvidence
 
@@ -173,7 +174,7 @@ def test_ranking_has_intervals() -> None:
     boots = np.array(
         [rng.normal(0.9, 0.01, 400), rng.normal(0.5, 0.1, 400), rng.normal(0.5, 0.1, 400)]
     )
-    rows = {row["bias"]: row for row in ranking(["a", "b", "c"], boots, 0.95)}
+    rows = {row["bias"]: row for row in ranking("bias", ["a", "b", "c"], boots, 0.95)}
     assert (rows["a"]["rank_low"], rows["a"]["rank_high"]) == (1, 1)
     assert (rows["b"]["rank_low"], rows["b"]["rank_high"]) == (2, 3)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
-from t2ibench.models.fingerprint import fingerprint, folder_hash, hub_revision
+from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.protocols import FloatArray
 
 if TYPE_CHECKING:
@@ -34,20 +33,17 @@ class ClipEncoder:
     def __init__(
         self, name: str, source: str, *, device: str | None = None, dtype: str | None = None
     ) -> None:
-        folder = Path(source).expanduser()
-        local = folder.is_dir()
-        if not local and source.startswith((".", "/", "~")):
-            raise T2IBenchError(f"There is no folder '{source}'.", "Check the path after clip:")
+        where, identity = find_weights(source, "clip:")
         self.name = name
         self.embeds_images = True
         self._device = choose_device(device)
         self._dtype = torch_dtype(dtype_name(dtype) or "float32")
         self.batch_size = 16 if self._device == "cpu" else 64
-        self._load(str(folder) if local else source)
+        self._load(where)
         self.fingerprint = fingerprint(
             {
                 "adapter": "clip 1",
-                "weights": folder_hash(folder) if local else [source, hub_revision(source, None)],
+                "weights": identity(),
                 "dtype": str(self._dtype),
             }
         )
@@ -66,7 +62,7 @@ class ClipEncoder:
                 )
         except Exception as error:
             raise T2IBenchError(
-                f"transformers could not load '{source}': {str(error).splitlines()[0][:300]}",
+                f"transformers could not load '{source}': {first_line(error)}",
                 "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a "
                 "folder with model, tokenizer and image processor.",
             ) from error

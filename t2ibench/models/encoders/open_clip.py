@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.fingerprint import file_hash, fingerprint
@@ -73,7 +73,7 @@ class OpenClipEncoder:
                 )
         except Exception as error:
             raise T2IBenchError(
-                f"open_clip could not load {source}: {str(error).splitlines()[0][:200]}.",
+                f"open_clip could not load {source}: {first_line(error)[:200]}.",
                 "Weights come from the hub the first time: check the connection, or give a local "
                 "safetensors file as open_clip:ARCH/FILE.",
             ) from error

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.arguments import boolean, positive_int, take_args
-from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.protocols import Drawn, ImageRequest
 
@@ -109,7 +109,7 @@ class DiffusersGenerator:
         self._source = source
         self._device = choose_device(device)
         on_cuda = self._device.startswith("cuda")
-        self._dtype = dtype_name(dtype) or ("bfloat16" if on_cuda else "float32")
+        self._dtype = model_dtype(dtype, self._device)
         self._pipeline: Any = None
         self._batch_limit: int | None = fixed_batch
         self._fills_up = fixed_batch is not None
@@ -232,7 +232,7 @@ class DiffusersGenerator:
                     pipeline = DiffusionPipeline.from_pretrained(self._source, **options)
         except Exception as error:
             raise T2IBenchError(
-                f"diffusers could not load '{self._source}': {_first_line(error)}",
+                f"diffusers could not load '{self._source}': {first_line(error)}",
                 "Check the name, the connection and (for gated models) `huggingface-cli login`; "
                 "weights have to be safetensors.",
             ) from error
@@ -298,14 +298,9 @@ class DiffusersGenerator:
             pipeline.fuse_lora(lora_scale=float(self._args.get("lora_scale", 1.0)))
         except Exception as error:
             raise T2IBenchError(
-                f"--model-args: lora={lora} could not be loaded: {_first_line(error)}",
+                f"--model-args: lora={lora} could not be loaded: {first_line(error)}",
                 "Give a safetensors file or folder that fits this pipeline.",
             ) from error
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return (lines[0] if lines else type(error).__name__)[:300]
 
 
 def _judge(image: npt.NDArray[Any], unsafe: bool) -> Drawn:

@@ -44,13 +44,16 @@ class OpenAiJudge:
         pictures = {query.sha256: query.image for query in queries}
         encoded = {key: _data_url(image) for key, image in pictures.items()}
         with ThreadPoolExecutor(self._workers) as pool:
-            answers = list(pool.map(lambda query: self._one(query, encoded[query.sha256]), queries))
-        away = [one for one in answers if one.answer is None and one.raw == _AWAY]
-        if away and len(away) == len(answers):
-            raise T2IBenchError(away[0].reason or "")
-        return answers
+            found = list(pool.map(lambda query: self._one(query, encoded[query.sha256]), queries))
+        away = [one for one in found if isinstance(one, ServerAwayError)]
+        if away and len(away) == len(found):
+            raise away[0]
+        return [
+            Answer(None, reason=str(one)) if isinstance(one, ServerAwayError) else one
+            for one in found
+        ]
 
-    def _one(self, query: Query, url: str) -> Answer:
+    def _one(self, query: Query, url: str) -> Answer | ServerAwayError:
         content = [
             {"type": "image_url", "image_url": {"url": url}},
             {"type": "text", "text": instruction(query.question, query.classes)},
@@ -58,14 +61,11 @@ class OpenAiJudge:
         try:
             reply = self._server.chat([{"role": "user", "content": content}])
         except ServerAwayError as error:
-            return Answer(None, raw=_AWAY, reason=str(error))
+            return error  # one away is an answer less; all away is the end
         except T2IBenchError as error:
             return Answer(None, reason=str(error))
         answer = class_of(reply, query.classes) if query.classes else " ".join(reply.split())
         return Answer(answer, reply)
-
-
-_AWAY = "\0away"
 
 
 def _data_url(image: Image) -> str:

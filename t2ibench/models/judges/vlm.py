@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError
-from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
-from t2ibench.models.fingerprint import fingerprint, folder_hash, hub_revision
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
+from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.judges.replies import UNKNOWN, instruction
 from t2ibench.models.protocols import Answer, Query
 
@@ -41,23 +40,18 @@ class VlmJudge:
         dtype: str | None = None,
         max_tokens: int = 32,
     ) -> None:
-        folder = Path(source).expanduser()
-        local = folder.is_dir()
-        if not local and source.startswith((".", "/", "~")):
-            raise T2IBenchError(f"There is no folder '{source}'.", "Check the path after vlm:")
+        self._source, identity = find_weights(source, "vlm:")
         self.name = name
         self.batch_size = 8
-        self._source = str(folder) if local else source
         self._device = choose_device(device)
-        on_cuda = self._device.startswith("cuda")
-        self._dtype = torch_dtype(dtype_name(dtype) or ("bfloat16" if on_cuda else "float32"))
+        self._dtype = torch_dtype(model_dtype(dtype, self._device))
         self._max_tokens = max_tokens
         self._model: Any = None
         self._processor = self._load_processor()
         self.fingerprint = fingerprint(
             {
                 "adapter": "vlm judge 1",
-                "weights": folder_hash(folder) if local else [source, hub_revision(source, None)],
+                "weights": identity(),
                 "dtype": str(self._dtype),
                 "max_tokens": max_tokens,
             }
@@ -79,9 +73,8 @@ class VlmJudge:
         return processor
 
     def _cannot_load(self, error: Exception) -> T2IBenchError:
-        first = (str(error).splitlines() or [type(error).__name__])[0][:300]
         return T2IBenchError(
-            f"transformers could not load '{self._source}': {first}",
+            f"transformers could not load '{self._source}': {first_line(error)}",
             "Give --judge vlm:ID_OR_DIR with a hub id such as llava-hf/llava-1.5-7b-hf "
             "(safetensors weights) or a local folder.",
         )
@@ -118,8 +111,7 @@ class VlmJudge:
                     return self._likeliest(inputs, (*query.classes, UNKNOWN))
                 return self._in_words(inputs)
         except (RuntimeError, ValueError) as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0][:200]
-            return Answer(None, reason=first)
+            return Answer(None, reason=first_line(error)[:200])
 
     def _inputs(self, query: Query) -> dict[str, Any]:
         """The question with its image, up to where the answer begins; a batch of one."""
