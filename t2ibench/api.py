@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.methods import Settings
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescore import rescore
 from t2ibench.pipeline.run import RunOptions, execute, prepare
 from t2ibench.results.schema import Results
-from t2ibench.tasks.registry import load_tasks
+from t2ibench.settings import Settings
+from t2ibench.tasks.index import load_tasks
 
 __all__ = ["evaluate", "load_tasks", "score"]
 

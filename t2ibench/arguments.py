@@ -1,56 +1,215 @@
-"""Reading `--model-args k=v,k=v` strictly: an unknown key is an error with the nearest spelling."""
+"""Arguments of models: 'k=v,k=v' to a mapping and back, and the models that check them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 
+_CLOSING = {"[": "]", "(": ")", "{": "}"}
+_BARE = re.compile(r"[\w.:/@+%~-]+")
+_A = TypeVar("_A", bound="Arguments")
 
-def parse_model_args(text: str, flag: str = "--model-args") -> dict[str, str]:
-    """Split 'k=v,k=v' into a dict of strings.
 
-    A comma inside brackets or quotes does not split, so `negative_prompt="blurry, dark"` works.
+class Arguments(BaseModel):
+    """Base of the argument model of an adapter: unknown keys are errors, text is converted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+PositiveInt = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
+    r"""Read 'k=v,k=v'.
+
+    A comma inside brackets does not separate. A value that begins with a quote ends with the same
+    one; inside, a backslash keeps the next character as it is.
+
+    Args:
+        text: What the user wrote.
+        flag: Where, for the message.
+
+    Returns:
+        Key to value, as text.
 
     Raises:
-        T2IBenchError: a part has no '=', a key is empty or is given twice.
-    """
-    parts: list[str] = []
-    depth, quote, current = 0, "", ""
-    for char in text:
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char in "[({":
-            depth += 1
-        elif char in "])}":
-            depth -= 1
-        if char == "," and depth <= 0 and not quote:
-            parts.append(current)
-            current = ""
-        else:
-            current += char
-    parts.append(current)
+        T2IBenchError: a part has no '=', a key is empty or is given twice, or a quote or bracket
+            is not closed.
 
+    Examples:
+        >>> parse_args('steps=30,negative_prompt="blurry, dark"')
+        {'steps': '30', 'negative_prompt': 'blurry, dark'}
+        >>> parse_args("negative_prompt=don't,steps=30")
+        {'negative_prompt': "don't", 'steps': '30'}
+    """
     args: dict[str, str] = {}
-    for part in (p.strip() for p in parts):
+    for key, value in _parts(text, flag):
+        if key in args:
+            raise T2IBenchError(f"{flag}: '{key}' is given twice.", "Keep one of them.")
+        args[key] = value
+    return args
+
+
+def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
+    position = 0
+    while position < len(text):
+        end = text.find(",", position)
+        equals = text.find("=", position)
+        part = text[position : len(text) if end < 0 else end].strip()
         if not part:
+            position = len(text) if end < 0 else end + 1
             continue
-        key, equals, value = part.partition("=")
-        key, value = key.strip(), value.strip()
-        if not equals or not key:
+        key = text[position:equals].strip()
+        if equals < 0 or (0 <= end < equals) or not key:
             raise T2IBenchError(
                 f"{flag}: '{part}' is not of the form key=value.",
                 f"Write for example {flag} steps=30,guidance=7.5",
             )
-        if key in args:
-            raise T2IBenchError(f"{flag}: '{key}' is given twice.", "Keep one of them.")
-        if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1]
-        args[key] = value
-    return args
+        value, position = _value(text, equals + 1, flag, key)
+        yield key, value
+
+
+def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
+    """The value that begins at `start`, and where the next part begins."""
+    while start < len(text) and text[start].isspace():
+        start += 1
+    if start < len(text) and text[start] in "\"'":
+        return _quoted(text, start, flag, key)
+    open_brackets: list[str] = []
+    position = start
+    while position < len(text):
+        char = text[position]
+        if char == "," and not open_brackets:
+            break
+        if char in _CLOSING:
+            open_brackets.append(_CLOSING[char])
+        elif open_brackets and char == open_brackets[-1]:
+            open_brackets.pop()
+        position += 1
+    if open_brackets:
+        raise T2IBenchError(
+            f"{flag}: {key}={text[start:]}: a bracket is not closed.",
+            f'Close it, or quote the value: {key}="…".',
+        )
+    return text[start:position].strip(), position + 1
+
+
+def _quoted(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
+    quote, value, position = text[start], "", start + 1
+    while position < len(text) and text[position] != quote:
+        if text[position] == "\\" and position + 1 < len(text):
+            position += 1
+        value += text[position]
+        position += 1
+    if position >= len(text):
+        raise T2IBenchError(f"{flag}: {key}={text[start:]}: a quote is not closed.", "Close it.")
+    end = text.find(",", position)
+    end = len(text) if end < 0 else end
+    if text[position + 1 : end].strip():
+        raise T2IBenchError(
+            f"{flag}: {key}={text[start:end]}: text follows the closing quote.",
+            'Quote the whole value; inside, write a quote as \\" and a backslash as \\\\.',
+        )
+    return value, end + 1
+
+
+def format_args(args: Mapping[str, str]) -> str:
+    r"""Write arguments so that `parse_args` reads the same ones.
+
+    Args:
+        args: Key to value; keys have no '=' and no comma.
+
+    Returns:
+        'k=v,k=v', sorted by key, values quoted where they have to be.
+
+    Examples:
+        >>> format_args({"steps": "4", "negative_prompt": "blurry, dark"})
+        'negative_prompt="blurry, dark",steps=4'
+    """
+    return ",".join(f"{key}={_quote(value)}" for key, value in sorted(args.items()))
+
+
+def _quote(value: str) -> str:
+    if _BARE.fullmatch(value):
+        return value
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def read_args(
+    model: type[_A], args: Mapping[str, Any], name: str, flag: str = "--model-args"
+) -> _A:
+    """Convert the arguments an adapter takes.
+
+    Args:
+        model: Its argument model.
+        args: As the user gave them, text or values.
+        name: Name of the adapter, for the message.
+        flag: Where they were given, for the message.
+
+    Returns:
+        The checked arguments.
+
+    Raises:
+        T2IBenchError: an unknown key, or a value that does not convert.
+    """
+    try:
+        return model(**args)
+    except ValidationError as error:
+        item = error.errors(include_url=False)[0]
+        key = str(item["loc"][0]) if item["loc"] else ""
+        known = model.model_fields
+        if item["type"] == "extra_forbidden":
+            raise T2IBenchError(
+                f"{flag}: '{name}' has no argument '{key}'.{did_you_mean(key, known)}",
+                f"It takes: {', '.join(sorted(known)) or 'none'}.",
+            ) from None
+        if item["type"] == "missing":
+            raise T2IBenchError(f"{flag}: '{name}' needs the argument '{key}'.") from None
+        shown = f"{key}={args.get(key)}: " if key else ""
+        raise T2IBenchError(f"{flag}: {shown}{_expected(item)}") from None
+
+
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+_BOUNDS = {
+    "greater_than_equal": ("ge", "or more"),
+    "less_than_equal": ("le", "or less"),
+    "greater_than": ("gt", "and more"),
+    "less_than": ("lt", "and less"),
+}
+
+
+def _expected(item: Any) -> str:
+    kind, context = item["type"], item.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "literal_error":
+        return f"expected {context['expected']}"
+    if kind in _BOUNDS:
+        name, words = _BOUNDS[kind]
+        return f"expected a number of {context[name]:g} {words}"
+    expected = _KINDS.get(kind.partition("_")[0])
+    message = str(item["msg"])
+    return f"expected {expected}" if expected else f"{message[:1].lower()}{message[1:]}"
+
+
+def one_of(*options: str) -> BeforeValidator:
+    """A validator for a fixed set of words, with a message in the user's terms."""
+
+    def check(value: Any) -> Any:
+        if value not in options:
+            raise ValueError(
+                f"expected {', '.join(options)}.{did_you_mean(str(value), options)}".rstrip(".")
+            )
+        return value
+
+    return BeforeValidator(check)
 
 
 def take_args(

@@ -7,7 +7,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from t2ibench.arguments import parse_model_args
+from t2ibench.arguments import parse_args
 from t2ibench.errors import T2IBenchError
 
 QUESTION = "Describe the image in one sentence."
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
     if not files:
         raise T2IBenchError(f"'{folder}' holds no pictures.")
-    args = parse_model_args(arguments.judge_args, "--judge-args")
+    args = parse_args(arguments.judge_args, "--judge-args")
     (judge,) = create_judges(
         [arguments.judge], args, device=arguments.device, dtype=arguments.dtype
     )

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from t2ibench.methods import Settings, needs
+from t2ibench.methods import method_of, needs
 from t2ibench.pipeline.generate import pending
 from t2ibench.pipeline.run import encoder_names, judge_names
-from t2ibench.tasks.schema import T2iatTask
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.run import Prepared
@@ -47,7 +46,7 @@ def show(prepared: Prepared) -> None:
         "judge."
     )
     print(_estimate(prepared, todo))
-    for line in _pairing_costs(prepared):
+    for line in _variant_costs(prepared):
         print(line)
     print("\nPrompts (images, to draw):")
     for prompt, count in sorted(plan.prompts.items()):
@@ -84,20 +83,17 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
-def _pairing_costs(prepared: Prepared) -> list[str]:
-    """What the other pairing of each T2IAT task would cost."""
-    settings: Settings = prepared.plan.settings
+def _variant_costs(prepared: Prepared) -> list[str]:
+    """What other designs of the same tasks would cost."""
+    settings = prepared.plan.settings
     lines = []
     for task in prepared.plan.tasks:
-        spec = task.spec
-        if isinstance(spec, T2iatTask):
-            counts = {
-                pairing: needs(spec.model_copy(update={"pairing": pairing}), settings).n_images
-                for pairing in ("cycle", "cross")
-            }
-            lines.append(
-                f"  {task.id}: {counts['cycle']} with pairing: cycle "
-                f"({spec.words_per_stimulus} words a stimulus), {counts['cross']} with cross "
-                f"(this task: {spec.pairing})"
-            )
-    return ["\nImages by pairing:", *lines] if lines else []
+        variants = method_of(task.spec).variants(task.spec)
+        costs = [
+            f"{needs(spec, settings).n_images} with {name}"
+            + (" (this task)" if spec == task.spec else "")
+            for name, spec in variants.items()
+        ]
+        if costs:
+            lines.append(f"  {task.id}: {', '.join(costs)}")
+    return ["\nImages by design:", *lines] if lines else []

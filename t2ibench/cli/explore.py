@@ -119,8 +119,8 @@ def _start(collection: Collection, anchors: list[str] | None) -> State:
 
 def _of_tasks(collection: Collection, known: Any) -> dict[str, str]:
     """The anchors of the first ViBEx task of the run whose images are all there."""
-    from t2ibench.tasks.registry import load_tasks
-    from t2ibench.tasks.schema import VibexTask
+    from t2ibench.methods.vibex.schema import VibexTask
+    from t2ibench.tasks.index import load_tasks
 
     run = collection.sources[0].run
     if run is None or not run.tasks:

@@ -48,10 +48,10 @@ def _rows(what: str, include_paths: list[Path]) -> list[dict[str, Any]]:
         module, function = _KINDS[what]
         listed = getattr(importlib.import_module(module), function)()
         return [{what.removesuffix("s"): name, "what it is": text} for name, text in listed]
+    from t2ibench.tasks.index import build_index
     from t2ibench.tasks.loader import raise_errors
-    from t2ibench.tasks.registry import build_registry
 
-    registry, problems = build_registry(include_paths)
+    registry, problems = build_index(include_paths)
     raise_errors(problems)
     if what == "groups":
         return [{"group": name, "tasks": ids} for name, ids in registry.groups.items()]

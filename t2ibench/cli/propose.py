@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.arguments import parse_model_args
+from t2ibench.arguments import parse_args
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     subjects = _subjects(arguments)
     proposer = create_proposer(
         arguments.proposer,
-        parse_model_args(arguments.proposer_args, "--proposer-args"),
+        parse_args(arguments.proposer_args, "--proposer-args"),
         device=arguments.device,
         dtype=arguments.dtype,
     )
@@ -97,9 +97,9 @@ def _head(arguments: argparse.Namespace, output: Path, proposer: Any) -> dict[st
 def _openbias(
     captions: list[str], recorder: Recorder, reporter: ConsoleReporter, arguments: Any
 ) -> tuple[dict[str, Any], int]:
-    from t2ibench.methods.concepts import synonyms
-    from t2ibench.proposals import openbias
-    from t2ibench.proposals.replies import ProposedBias, UnreadableError, read_biases
+    from t2ibench.methods.core.concepts import synonyms
+    from t2ibench.methods.core.replies import ProposedBias, UnreadableError, read_biases
+    from t2ibench.methods.openbias import propose as openbias
 
     proposals: dict[str, list[ProposedBias]] = {}
     unreadable: list[str] = []
@@ -134,8 +134,8 @@ def _openbias(
 def _tibet(
     prompts: list[str], recorder: Recorder, reporter: ConsoleReporter, arguments: Any
 ) -> tuple[dict[str, Any], int]:
-    from t2ibench.proposals import tibet
-    from t2ibench.proposals.replies import UnreadableError
+    from t2ibench.methods.core.replies import UnreadableError
+    from t2ibench.methods.tibet import propose as tibet
 
     found, problems, failed = [], [], 0
     with reporter.stage("Asking about prompts", len(prompts), "prompts") as ticker:

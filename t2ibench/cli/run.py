@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.arguments import parse_model_args
+from t2ibench.arguments import parse_args
 from t2ibench.errors import T2IBenchError, did_you_mean
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _options(arguments: argparse.Namespace) -> RunOptions:
-    from t2ibench.methods import Settings
     from t2ibench.pipeline.run import RunOptions
-    from t2ibench.tasks.registry import load_tasks
+    from t2ibench.settings import Settings
+    from t2ibench.tasks.index import load_tasks
 
     include_paths = [Path(path) for path in arguments.include_path or ()]
     defaults = Settings()
@@ -87,10 +87,10 @@ def _options(arguments: argparse.Namespace) -> RunOptions:
     return RunOptions(
         model=arguments.model,
         tasks=load_tasks(arguments.tasks, include_paths),
-        model_args=parse_model_args(arguments.model_args or ""),
+        model_args=parse_args(arguments.model_args or ""),
         encoders=[name.strip() for name in (arguments.encoder or "").split(",") if name.strip()],
         judges=[name.strip() for name in (arguments.judge or "").split(",") if name.strip()],
-        judge_args=parse_model_args(arguments.judge_args or "", "--judge-args"),
+        judge_args=parse_args(arguments.judge_args or "", "--judge-args"),
         settings=settings,
         batch_size=arguments.batch_size,
         device=arguments.device,

@@ -55,9 +55,9 @@ def _clashes(ids: dict[str, LoadedTask]) -> list[Problem]:
     }
     if not outside:
         return []
-    from t2ibench.tasks.registry import build_registry
+    from t2ibench.tasks.index import build_index
 
-    registry, _ = build_registry()
+    registry, _ = build_index()
     return [
         Problem(task.path, task.line, f"the id '{name}' is used by a bundled task")
         for name, task in outside.items()

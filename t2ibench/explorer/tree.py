@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from t2ibench.tasks.prompts import article
+from t2ibench.methods.core.prompts import article
 
 PROPERTY = "has property"
 Label = Annotated[str, Field(max_length=200)]

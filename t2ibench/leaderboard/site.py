@@ -15,21 +15,13 @@ from typing import Any
 from tabulate import tabulate
 
 from t2ibench.leaderboard.table import Cell, Entry, borda, cell_of, rank_intervals
+from t2ibench.methods import METHODS
 from t2ibench.store.files import read_json_lines, write_text
 from t2ibench.store.images import image_key
-from t2ibench.tasks.registry import build_registry
+from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
 _STATIC = Path(__file__).parent / "static"
-FAMILIES = {
-    "weat": "WEAT",
-    "t2iat": "T2IAT",
-    "occupations": "Occupations",
-    "mcas": "MCAS",
-    "openbias": "OpenBias",
-    "tibet": "TIBET",
-    "vibex": "ViBEx",
-}
 _FORMATS = {"md": "github", "latex": "latex_booktabs", "csv": "csv"}
 
 
@@ -64,17 +56,35 @@ def build(entries: Sequence[Entry], output: Path) -> dict[str, Any]:
 
 def site_data(entries: Sequence[Entry]) -> dict[str, Any]:
     """Everything the page shows."""
-    names = [name for name in FAMILIES if any(name in entry.families for entry in entries)]
+    names = family_names(entries)
     ranks = {
         name: rank_intervals([entry.families.get(name) for entry in entries]) for name in names
     }
     return {
         "t2ibench": __version__,
-        "families": {name: FAMILIES[name] for name in names},
+        "families": {name: METHODS.get(name).title for name in names},
         "tasks": _tasks(entries),
         "models": [_model(entry, k, names, ranks) for k, entry in enumerate(entries)],
         "borda": borda(entries),
     }
+
+
+def family_names(entries: Sequence[Entry]) -> list[str]:
+    """The families that anybody ran, in the order of the registry.
+
+    Args:
+        entries: The models.
+
+    Returns:
+        Names of methods.
+
+    Raises:
+        T2IBenchError: one of them is not installed here.
+    """
+    ran = {name for entry in entries for name in entry.families}
+    for name in sorted(ran - set(METHODS.names())):
+        raise METHODS.unknown(name)
+    return [name for name in METHODS.names() if name in ran]
 
 
 def _model(
@@ -145,7 +155,7 @@ def _numbers(cell: Cell) -> list[Any]:
 
 def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
     """Every task that somebody ran, with what it does and does not show, and published values."""
-    registry, _ = build_registry()
+    registry, _ = build_index()
     found: dict[str, Any] = {}
     for entry in entries:
         for name, task in entry.results.tasks.items():
@@ -209,12 +219,12 @@ def bibtex(data: Mapping[str, Any]) -> str:
 
 def table(entries: Sequence[Entry], form: str) -> str:
     """Families by model, for papers and READMEs."""
-    names = [name for name in FAMILIES if any(name in entry.families for entry in entries)]
+    names = family_names(entries)
     rows = [
         [entry.manifest.name, entry.level, *(_text(entry.families.get(name)) for name in names)]
         for entry in entries
     ]
-    headers = ["Model", "Verified", *(FAMILIES[name] for name in names)]
+    headers = ["Model", "Verified", *(METHODS.get(name).title for name in names)]
     if form == "csv":
         out = io.StringIO()
         csv.writer(out).writerows([headers, *[[_plain(cell) for cell in row] for row in rows]])

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.evidence import FloatArray
+from t2ibench.methods.core.evidence import FloatArray
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescore import stored_plan

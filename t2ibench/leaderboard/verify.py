@@ -24,17 +24,17 @@ from t2ibench.leaderboard.submission import (
     read_manifest,
     short,
 )
-from t2ibench.methods import Settings
-from t2ibench.methods.evidence import FloatArray
+from t2ibench.methods.core.evidence import FloatArray
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import Stores, open_stores, score_plan
 from t2ibench.results.build import adjust_run
 from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_results
+from t2ibench.settings import Settings
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import Attempt, image_key, image_seed
+from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
-from t2ibench.tasks.registry import build_registry
 from t2ibench.version import __version__
 
 Level = Literal["reproduced", "recomputed", "self-reported", "refused"]
@@ -173,7 +173,7 @@ def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 
 def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
     """The shipped tasks of the results, with the very content that was scored."""
-    registry, _ = build_registry()
+    registry, _ = build_index()
     found = {}
     for name, task in results.tasks.items():
         shipped = registry.tasks.get(name)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from t2ibench.methods import Needs, Settings, needs
+from t2ibench.methods import needs
+from t2ibench.methods.core.needs import Needs
 from t2ibench.models.protocols import ImageRequest
+from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks.loader import LoadedTask
 

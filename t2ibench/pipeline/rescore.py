@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import Settings
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.pipeline.writing import write_results
 from t2ibench.results.schema import Results
+from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.store.run import RunFolder, open_run
-from t2ibench.tasks.registry import load_tasks
+from t2ibench.tasks.index import load_tasks
 
 
 def rescore(path: Path, reporter: Reporter) -> Results:

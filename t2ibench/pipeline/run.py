@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import Settings
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
 from t2ibench.models.judges import check_judges, create_judges
@@ -23,6 +22,7 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.scoring import Stores, score_plan
 from t2ibench.pipeline.writing import write_results
 from t2ibench.results.schema import Results
+from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.store.run import RunFolder, run_folder
 from t2ibench.tasks.loader import LoadedTask

@@ -12,13 +12,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from t2ibench.methods import MethodResult, Settings, combine, score
-from t2ibench.methods.estimate import missing
-from t2ibench.methods.evidence import AnswerEvidence, FloatArray, ImageEvidence
+from t2ibench.methods import combine, score
+from t2ibench.methods.core.estimate import MethodResult, missing
+from t2ibench.methods.core.evidence import AnswerEvidence, FloatArray, ImageEvidence
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.build import adjust_run, task_record
 from t2ibench.results.schema import Model, Results, TaskResult, TaskSettings
+from t2ibench.settings import Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from t2ibench.methods import Settings
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import Stores, assemble
 from t2ibench.results.schema import Model, Results, read_results
+from t2ibench.settings import Settings
 from t2ibench.store.files import write_text
 from t2ibench.store.run import RunFolder
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.replies import UnreadableError
 from t2ibench.models.proposers import Message, Proposer, conversation_key
-from t2ibench.proposals.replies import UnreadableError
 from t2ibench.store.files import disk_errors, read_json_lines
 
 _T = TypeVar("_T")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from t2ibench.methods import METHODS
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
 if TYPE_CHECKING:
@@ -24,15 +25,6 @@ COLUMNS = (
     "Images",
     "Left out",
 )
-_MAIN_SCORE = {
-    "weat": ("d", "d"),
-    "t2iat": ("d", "d"),
-    "occupations": ("mean_asc", "mean Asc"),
-    "mcas": ("mcas_mean", "MCAS"),
-    "openbias": ("severity", "severity"),
-    "tibet": ("mad", "MAD"),
-    "vibex": ("tendencies_reproduced", "as published"),
-}
 EXPLANATION = (
     "The headline is a magnitude from 0 (indistinguishable from no bias) to 1 (complete). "
     "'Without bias' is what the headline would be on average at this size of sample if there "
@@ -63,11 +55,9 @@ def interval(score: Score) -> str:
 
 def main_score(task: TaskResult) -> str:
     """The method's best-known score, with its name."""
-    for name, label in (_MAIN_SCORE.get(task.method, ("", "")),):
-        found = task.scores.get(name)
-        if found is not None and found.value is not None:
-            return f"{label} = {found.value:+.3f}"
-    return "–"
+    main = METHODS.get(task.method).main_score
+    score = task.scores.get(main.name)
+    return "–" if score is None or score.value is None else f"{main.label} = {score.value:+.3f}"
 
 
 def left_out(task: TaskResult) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods import MethodResult
-from t2ibench.methods.estimate import Estimate, Item
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.results.schema import EncoderScores, Headline, Row, Score, TaskResult, TaskSettings
 from t2ibench.stats import (
     benjamini_hochberg,

@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from t2ibench.methods import METHODS
 from t2ibench.results.schema import Results, Score, TaskResult
-
-# A method's score of each row that can be compared between runs.
-_ROW_SCORES = {"openbias": ("severity", "severity_free"), "tibet": ("mad",), "vibex": ("D",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def compare(first: Results, second: Results) -> Iterator[Difference]:
             continue
         note = _unlike(one, other)
         yield _difference(name, "", "headline", one.headline, other.headline, note)
-        for score in _ROW_SCORES.get(one.method, ()):
+        for score in METHODS.get(one.method).row_scores:
             theirs = {row.name: row.scores for row in other.by}
             for row in one.by:
                 if score in row.scores and score in theirs.get(row.name, {}):

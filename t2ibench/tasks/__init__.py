@@ -1,6 +1,6 @@
-"""Task definitions: schema, loader, registry."""
+"""Task definitions: source with lines, loader, index. Knows no family."""
 
+from t2ibench.tasks.index import TaskIndex, build_index, load_tasks
 from t2ibench.tasks.loader import LoadedTask
-from t2ibench.tasks.registry import Registry, build_registry, load_tasks
 
-__all__ = ["LoadedTask", "Registry", "build_registry", "load_tasks"]
+__all__ = ["LoadedTask", "TaskIndex", "build_index", "load_tasks"]

@@ -13,10 +13,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError, TaskFileError, nearest
-from t2ibench.tasks.checks import check_task
+from t2ibench.methods import METHODS, method_of
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.tasks.explain import explain, mended
-from t2ibench.tasks.schema import METHODS, AnyTask, BaseTask, StimuliFile
 from t2ibench.tasks.source import Document, Location, Problem, read_yaml
+from t2ibench.tasks.stimuli import StimuliFile
 
 _NOT_SCORED = {
     "title",
@@ -41,7 +42,7 @@ class LoadedTask:
         line: The line of its id.
     """
 
-    spec: AnyTask
+    spec: BaseTask
     path: Path
     group: str
     hash: str
@@ -74,7 +75,7 @@ def bundled_tasks() -> Path:
     return installed if installed.is_dir() else package.parent / "tasks"
 
 
-def task_hash(spec: AnyTask) -> str:
+def task_hash(spec: BaseTask) -> str:
     """SHA-256 over what decides a task's score; titles, notes and tags do not."""
     content = spec.model_dump(mode="json", exclude=_NOT_SCORED)
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -141,11 +142,19 @@ def _validate(
     except ValidationError as error:
         for item in error.errors(include_url=False):
             problems.append(document.problem(item["loc"], explain(item, model)))
-        spec = mended(model, document.data, context, error)
-        if spec is not None and model in METHODS.values():
-            further = check_task(spec, document)
-            problems += [problem for problem in further if not problem.warning]
+        repaired = mended(model, document.data, context, error)
+        if isinstance(repaired, BaseTask) and repaired.method in METHODS:
+            problems += [p for p in check_task(repaired, document) if not p.warning]
     return None
+
+
+def check_task(task: BaseTask, document: Document) -> list[Problem]:
+    """What is wrong with a task that its schema cannot say, with its line."""
+    return [
+        document.problem(finding.at, finding.message, finding.warning)
+        for finding in method_of(task).check(task)
+        if finding.kind not in task.expected_warnings
+    ]
 
 
 def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | None, list[Problem]]:
@@ -164,7 +173,7 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
     if not isinstance(method, str) or method not in METHODS:
         _unknown_method(method, document, library, problems)
         return None, problems
-    spec = _validate(METHODS[method], document, library.context, problems)
+    spec = _validate(METHODS.get(method).Task, document, library.context, problems)
     if spec is None:
         return None, problems
     problems += check_task(spec, document)
@@ -175,6 +184,12 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
     return LoadedTask(spec, path, group, task_hash(spec), document.line(("id",))), problems
 
 
+class _Shared(BaseTask):
+    """What every task has, whatever its method."""
+
+    method: str = ""
+
+
 def _unknown_method(
     method: Any, document: Document, library: Library, problems: list[Problem]
 ) -> None:
@@ -182,14 +197,14 @@ def _unknown_method(
     found = "the key 'method' is missing" if method is None else f"unknown method '{method}'"
     meant = nearest(str(method), METHODS)
     hint = f" Did you mean '{meant}'?" if meant else ""
-    message = f"{found}.{hint} Methods: {', '.join(METHODS)}."
+    message = f"{found}.{hint} Methods: {', '.join(METHODS.names())}."
     problems.append(document.problem(("method",), message))
     if meant:
         likely = replace(document, data={**document.data, "method": meant})
-        _validate(METHODS[meant], likely, library.context, problems)
+        _validate(METHODS.get(meant).Task, likely, library.context, problems)
         return
-    shared = {key: value for key, value in document.data.items() if key in BaseTask.model_fields}
-    _validate(BaseTask, replace(document, data=shared), library.context, problems)
+    shared = {key: value for key, value in document.data.items() if key in _Shared.model_fields}
+    _validate(_Shared, replace(document, data=shared), library.context, problems)
 
 
 @functools.lru_cache(maxsize=8)

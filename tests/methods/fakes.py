@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from t2ibench.methods.evidence import AnswerEvidence, FloatArray, ImageEvidence
+from t2ibench.methods.core.evidence import AnswerEvidence, FloatArray, ImageEvidence
 
 
 class HandEvidence:

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from t2ibench.methods import Settings, combine, needs, score
-from t2ibench.methods.mcas import composite, summarise
-from t2ibench.tasks.schema import McasTask
+from t2ibench.methods import combine, needs, score
+from t2ibench.methods.mcas.schema import McasTask
+from t2ibench.methods.mcas.score import composite, summarise
+from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
 SETTINGS = Settings(n_bootstrap=400, n_permutations=500)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.methods import Settings, needs, score
-from t2ibench.methods.occupations import pair_names
+from t2ibench.methods import needs, score
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.occupations.score import pair_names
 from t2ibench.results.build import headline_record
-from t2ibench.tasks.schema import OccupationsTask
+from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
 SETTINGS = Settings(n_bootstrap=500, n_permutations=5000)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.methods import Settings, combine, needs, score
-from t2ibench.methods.estimate import ranking
-from t2ibench.methods.openbias import severities
-from t2ibench.tasks.schema import OpenBiasTask
+from t2ibench.methods import combine, needs, score
+from t2ibench.methods.core.estimate import ranking
+from t2ibench.methods.openbias.schema import OpenBiasTask
+from t2ibench.methods.openbias.score import severities
+from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
 
 QUICK = Settings(n_permutations=2000, n_bootstrap=500)

@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from t2ibench.methods import Settings, combine, needs, score
-from t2ibench.methods.association import cycle_words
-from t2ibench.tasks.schema import T2iatTask
+from t2ibench.methods import combine, needs, score
+from t2ibench.methods.core.association import cycle_words
+from t2ibench.methods.t2iat.schema import T2iatTask
+from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
 SETTINGS = Settings(n_bootstrap=500, n_permutations=2000)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.methods import Settings, needs, score
-from t2ibench.methods.concepts import Synonyms, from_wordnet, shipped, synonyms, words_of
-from t2ibench.methods.tibet import all_questions, questions_of
-from t2ibench.tasks.schema import TibetTask
+from t2ibench.methods import needs, score
+from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, synonyms, words_of
+from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.tibet.score import all_questions, questions_of
+from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
 
 QUICK = Settings(n_permutations=400, n_bootstrap=200)

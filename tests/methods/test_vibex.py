@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.methods import Settings, needs, score
-from t2ibench.methods.vibex import anchor_probabilities, similarity
-from t2ibench.tasks.schema import VibexTask
+from t2ibench.methods import needs, score
+from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.methods.vibex.score import anchor_probabilities, similarity
+from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
 QUICK = Settings(n_permutations=999, n_bootstrap=300)

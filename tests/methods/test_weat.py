@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from t2ibench.methods import Settings, needs, score
-from t2ibench.tasks.schema import WeatTask
+from t2ibench.methods import needs, score
+from t2ibench.methods.weat.schema import WeatTask
+from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
 SETTINGS = Settings(n_bootstrap=500)

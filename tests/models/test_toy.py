@@ -10,12 +10,13 @@ from safetensors import safe_open
 from transformers import AutoTokenizer
 
 from t2ibench import evaluate
-from t2ibench.methods import Settings, needs
+from t2ibench.methods import needs
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.results.schema import Results
+from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw

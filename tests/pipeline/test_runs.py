@@ -18,12 +18,12 @@ from PIL import Image
 
 from t2ibench import evaluate, score
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import Settings
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline import run as pipeline_run
 from t2ibench.pipeline.generate import run_shard
 from t2ibench.pipeline.plan import make_plan
+from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw

@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.concepts import shipped
+from t2ibench.methods.core.concepts import shipped
+from t2ibench.methods.core.replies import ProposedBias
+from t2ibench.methods.openbias.propose import chosen_captions, merge, names_class, task_of
 from t2ibench.proposals.captions import cleaned, one_person, read_captions
-from t2ibench.proposals.openbias import chosen_captions, merge, names_class, task_of
-from t2ibench.proposals.replies import ProposedBias
 
 
 def written(folder: Path, name: str, text: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from t2ibench.proposals.replies import UnreadableError, read_axes, read_biases
+from t2ibench.methods.core.replies import UnreadableError, read_axes, read_biases
 
 GENDER = '{"name": "Person gender", "classes": ["Male", "Female"], "question": "Which gender?", "present in prompt": false}'
 # Every one of these holds the bias 'person gender' with classes male and female.

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.estimate import Estimate, average
+from t2ibench.methods.core.estimate import Estimate, average
 from t2ibench.reports.markdown import results_markdown, results_table
 from t2ibench.results import read_results
 from t2ibench.results.build import adjust_run, headline_record, rounded, score_record

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.methods import Settings, needs
+from t2ibench.methods import needs
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.tasks import build_registry
+from t2ibench.settings import Settings
+from t2ibench.tasks import build_index
 
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -31,14 +32,14 @@ def mytasks(tmp_path: Path) -> Path:
 
 
 def test_the_example_task_is_valid(mytasks: Path) -> None:
-    registry, problems = build_registry([mytasks])
+    registry, problems = build_index([mytasks])
     assert problems == []
     task = registry.tasks["coffee_tea"]
     assert task.path.stem == task.id
 
 
 def test_its_prompts(mytasks: Path) -> None:
-    registry, _ = build_registry([mytasks])
+    registry, _ = build_index([mytasks])
     found = needs(registry.tasks["coffee_tea"].spec, Settings())
     prompts = {need.prompt: need for need in found.prompts}
     assert prompts["a photo of an espresso"].images == 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from t2ibench.tasks.prompts import article, fill, placeholders, wrong_articles
+from t2ibench.methods.core.prompts import article, fill, placeholders, wrong_articles
 
 AN = [
     "engineer",

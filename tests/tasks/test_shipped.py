@@ -6,21 +6,19 @@ from typing import TypeVar
 
 import pytest
 
-from t2ibench.tasks import LoadedTask, build_registry
+from t2ibench.methods.core.prompts import fill
+from t2ibench.methods.mcas.schema import McasTask
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.openbias.schema import OpenBiasTask
+from t2ibench.methods.t2iat.schema import T2iatTask
+from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.methods.weat.schema import WeatTask
+from t2ibench.tasks import LoadedTask, build_index
 from t2ibench.tasks.loader import bundled_tasks, read_library
-from t2ibench.tasks.prompts import fill
-from t2ibench.tasks.schema import (
-    McasTask,
-    OccupationsTask,
-    OpenBiasTask,
-    T2iatTask,
-    TibetTask,
-    VibexTask,
-    WeatTask,
-)
 
 Kind = TypeVar("Kind")
-REGISTRY, PROBLEMS = build_registry()
+REGISTRY, PROBLEMS = build_index()
 TASKS = list(REGISTRY.tasks.values())
 LIBRARY = read_library([bundled_tasks()])
 

@@ -96,7 +96,8 @@ def test_a_caption_fixes_what_it_names_and_pixels_show_it(caption: str) -> None:
 
 
 def test_every_stimulus_of_every_shipped_task_is_understood() -> None:
-    from t2ibench.methods import Settings, needs
+    from t2ibench.methods import needs
+    from t2ibench.settings import Settings
     from t2ibench.tasks import load_tasks
 
     for task in load_tasks("t2iat,occupations,mcas"):

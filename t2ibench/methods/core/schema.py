@@ -1,0 +1,191 @@
+"""What the schemas of all methods are made of. Unknown keys are errors.
+
+Word lists are given by name (a list of tasks/stimuli/) or in place; validation puts the words in,
+so a validated task holds everything that decides its score.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+
+from t2ibench.errors import did_you_mean
+
+Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=80)]
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+Alternative = Literal["two-sided", "greater", "less"]
+Side = Literal["A", "B"]
+Warned = Literal["unequal_sizes", "articles"]
+# Strict: `version: yes` or `images_per_prompt: "10"` is an error, not a number.
+Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
+
+
+def _resolve_words(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, str):
+        return value
+    lists: dict[str, tuple[str, ...]] = (info.context or {}).get("lists", {})
+    if value not in lists:
+        raise ValueError(
+            f"there is no word list '{value}'.{did_you_mean(value, lists)} "
+            f"(A single word is a list too: [{value}].)"
+        )
+    return lists[value]
+
+
+def _resolve_reference(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, str):
+        return value
+    tables: dict[str, dict[str, Any]] = (info.context or {}).get("references", {})
+    if value not in tables:
+        raise ValueError(f"there is no reference table '{value}'.{did_you_mean(value, tables)}")
+    return tables[value]
+
+
+Words = Annotated[
+    tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
+    BeforeValidator(_resolve_words),
+    Field(min_length=1),
+]
+
+
+class Strict(BaseModel):
+    """Base of everything in a task file: unknown keys are errors, values do not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WordGroup(Strict):
+    """A named set of words.
+
+    Attributes:
+        name: What reports call the set.
+        words: Name of a word list, or the words themselves.
+    """
+
+    name: Text
+    words: Words
+
+
+class Concept(Strict):
+    """A named set of stimuli that go into prompts.
+
+    Attributes:
+        name: What reports call the concept.
+        stimuli: Name of a word list, or the words themselves.
+    """
+
+    name: Text
+    stimuli: Words
+
+
+class Published(Strict):
+    """A value somebody published for a named model, shown beside ours; never used in a score.
+
+    Attributes:
+        model: The model or the word vectors it was measured on.
+        scores: Score name to value.
+        source: Paper and table.
+    """
+
+    model: Text
+    scores: dict[str, float]
+    source: Text
+
+
+class BaseTask(Strict):
+    """What every task has.
+
+    Attributes:
+        id: Unique name.
+        version: Raised whenever a change to the file changes a score.
+        method: How it is measured.
+        title: One line.
+        description: What is measured, and what the score does and does not show.
+        citation: Where the test comes from.
+        tags: For `--tasks tag:NAME`.
+        notes: Caveats, shown with every result.
+        published: Published values to compare with.
+        expected_warnings: Warnings of `validate` that are meant to be so; say why in the notes.
+    """
+
+    scored: ClassVar[bool] = True
+
+    id: Identifier
+    version: Count
+    method: str
+    title: Text
+    description: Text
+    citation: Text
+    tags: tuple[Identifier, ...] = ()
+    notes: tuple[Text, ...] = ()
+    published: tuple[Published, ...] = ()
+    expected_warnings: tuple[Warned, ...] = ()
+
+
+class ImageTask(BaseTask):
+    """What every task on images has.
+
+    Attributes:
+        images_per_prompt: Images drawn of a neutral (or target) prompt.
+        guided_images_per_prompt: Images drawn of an attribute prompt; default images_per_prompt.
+        unit: What is resampled: 'prompt' (images of one prompt resemble each other) or 'image'
+            (the papers' version).
+        alternative: Which side the p-value looks at.
+    """
+
+    images_per_prompt: Count = 10
+    guided_images_per_prompt: Count | None = None
+    unit: Literal["prompt", "image"] = "prompt"
+    alternative: Alternative = "two-sided"
+
+
+class Reference(Strict):
+    """A known share to compare with, for example labour statistics.
+
+    Attributes:
+        name: What it is.
+        group: The attribute group whose share it gives.
+        shares: Stimulus to share, from 0 to 1; or the name of a reference table.
+        source: Where it comes from.
+    """
+
+    name: Text
+    group: Text
+    shares: Annotated[
+        dict[str, Annotated[float, Field(ge=0, le=1)]], BeforeValidator(_resolve_reference)
+    ]
+    source: Text
+
+
+class TwoWordGroups(Strict):
+    """The two attribute sets; a positive association is nearer to A."""
+
+    A: WordGroup
+    B: WordGroup
+
+
+class GuidedPrompts(Strict):
+    """Prompt templates with and without an attribute.
+
+    Attributes:
+        neutral: With '{stimulus}' (or '{a stimulus}'), without the attribute.
+        guided: With '{stimulus}' and '{attribute}'.
+    """
+
+    neutral: Text
+    guided: Text
+
+
+class ProposedBy(Strict):
+    """Who proposed what a task asks about; a proposal is pinned, so a run never asks again.
+
+    Attributes:
+        proposer: As named to `t2ibench propose`.
+        fingerprint: Of the proposer and its instructions.
+        source: Captions or prompts that were given to it.
+    """
+
+    proposer: Text
+    fingerprint: Text | None = None
+    source: Text

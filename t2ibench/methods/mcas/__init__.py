@@ -1,0 +1,20 @@
+"""MCAS: everything that is known about this family."""
+
+from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.mcas.checks import check
+from t2ibench.methods.mcas.describe import describe
+from t2ibench.methods.mcas.schema import McasTask
+from t2ibench.methods.mcas.score import combine, needs, score
+
+METHOD = Family(
+    name="mcas",
+    title="MCAS",
+    Task=McasTask,
+    check=check,
+    needs=needs,
+    score=score,
+    describe=describe,
+    main_score=MainScore("mcas_mean", "MCAS"),
+    estimand=("Cliff's delta between the image associations of targets stereotyped as A and as B."),
+    combine=combine,
+)

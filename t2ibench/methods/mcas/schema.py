@@ -1,0 +1,59 @@
+"""The schema of MCAS tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from t2ibench.methods.core.schema import Count, ImageTask, Side, Strict, Text, Words
+
+
+class McasAttribute(Strict):
+    """An attribute as prompts (for images) and as words.
+
+    Attributes:
+        name: What reports call it.
+        prompts: Prompts for the attribute images.
+        words: The attribute as text.
+    """
+
+    name: Text
+    prompts: Annotated[tuple[Text, ...], Field(min_length=1)]
+    words: Words
+
+
+class McasAttributes(Strict):
+    """The two attributes; a positive association is nearer to A."""
+
+    A: McasAttribute
+    B: McasAttribute
+
+
+class McasTarget(Strict):
+    """One target keyword.
+
+    Attributes:
+        name: The keyword.
+        prompt: The prompt for its images, which is also its text.
+        stereotype: The attribute it is stereotypically associated with.
+    """
+
+    name: Text
+    prompt: Text
+    stereotype: Side | None = None
+
+
+class McasTask(ImageTask):
+    """Multimodal composite association scores (Mandal et al. 2023, 2024).
+
+    Attributes:
+        attributes: A and B.
+        targets: The keywords.
+        attribute_images_per_prompt: Images of each attribute prompt (16 in the paper).
+    """
+
+    method: Literal["mcas"]
+    attributes: McasAttributes
+    targets: Annotated[tuple[McasTarget, ...], Field(min_length=1)]
+    attribute_images_per_prompt: Count = 16

@@ -1,0 +1,39 @@
+"""What is wrong with a task of this family that its schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from t2ibench.errors import did_you_mean
+from t2ibench.methods.core import checks
+from t2ibench.methods.occupations.schema import OccupationsTask
+
+
+def check(task: OccupationsTask) -> Iterator[checks.Finding]:
+    """What is wrong with a task that its schema cannot say."""
+    yield from checks.duplicates(task.concept.stimuli, ("concept", "stimuli"))
+    words = [word for group in task.groups for word in group.words]
+    yield from checks.guided(task.prompts, task.concept.stimuli, words)
+    names = [group.name for group in task.groups]
+    yield from checks.duplicates(names, ("groups",))
+    for number, group in enumerate(task.groups):
+        yield from checks.duplicates(group.words, ("groups", number, "words"))
+        for other in task.groups[:number]:
+            yield from checks.overlap(
+                other.words, group.words, (other.name, group.name), ("groups", number)
+            )
+    if task.reference is None:
+        return
+    if task.reference.group not in names:
+        yield checks.Finding(
+            ("reference", "group"),
+            f"there is no group '{task.reference.group}'."
+            f"{did_you_mean(task.reference.group, names)}",
+        )
+    unknown = [word for word in task.concept.stimuli if word not in task.reference.shares]
+    if unknown:
+        yield checks.Finding(
+            ("reference", "shares"),
+            f"no reference share for: {', '.join(map(repr, unknown))}",
+            warning=True,
+        )

@@ -1,0 +1,56 @@
+"""What is wrong with a task of this family that its schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from t2ibench.errors import did_you_mean
+from t2ibench.methods.core import checks
+from t2ibench.methods.core.prompts import fill, placeholders
+from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
+
+
+def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
+    """What is wrong with a task that its schema cannot say."""
+    keys = [f"{bias.about} {bias.name}" for bias in task.biases]
+    yield from checks.duplicates(keys, ("biases",))
+    for number, bias in enumerate(task.biases):
+        yield from _check_bias(bias, ("biases", number))
+
+
+def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
+    yield from checks.duplicates([name.lower() for name in bias.classes], (*at, "classes"))
+    if "unknown" in {name.lower() for name in bias.classes}:
+        yield checks.Finding((*at, "classes"), "'unknown' is always possible; leave it out")
+    if bias.captions is None and not (bias.stimuli and bias.templates):
+        yield checks.Finding(at, "give captions, or stimuli and templates")
+    if bias.captions is not None:
+        yield from checks.duplicates(bias.captions, (*at, "captions"))
+        if bias.stimuli or bias.templates:
+            yield checks.Finding(at, "give either captions, or stimuli and templates, not both")
+        if "{" in bias.question:
+            yield from checks.template(bias.question, [], (*at, "question"))
+    for place, template in enumerate(bias.templates):
+        found = list(checks.template(template, ["stimulus"], (*at, "templates", place)))
+        yield from found
+        if not found:
+            prompts = (fill(template, stimulus=word) for word in bias.stimuli or ())
+            yield from checks.articles(prompts, (*at, "templates", place))
+    if bias.stimuli and placeholders(bias.question) not in ([], ["stimulus"]):
+        yield from checks.template(bias.question, ["stimulus"], (*at, "question"))
+    if bias.expected is not None:
+        yield from _check_expected(bias, (*at, "expected", "shares"))
+    if bias.reference is not None and bias.reference.group not in bias.classes:
+        yield checks.Finding(
+            (*at, "reference", "group"),
+            f"there is no class '{bias.reference.group}'."
+            f"{did_you_mean(bias.reference.group, bias.classes)}",
+        )
+
+
+def _check_expected(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
+    shares = bias.expected.shares if bias.expected else {}
+    if set(shares) != set(bias.classes):
+        yield checks.Finding(at, f"give one share for each class: {', '.join(bias.classes)}")
+    elif abs(sum(shares.values()) - 1.0) > 0.005:
+        yield checks.Finding(at, f"the shares sum to {sum(shares.values()):.3f}, not to 1")

@@ -1,0 +1,65 @@
+"""The schema of OpenBias tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from t2ibench.methods.core.schema import ImageTask, ProposedBy, Reference, Strict, Text, Words
+
+
+class Expected(Strict):
+    """A distribution over classes to compare with instead of uniform.
+
+    Attributes:
+        name: What it is.
+        shares: Class to share; they sum to 1.
+        source: Where it comes from.
+    """
+
+    name: Text
+    shares: dict[str, Annotated[float, Field(ge=0, le=1)]]
+    source: Text
+
+
+class Bias(Strict):
+    """One bias to look for (D'Incà et al. 2024).
+
+    Attributes:
+        name: What reports call it.
+        about: What it refers to, for example 'person'.
+        classes: What the question can be answered with; 'unknown' always can.
+        question: What the judge is asked; '{stimulus}' is the stimulus of a template.
+        captions: Name of a word list, or the captions themselves.
+        stimuli: Name of a word list, or words; each is put into every template.
+        templates: Captions with '{stimulus}' (or '{a stimulus}').
+        expected: What to compare with instead of uniform.
+        reference: Known share of one class for each stimulus, to compare the order with.
+    """
+
+    name: Text
+    about: Text = "image"
+    classes: Annotated[tuple[Text, ...], Field(min_length=2)]
+    question: Text
+    captions: Words | None = None
+    stimuli: Words | None = None
+    templates: tuple[Text, ...] = ()
+    expected: Expected | None = None
+    reference: Reference | None = None
+
+
+class OpenBiasTask(ImageTask):
+    """Biases asked of a judge, caption by caption (D'Incà et al. 2024).
+
+    Attributes:
+        biases: What to look for.
+        pooling: The shares of the context-free score: 'captions' is the mean of the captions'
+            shares (the paper's equation 5), 'answers' counts all answers together (its code).
+        proposal: Who proposed the biases.
+    """
+
+    method: Literal["openbias"]
+    biases: Annotated[tuple[Bias, ...], Field(min_length=1)]
+    pooling: Literal["captions", "answers"] = "captions"
+    proposal: ProposedBy | None = None

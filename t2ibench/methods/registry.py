@@ -1,0 +1,44 @@
+"""All methods, by the name that task files use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.method import Method
+from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.registry import Registry
+from t2ibench.settings import Settings
+
+_NAMES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex")
+
+METHODS: Registry[Method[Any]] = Registry(
+    "method", {name: f"t2ibench.methods.{name}:METHOD" for name in _NAMES}
+)
+
+
+def method_of(task: BaseTask) -> Method[Any]:
+    """The method of a task.
+
+    Raises:
+        T2IBenchError: it comes from a package that is not installed here.
+    """
+    return METHODS.get(task.method)
+
+
+def needs(task: BaseTask, settings: Settings) -> Needs:
+    """The evidence a task asks for."""
+    return method_of(task).needs(task, settings)
+
+
+def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResult:
+    """The scores of a task from one encoder's, or one judge's, evidence."""
+    return method_of(task).score(task, evidence, settings)
+
+
+def combine(task: BaseTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
+    """The scores of a task over all encoders or judges, from those of each."""
+    return method_of(task).combine(task, results, settings)

@@ -1,0 +1,30 @@
+"""What is wrong with a task of this family that its schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from t2ibench.methods.core import checks
+from t2ibench.methods.t2iat.schema import T2iatTask
+
+
+def check(task: T2iatTask) -> Iterator[checks.Finding]:
+    """What is wrong with a task that its schema cannot say."""
+    x, y = task.concepts.X, task.concepts.Y
+    a, b = task.attributes.A, task.attributes.B
+    for concept, at in ((x, "X"), (y, "Y")):
+        yield from checks.duplicates(concept.stimuli, ("concepts", at, "stimuli"))
+    for group, at in ((a, "A"), (b, "B")):
+        yield from checks.duplicates(group.words, ("attributes", at, "words"))
+    yield from checks.overlap(x.stimuli, y.stimuli, ("X", "Y"), ("concepts", "Y"))
+    yield from checks.overlap(a.words, b.words, ("A", "B"), ("attributes", "B"))
+    yield from checks.sizes(x.stimuli, y.stimuli, ("X", "Y"), ("concepts",))
+    yield from checks.sizes(a.words, b.words, ("A", "B"), ("attributes",))
+    yield from checks.guided(task.prompts, (*x.stimuli, *y.stimuli), (*a.words, *b.words))
+    fewest = min(len(a.words), len(b.words))
+    if task.pairing == "cycle" and task.words_per_stimulus > fewest:
+        yield checks.Finding(
+            ("words_per_stimulus",),
+            f"words_per_stimulus is {task.words_per_stimulus}, but a set has {fewest} words; "
+            "use pairing: cross for all of them",
+        )

@@ -1,0 +1,24 @@
+"""TIBET: everything that is known about this family."""
+
+from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.tibet.checks import check
+from t2ibench.methods.tibet.describe import describe
+from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.tibet.score import needs, score
+
+METHOD = Family(
+    name="tibet",
+    title="TIBET",
+    Task=TibetTask,
+    check=check,
+    needs=needs,
+    score=score,
+    describe=describe,
+    main_score=MainScore("mad", "MAD"),
+    row_scores=("mad",),
+    estimand=(
+        "The mean over prompts and axes of the deviation of a prompt's concept overlap with "
+        "its counterfactuals, above what a mixture of them gives."
+    ),
+    proposes="t2ibench.methods.tibet.propose:PROPOSAL",
+)

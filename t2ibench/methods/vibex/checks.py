@@ -1,0 +1,34 @@
+"""What is wrong with a task of this family that its schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from t2ibench.errors import did_you_mean
+from t2ibench.methods.core import checks
+from t2ibench.methods.vibex.schema import VibexTask
+
+
+def check(task: VibexTask) -> Iterator[checks.Finding]:
+    """What is wrong with a task that its schema cannot say."""
+    anchors = [one.name for one in task.anchors]
+    yield from checks.duplicates(anchors, ("anchors",))
+    yield from checks.duplicates([one.prompt for one in task.anchors], ("anchors",))
+    names = [one.name for one in task.concepts]
+    yield from checks.duplicates(
+        [f"{one.name} ({one.query})" for one in task.concepts], ("concepts",)
+    )
+    for number, concept in enumerate(task.concepts):
+        if concept.tendency is not None and concept.tendency not in (*anchors, "balanced"):
+            yield checks.Finding(
+                ("concepts", number, "tendency"),
+                f"there is no anchor '{concept.tendency}'."
+                f"{did_you_mean(concept.tendency, (*anchors, 'balanced'))}",
+            )
+    for number, pair in enumerate(task.intersections):
+        for name in pair:
+            if name not in names:
+                yield checks.Finding(
+                    ("intersections", number),
+                    f"there is no concept '{name}'.{did_you_mean(name, names)}",
+                )

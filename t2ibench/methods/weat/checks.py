@@ -1,0 +1,24 @@
+"""What is wrong with a task of this family that its schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from t2ibench.methods.core import checks
+from t2ibench.methods.weat.schema import WeatTask
+
+
+def check(task: WeatTask) -> Iterator[checks.Finding]:
+    """What is wrong with a task that its schema cannot say."""
+    x, y = task.targets.X, task.targets.Y
+    a, b = task.attributes.A, task.attributes.B
+    for group, at in ((x, "X"), (y, "Y")):
+        yield from checks.duplicates(group.words, ("targets", at, "words"))
+    for group, at in ((a, "A"), (b, "B")):
+        yield from checks.duplicates(group.words, ("attributes", at, "words"))
+    yield from checks.overlap(x.words, y.words, ("X", "Y"), ("targets", "Y"))
+    yield from checks.overlap(a.words, b.words, ("A", "B"), ("attributes", "B"))
+    yield from checks.sizes(x.words, y.words, ("X", "Y"), ("targets",))
+    yield from checks.sizes(a.words, b.words, ("A", "B"), ("attributes",))
+    for number, template in enumerate(task.templates):
+        yield from checks.template(template, ["word"], ("templates", number))

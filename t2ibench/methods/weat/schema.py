@@ -1,0 +1,42 @@
+"""The schema of WEAT tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from t2ibench.methods.core.schema import (
+    Alternative,
+    BaseTask,
+    Strict,
+    Text,
+    TwoWordGroups,
+    WordGroup,
+)
+
+
+class WeatTargets(Strict):
+    """The two target sets."""
+
+    X: WordGroup
+    Y: WordGroup
+
+
+class WeatTask(BaseTask):
+    """A word embedding association test (Caliskan et al. 2017) on a text encoder or word vectors.
+
+    Attributes:
+        targets: The two sets X and Y.
+        attributes: The two sets A and B.
+        templates: Texts to embed for a word; '{word}' is the word. The mean over templates counts.
+        alternative: Which side the p-value looks at.
+        allow_missing: Largest share of a set that a vocabulary may lack.
+    """
+
+    method: Literal["weat"]
+    targets: WeatTargets
+    attributes: TwoWordGroups
+    templates: Annotated[tuple[Text, ...], Field(min_length=1)] = ("{word}",)
+    alternative: Alternative = "two-sided"
+    allow_missing: Annotated[float, Field(ge=0, lt=1)] = 0.2

@@ -1,0 +1,176 @@
+"""One registry class for every kind of part: methods, generators, encoders, judges, and so on.
+
+An entry is a name and a target of the form 'package.module:attribute', imported when it is first
+asked for. Installed packages add entries through entry points (group 't2ibench.<kind>s'), so
+nothing has to be changed here to add one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar, cast
+
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+
+T = TypeVar("T")
+_OWN = "t2ibench"
+_TARGET = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
+
+
+def is_target(text: str) -> bool:
+    """Whether a text has the form 'package.module:attribute'.
+
+    >>> is_target("my_package.models:create"), is_target("folder:my/pictures")
+    (True, False)
+    """
+    return _TARGET.fullmatch(text) is not None
+
+
+def load_target(target: str) -> Any:
+    """Import 'package.module:attribute'.
+
+    Args:
+        target: Where the object is.
+
+    Returns:
+        The object.
+
+    Raises:
+        T2IBenchError: the module cannot be imported, or has no such attribute.
+    """
+    module_name, _, path = target.partition(":")
+    try:
+        value = importlib.import_module(module_name)
+    except ImportError as error:
+        raise T2IBenchError(
+            f"'{module_name}' cannot be imported: {first_line(error)}.",
+            "Is the package installed in this environment?",
+        ) from error
+    for name in path.split("."):
+        if not hasattr(value, name):
+            known = [key for key in vars(value) if not key.startswith("_")]
+            raise T2IBenchError(f"'{module_name}' has no '{name}'.{did_you_mean(name, known)}")
+        value = getattr(value, name)
+    return value
+
+
+class Registry(Generic[T]):
+    """Parts of one kind, by name.
+
+    Args:
+        kind: What one entry is called in messages, such as 'encoder'.
+        entries: Name to target of the entries that come with t2ibench, in the order they are
+            listed in.
+        hint: The next step, for the message about an unknown name.
+
+    Examples:
+        >>> registry = Registry("joiner", {"path": "posixpath:join"})
+        >>> registry.get("path")("a", "b")
+        'a/b'
+        >>> print(registry.unknown("paht"))
+        There is no joiner 'paht'. Did you mean 'path'? Joiners: path.
+    """
+
+    def __init__(self, kind: str, entries: Mapping[str, str], hint: str | None = None) -> None:
+        self.kind = kind
+        self.group = f"{_OWN}.{kind}s"
+        self._entries = dict(entries)
+        self._hint = hint
+        self._loaded: dict[str, T] = {}
+
+    @cached_property
+    def _plugins(self) -> dict[str, EntryPoint]:
+        """Entries of installed packages. The first package of a name wins; see `clashes`."""
+        plugins: dict[str, EntryPoint] = {}
+        for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, p.value)):
+            if point.name not in self._entries:
+                plugins.setdefault(point.name, point)
+        return plugins
+
+    def clashes(self) -> list[str]:
+        """A line for every installed entry whose name is taken, and which is therefore not used."""
+        return [
+            f"the {self.kind} '{point.name}' of {_distribution(point)} is not used: the name is "
+            f"taken by {self.origin(point.name)}"
+            for point in entry_points(group=self.group)
+            if point.name in self._entries or self._plugins[point.name].value != point.value
+        ]
+
+    def names(self) -> list[str]:
+        """All names: those of t2ibench first, in their order, then those of other packages."""
+        return [*self._entries, *self._plugins]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries or name in self._plugins
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def origin(self, name: str) -> str:
+        """The package that an entry comes from."""
+        return _OWN if name in self._entries else _distribution(self._plugins[name])
+
+    def get(self, name: str) -> T:
+        """Import an entry.
+
+        Args:
+            name: Its name.
+
+        Returns:
+            What its target names.
+
+        Raises:
+            T2IBenchError: there is no such entry, or the package it comes from cannot be imported.
+        """
+        if name not in self._loaded:
+            if name not in self:
+                raise self.unknown(name)
+            target = self._entries[name] if name in self._entries else self._plugins[name].value
+            try:
+                self._loaded[name] = cast(T, load_target(target))
+            except Exception as error:
+                if name in self._entries:
+                    raise
+                raise T2IBenchError(
+                    f"The {self.kind} '{name}' of {self.origin(name)} cannot be loaded: "
+                    f"{first_line(error)}",
+                    f"Repair or uninstall {self.origin(name)}.",
+                ) from error
+        return self._loaded[name]
+
+    def unknown(self, name: str) -> T2IBenchError:
+        """The error for a name that is not there, with the nearest one that is."""
+        known = self.names()
+        return T2IBenchError(
+            f"There is no {self.kind} '{name}'.{did_you_mean(name, known)}",
+            self._hint or f"{self.kind.capitalize()}s: {', '.join(known)}.",
+        )
+
+    def items(self) -> Iterator[tuple[str, T]]:
+        """Every entry, imported."""
+        for name in self.names():
+            yield name, self.get(name)
+
+    def add(self, name: str, target: str) -> None:
+        """Add an entry for this process, for notebooks and tests.
+
+        Args:
+            name: Its name.
+            target: 'package.module:attribute'.
+
+        Raises:
+            ValueError: the name is taken, or the target has another form.
+        """
+        if name in self:
+            raise ValueError(f"the {self.kind} '{name}' exists already")
+        if not is_target(target):
+            raise ValueError(f"'{target}' is not of the form 'package.module:attribute'")
+        self._entries[name] = target
+
+
+def _distribution(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value.partition(":")[0]

@@ -1,0 +1,319 @@
+"""Everything a run can be told, in one model.
+
+The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
+run.json and results.json and the stored command are all derived from `RunSettings`. A new setting
+is one field here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from t2ibench.arguments import format_args, parse_args
+from t2ibench.errors import T2IBenchError, did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_T = TypeVar("_T")
+Positive = Annotated[int, Field(strict=True, ge=1)]
+NotNegative = Annotated[int, Field(strict=True, ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a setting appears on the command line.
+
+    Attributes:
+        group: Heading of `--help` it stands under.
+        metavar: What stands for its value.
+        help: One line.
+        names: Its flags, the one that is written into commands first; by default '--' and the
+            name of the field with hyphens.
+        decides: Whether it decides a result, and so belongs to the command that repeats one.
+    """
+
+    group: Literal["what to measure", "how much", "where and how"]
+    metavar: str
+    help: str
+    names: tuple[str, ...] = ()
+    decides: bool = True
+
+
+def _names(value: Any) -> Any:
+    """One name, several separated by commas, or a list of them."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = value.split(",")
+    if isinstance(value, (list, tuple)):
+        return tuple(name.strip() if isinstance(name, str) else name for name in value if name)
+    return value
+
+
+def _paths(value: Any) -> Any:
+    if isinstance(value, (str, Path)):
+        value = [value]
+    return tuple(str(path) for path in value) if isinstance(value, (list, tuple)) else value
+
+
+def _args(value: Any) -> Any:
+    """'k=v,k=v', a list of such texts, or a mapping."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        return parse_args(value)
+    if isinstance(value, (list, tuple)):
+        return parse_args(",".join(value))
+    if isinstance(value, Mapping):
+        return {str(key): _text(item) for key, item in value.items()}
+    return value
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (int, float, Path)) else value
+
+
+def _auto(value: Any) -> Any:
+    return None if value == "auto" else value
+
+
+def _path(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value
+
+
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_names)]
+Args = Annotated[dict[str, str], BeforeValidator(_args)]
+Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
+
+
+class Measurement(BaseModel):
+    """How a task is measured; stored with every result.
+
+    Attributes:
+        images_per_prompt: Images of every prompt; None leaves it to the model and the task.
+        guided_images_per_prompt: Images of prompts that name an attribute or are counterfactuals;
+            None is as many as of the others.
+        limit: Keep only the first so many stimuli of each concept (for a try).
+        seed: Seed of images, permutations and bootstrap.
+        n_permutations: Monte Carlo draws of a permutation test.
+        n_bootstrap: Bootstrap draws of an interval.
+        level: Level of the confidence intervals, in (0, 1).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    images_per_prompt: Annotated[
+        Positive | None, Flag("how much", "N", "images of every prompt (the task says)")
+    ] = None
+    guided_images_per_prompt: Annotated[
+        Positive | None,
+        Flag(
+            "how much", "N", "of attribute prompts and counterfactuals (as many as of the others)"
+        ),
+    ] = None
+    limit: Annotated[
+        Positive | None, Flag("how much", "N", "first N stimuli of each concept; for a try")
+    ] = None
+    seed: Annotated[NotNegative, Flag("how much", "N", "of images and statistics (0)")] = 0
+    n_permutations: Annotated[
+        Positive, Flag("how much", "N", "draws (100000)", ("--permutations", "--n-permutations"))
+    ] = 100_000
+    n_bootstrap: Annotated[
+        Positive, Flag("how much", "N", "draws (10000)", ("--bootstrap", "--n-bootstrap"))
+    ] = 10_000
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+
+
+class Settings(Measurement):
+    """What `needs` and `score` of a method read.
+
+    Attributes:
+        max_exact: Enumerate a permutation test where there are at most so many partitions.
+    """
+
+    max_exact: Positive = 200_000
+
+    @classmethod
+    def of(cls, measurement: Measurement) -> Settings:
+        """The settings of a stored result or of a run."""
+        names = Settings.model_fields.keys() & type(measurement).model_fields.keys()
+        return Settings(**{name: getattr(measurement, name) for name in names})
+
+    def limited(self, items: Sequence[_T]) -> Sequence[_T]:
+        """The first `limit` items."""
+        return items if self.limit is None else items[: self.limit]
+
+    def images(self, of_task: int) -> int:
+        """Images of a prompt, where the task asks for `of_task`."""
+        return self.images_per_prompt or of_task
+
+    def guided_images(self, of_task: int) -> int:
+        """Images of a guided prompt, where the task asks for `of_task`."""
+        return self.guided_images_per_prompt or self.images_per_prompt or of_task
+
+    def rng(self, task_id: str, purpose: str) -> np.random.Generator:
+        """A generator for one purpose within one task.
+
+        It depends on neither encoder nor other tasks, so encoders are resampled in pairs and a
+        task's numbers do not change with the tasks around it.
+        """
+        import numpy as np
+
+        digest = hashlib.sha256(f"{task_id}\0{purpose}".encode()).digest()
+        return np.random.default_rng([self.seed, int.from_bytes(digest[:8], "little")])
+
+
+class RunSettings(Settings):
+    """Everything a run can be told.
+
+    Attributes:
+        model: The generator; None to score text encoders alone.
+        tasks: Ids, globs, groups, 'tag:NAME' or 'all'.
+        model_args: Arguments of the generator, as text.
+        encoder: Encoders; empty for the model's default.
+        judge: Judges, for tasks that ask questions; empty for the model's default.
+        judge_args: Arguments of the judges, as text.
+        include_path: Folders of further tasks.
+        batch_size: Images in one call of the generator; None for its own choice.
+        device: Where models run; None to choose.
+        dtype: Their precision; None to choose.
+        output_dir: Folder of all runs.
+        generate_only: Stop after generating.
+    """
+
+    model: Annotated[
+        str | None,
+        Flag(
+            "what to measure",
+            "M",
+            "toy, toyland, an alias (sdxl), a hub id, a diffusers folder, folder:DIR, or "
+            "package.module:factory",
+        ),
+    ] = None
+    tasks: Annotated[
+        Names,
+        Flag("what to measure", "T,…", "ids, globs, groups, tag:NAME or all (see t2ibench ls)"),
+    ] = ()
+    model_args: Annotated[Args, Flag("what to measure", "k=v,…", "see the README")] = Field(
+        default_factory=dict
+    )
+    encoder: Annotated[
+        Names, Flag("what to measure", "E,…", "see t2ibench ls encoders; several are averaged")
+    ] = ()
+    judge: Annotated[
+        Names, Flag("what to measure", "J,…", "for tasks that ask; see t2ibench ls judges")
+    ] = ()
+    judge_args: Annotated[Args, Flag("what to measure", "k=v,…", "base_url=…, margin=…")] = Field(
+        default_factory=dict
+    )
+    include_path: Annotated[
+        Paths, Flag("what to measure", "DIR", "further tasks; may be repeated")
+    ] = ()
+    batch_size: Annotated[
+        Positive | None,
+        BeforeValidator(_auto),
+        Flag("where and how", "N|auto", "images at once (auto)", decides=False),
+    ] = None
+    device: Annotated[
+        str | None, Flag("where and how", "D", "cuda, cuda:1, mps or cpu", decides=False)
+    ] = None
+    dtype: Annotated[str | None, Flag("where and how", "T", "float32, float16 or bfloat16")] = None
+    output_dir: Annotated[
+        str, BeforeValidator(_path), Flag("where and how", "DIR", "folder of all runs (runs)")
+    ] = "runs"
+    generate_only: bool = False
+
+    def command(self) -> list[str]:
+        """A command that gives the same results: what decides them, and nothing else.
+
+        `settings_of_command(settings.command())` gives the same settings back.
+        """
+        words = ["t2ibench", "run"]
+        for name, field, flag in flags():
+            value = getattr(self, name)
+            if not flag.decides or value == field.get_default(call_default_factory=True):
+                continue
+            option = flag_names(name, flag)[0]
+            if name == "include_path":
+                words += [word for path in value for word in (option, path)]
+            elif isinstance(value, dict):
+                words += [option, format_args(value)]
+            elif isinstance(value, tuple):
+                words += [option, ",".join(value)]
+            else:
+                words += [option, str(value)]
+        return words
+
+
+def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
+    """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`."""
+    order = [*RunSettings.__annotations__, *Measurement.__annotations__]
+    found = []
+    for name in order:
+        field = model.model_fields[name]
+        flag = next((item for item in field.metadata if isinstance(item, Flag)), None)
+        if flag is not None:
+            found.append((name, field, flag))
+    return found
+
+
+def flag_names(name: str, flag: Flag) -> tuple[str, ...]:
+    """The flags of a setting, the one that is written into commands first."""
+    return flag.names or ("--" + name.replace("_", "-"),)
+
+
+def field_of(key: str) -> str | None:
+    """The setting that a key of a config file, or a flag, means."""
+    wanted = "--" + key.strip("-").replace("_", "-")
+    return next((name for name, _, flag in flags() if wanted in flag_names(name, flag)), None)
+
+
+def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
+    """Check settings, whoever gave them.
+
+    Args:
+        values: Field name to value.
+        where: What goes before the message, such as the file that was read.
+
+    Returns:
+        The settings.
+
+    Raises:
+        T2IBenchError: an unknown setting, or a value that does not fit.
+    """
+    try:
+        return RunSettings(**values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        raise T2IBenchError(f"{where}{_problem(name, first)}") from None
+
+
+def _problem(name: str, item: Any) -> str:
+    kind, value = item["type"], item["input"]
+    if kind == "extra_forbidden":
+        return f"there is no setting '{name}'.{did_you_mean(name, RunSettings.model_fields)}"
+    expected = {
+        "int_type": "a whole number",
+        "int_from_float": "a whole number",
+        "greater_than_equal": f"a whole number of {item.get('ctx', {}).get('ge')} or more",
+        "string_type": "text",
+        "tuple_type": "a list of names",
+        "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
+        "bool_parsing": "true or false",
+        "bool_type": "true or false",
+    }.get(kind)
+    if expected is None:
+        return f"{name}: {item['msg']} (found {value!r})."
+    if kind == "int_type" and name in RunSettings.model_fields:
+        expected = f"a whole number of {0 if name == 'seed' else 1} or more"
+    return f"{name}: expected {expected}, found {value!r}."

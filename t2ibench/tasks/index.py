@@ -1,0 +1,132 @@
+"""Finding tasks by name, glob, group, tag or 'all'."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.tasks.loader import (
+    LoadedTask,
+    bundled_tasks,
+    library_for,
+    load_folder,
+    raise_errors,
+)
+from t2ibench.tasks.source import Problem
+
+_GLOB = re.compile(r"[*?\[]")
+
+
+def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
+    parts = re.findall(r"\d+|\D+", name)
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskIndex:
+    """All tasks that can be named."""
+
+    tasks: dict[str, LoadedTask]
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Group name to task ids; a task is also in the groups around its own."""
+        found: dict[str, list[str]] = {}
+        for task in self.tasks.values():
+            parts = task.group.split("/")
+            for length in range(1, len(parts) + 1):
+                found.setdefault("/".join(parts[:length]), []).append(task.id)
+        return dict(sorted(found.items()))
+
+    @property
+    def tags(self) -> dict[str, list[str]]:
+        """Tag to task ids."""
+        found: dict[str, list[str]] = {}
+        for task in self.tasks.values():
+            for tag in task.spec.tags:
+                found.setdefault(tag, []).append(task.id)
+        return dict(sorted(found.items()))
+
+    def select(self, patterns: Iterable[str]) -> list[LoadedTask]:
+        """The tasks that match any of the patterns, in the index's order.
+
+        Args:
+            patterns: Task ids, globs, group names, 'tag:NAME' or 'all'.
+
+        Raises:
+            T2IBenchError: a pattern matches nothing.
+        """
+        chosen: set[str] = set()
+        for pattern in map(str.strip, patterns):
+            found = self._match(pattern)
+            if not found:
+                names = [*self.tasks, *self.groups, *(f"tag:{tag}" for tag in self.tags), "all"]
+                raise T2IBenchError(
+                    f"There is no task, group or tag '{pattern}'.{did_you_mean(pattern, names)}",
+                    "`t2ibench ls tasks` lists them.",
+                )
+            chosen.update(found)
+        return [task for name, task in self.tasks.items() if name in chosen]
+
+    def _match(self, pattern: str) -> list[str]:
+        if pattern == "all":
+            return list(self.tasks)
+        if pattern.startswith("tag:"):
+            return self.tags.get(pattern.removeprefix("tag:"), [])
+        if _GLOB.search(pattern):
+            return fnmatch.filter(self.tasks, pattern)
+        if pattern in self.tasks:
+            return [pattern]
+        return self.groups.get(pattern, [])
+
+
+def build_index(
+    include_paths: Sequence[Path] = (),
+) -> tuple[TaskIndex, list[Problem]]:
+    """Load the bundled tasks and those of further folders.
+
+    Returns:
+        The index and every problem found on the way, warnings included.
+    """
+    roots = list({root.resolve(): root for root in (bundled_tasks(), *include_paths)}.values())
+    library = library_for(roots)
+    problems = list(library.problems)
+    tasks: dict[str, LoadedTask] = {}
+    for root in roots:
+        loaded, found = load_folder(root, library)
+        problems += found
+        for task in loaded:
+            first = tasks.get(task.id)
+            if first and first.path.resolve() == task.path.resolve():
+                continue  # a folder inside another
+            if first:
+                message = f"the id '{task.id}' is used by {first.path}"
+                problems.append(Problem(task.path, task.line, message))
+                continue
+            tasks[task.id] = task
+    ordered = sorted(tasks.values(), key=lambda task: (task.group, _natural(task.id)))
+    return TaskIndex({task.id: task for task in ordered}), problems
+
+
+def load_tasks(
+    patterns: str | Sequence[str] = "all", include_paths: Sequence[str | Path] = ()
+) -> list[LoadedTask]:
+    """Load tasks by name.
+
+    Args:
+        patterns: Task ids, globs, groups, 'tag:NAME' or 'all'; a string may hold several,
+            separated by commas.
+        include_paths: Folders with further task files.
+
+    Raises:
+        TaskFileError: a task file has errors; all of them are listed.
+        T2IBenchError: a pattern matches nothing.
+    """
+    names = patterns.split(",") if isinstance(patterns, str) else list(patterns)
+    registry, problems = build_index([Path(path) for path in include_paths])
+    raise_errors(problems)
+    return registry.select(names)
