@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
@@ -56,6 +56,20 @@ def load_target(target: str) -> Any:
             raise T2IBenchError(f"'{module_name}' has no '{name}'.{did_you_mean(name, known)}")
         value = getattr(value, name)
     return value
+
+
+def lazy(target: str) -> Callable[..., Any]:
+    """A function that imports 'package.module:attribute' when it is first called, and calls it.
+
+    Examples:
+        >>> lazy("posixpath:join")("a", "b")
+        'a/b'
+    """
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        return load_target(target)(*args, **keywords)
+
+    return call
 
 
 class Registry(Generic[T]):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.method import Method
-from t2ibench.methods.core.needs import Needs
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.registry import Registry
 from t2ibench.settings import Settings
+
+if TYPE_CHECKING:
+    from t2ibench.methods.core.estimate import MethodResult
+    from t2ibench.methods.core.evidence import Evidence
+    from t2ibench.methods.core.needs import Needs
 
 _NAMES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex")
 

@@ -140,7 +140,7 @@ def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
     assert status == 0
     assert not list(tmp_path.iterdir())
     assert "A photo of a female chef" in out
-    assert "pairing: cycle" in out and "with cross" in out
+    assert "pairing: cycle" in out and "with pairing: cross" in out
     assert "3900 images, of which 0 are there and 3900 have to be drawn" in out
 
 

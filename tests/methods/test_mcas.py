@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -198,4 +196,4 @@ def test_no_target_image_is_no_score() -> None:
 def test_needs_follow_the_settings() -> None:
     task = hand_task()
     assert needs(task, SETTINGS).n_images == 6
-    assert needs(task, replace(SETTINGS, images_per_prompt=5)).n_images == 15
+    assert needs(task, SETTINGS.model_copy(update={"images_per_prompt": 5})).n_images == 15

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -229,5 +227,5 @@ def test_encoders_are_paired_and_averaged() -> None:
 
 def test_limit_keeps_the_first_stimuli() -> None:
     task = make_task()
-    found = needs(task, replace(SETTINGS, limit=2))
+    found = needs(task, SETTINGS.model_copy(update={"limit": 2}))
     assert {need.stimulus for need in found.prompts} == {"rose", "iris", "ant", "bee"}

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from t2ibench.methods.core.evidence import FloatArray
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.settings import Settings
 from t2ibench.stats import PermutationResult, p_value, percentile_interval
 
 TestKind = Literal["exact", "monte_carlo", "binomial"]
@@ -263,6 +265,22 @@ def average_results(results: Sequence[MethodResult]) -> MethodResult:
         first.details,
         first.samples,
     )
+
+
+def mean_over_encoders(
+    task: BaseTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
+    """The `combine` of most methods: every score's mean over encoders.
+
+    Args:
+        task: The task.
+        results: One an encoder.
+        settings: How it is measured.
+
+    Returns:
+        The means.
+    """
+    return average_results(results)
 
 
 def _average_scores(scores: Sequence[dict[str, Estimate]]) -> dict[str, Estimate]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from t2ibench.methods.core.checks import Finding
-from t2ibench.methods.core.estimate import MethodResult, average_results
-from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.needs import Needs
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.registry import lazy
 from t2ibench.settings import Settings
+
+if TYPE_CHECKING:  # task files are read without loading numpy and scipy
+    from t2ibench.methods.core.estimate import MethodResult
+    from t2ibench.methods.core.evidence import Evidence
+    from t2ibench.methods.core.needs import Needs
 
 TaskT = TypeVar("TaskT", bound=BaseTask)
 
@@ -93,17 +96,20 @@ class Method(Protocol[TaskT]):
         ...
 
 
-def _mean(_: Any, results: Sequence[MethodResult], __: Settings) -> MethodResult:
-    return average_results(results)
-
-
 def _no_variants(_: Any) -> Mapping[str, Any]:
     return {}
 
 
+_AVERAGE = lazy("t2ibench.methods.core.estimate:mean_over_encoders")
+
+
 @dataclass(frozen=True)
 class Family(Generic[TaskT]):
-    """A `Method` put together from functions; see there."""
+    """A `Method` put together from functions; see there.
+
+    Give `needs`, `score` and `describe` as `lazy(...)` functions, so that listing tasks does not
+    load what scores them.
+    """
 
     name: str
     title: str
@@ -115,7 +121,7 @@ class Family(Generic[TaskT]):
     main_score: MainScore
     estimand: str
     row_scores: tuple[str, ...] = ()
-    combine: Callable[[TaskT, Sequence[MethodResult], Settings], MethodResult] = _mean
+    combine: Callable[[TaskT, Sequence[MethodResult], Settings], MethodResult] = _AVERAGE
     variants: Callable[[TaskT], Mapping[str, TaskT]] = _no_variants
     proposes: str | None = None
     explores: str | None = None

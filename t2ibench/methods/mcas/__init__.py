@@ -2,19 +2,18 @@
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.mcas.checks import check
-from t2ibench.methods.mcas.describe import describe
 from t2ibench.methods.mcas.schema import McasTask
-from t2ibench.methods.mcas.score import combine, needs, score
+from t2ibench.registry import lazy
 
 METHOD = Family(
     name="mcas",
     title="MCAS",
     Task=McasTask,
     check=check,
-    needs=needs,
-    score=score,
-    describe=describe,
+    needs=lazy("t2ibench.methods.mcas.score:needs"),
+    score=lazy("t2ibench.methods.mcas.score:score"),
+    describe=lazy("t2ibench.methods.mcas.describe:describe"),
     main_score=MainScore("mcas_mean", "MCAS"),
     estimand=("Cliff's delta between the image associations of targets stereotyped as A and as B."),
-    combine=combine,
+    combine=lazy("t2ibench.methods.mcas.score:combine"),
 )

@@ -2,18 +2,17 @@
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.tibet.checks import check
-from t2ibench.methods.tibet.describe import describe
 from t2ibench.methods.tibet.schema import TibetTask
-from t2ibench.methods.tibet.score import needs, score
+from t2ibench.registry import lazy
 
 METHOD = Family(
     name="tibet",
     title="TIBET",
     Task=TibetTask,
     check=check,
-    needs=needs,
-    score=score,
-    describe=describe,
+    needs=lazy("t2ibench.methods.tibet.score:needs"),
+    score=lazy("t2ibench.methods.tibet.score:score"),
+    describe=lazy("t2ibench.methods.tibet.describe:describe"),
     main_score=MainScore("mad", "MAD"),
     row_scores=("mad",),
     estimand=(
