@@ -15,6 +15,7 @@ VERBS = (
     "propose",
     "caption",
     "leaderboard",
+    "check-adapter",
 )
 
 

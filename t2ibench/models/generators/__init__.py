@@ -26,6 +26,7 @@ __all__ = [
     "default_encoder",
     "default_judge",
     "describe_generators",
+    "libraries_of",
 ]
 
 GENERATORS: Registry[Adapter[Generator]] = Registry(
@@ -176,3 +177,15 @@ def can_regenerate(spec: str) -> bool:
         True where the name is unknown.
     """
     return bool(getattr(_capabilities(spec), "regenerates", True))
+
+
+def libraries_of(spec: str) -> tuple[str, ...]:
+    """Distributions whose versions decide a model's images.
+
+    Args:
+        spec: As the user wrote it; a module that it names is imported.
+
+    Returns:
+        Their names; empty where the adapter declares none.
+    """
+    return _resolve(spec)[0].adapter.libraries
