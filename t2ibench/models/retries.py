@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from http.cookiejar import DefaultCookiePolicy
+from time import monotonic
 from typing import Any
 
 import requests
@@ -37,7 +37,7 @@ class BoundedRetry(Retry):
     def increment(self, *args: Any, **keywords: Any) -> BoundedRetry:
         """Count one failed attempt."""
         copy = super().increment(*args, **keywords)
-        now = time.monotonic()
+        now = monotonic()
         copy.deadline = self.deadline or now + self.patience
         if now >= copy.deadline:
             pool = args[3] if len(args) > 3 else keywords.get("_pool")
