@@ -84,7 +84,15 @@ def retrying_session(attempts: int, timeout: float, connections: int = 32) -> re
 
 
 def why_unreachable(error: requests.RequestException, timeout: float) -> str:
-    """What went wrong, in the words of an error message."""
+    """What went wrong, in the words of an error message.
+
+    Args:
+        error: What requests raised.
+        timeout: Seconds that one attempt may take.
+
+    Returns:
+        Words that follow 'The server …'.
+    """
     cause = error.args[0] if error.args else error
     reason = getattr(cause, "reason", None) or error
     if "Timeout" in type(reason).__name__:

@@ -37,7 +37,7 @@ def test_generators_compared_to_the_byte(name: str, other: dict[str, str]) -> No
 def test_a_folder_of_images(tmp_path: Path) -> None:
     for word in ("rose", "ant"):
         (tmp_path / f"a_{word}").mkdir()
-        for number, image in enumerate(tiny.pictures(2)):
+        for number, image in enumerate(tiny.images(2)):
             image.rotate(len(word)).save(tmp_path / f"a_{word}" / f"{number}.png")
     assert not check_generator(
         lambda: create_generator(f"folder:{tmp_path}"), prompts=["a rose", "an ant", "a ant"]

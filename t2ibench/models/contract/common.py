@@ -135,5 +135,17 @@ def is_json(value: Any) -> bool:
 
 
 def is_reordered(expected: list[Any], found: list[Any]) -> bool:
-    """Whether two lists have the same items in another order."""
+    """Whether two lists have the same items in another order.
+
+    Args:
+        expected: What each gave alone.
+        found: What they gave together.
+
+    Returns:
+        False where they are equal, or where the items differ.
+
+    Examples:
+        >>> is_reordered([1, 2], [2, 1]), is_reordered([1, 2], [1, 2]), is_reordered([1], [3])
+        (True, False, False)
+    """
     return expected != found and sorted(map(repr, expected)) == sorted(map(repr, found))
