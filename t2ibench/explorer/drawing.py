@@ -104,6 +104,7 @@ class Drawing:
                 recorded["model_args"],
                 seed=int(source.run.settings.get("seed", 0)),
                 device=self._device,
+                recorded=True,
             )
             if generator.fingerprint != recorded["fingerprint"]:
                 raise T2IBenchError(
