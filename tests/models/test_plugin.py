@@ -83,6 +83,16 @@ def test_its_method_on_its_models(site: Path, tmp_path: Path) -> None:
     assert results["tasks"]["tone_day_night"]["n_images"] == 80
 
 
+def test_its_proposer(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "captions.txt").write_text("a chef in a kitchen\na nurse at work\n")
+    words = ("--captions", "captions.txt", "--proposer", "fixed", "--support", "1")
+    status, out, errors = command(
+        site, tmp_path, "propose", "openbias", *words, "--output", "proposed.yaml"
+    )
+    assert status == 0, out + errors
+    assert "What time of day is it?" in (tmp_path / "proposed.yaml").read_text(encoding="utf-8")
+
+
 def test_a_wrong_argument_of_a_plugin_is_one_line(site: Path, tmp_path: Path) -> None:
     status, _, errors = command(
         site, tmp_path, "check-adapter", "grey", "--model-args", "contras=1"
