@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend: one clear line, no traceback."""
+"""User-facing errors: one clear line, no traceback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class T2IBenchError(Exception):
-    """Something the user can mend; the command line prints it as one line and exits 1.
+    """Something the user can fix; the command line prints it as one line and exits 1.
 
     Args:
         message: What is wrong and what was expected.
@@ -21,6 +21,10 @@ class T2IBenchError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}" if self.hint else self.message
+
+
+class MissingEvidence(T2IBenchError):
+    """Something that a method needs was never observed, such as the embedding of a text."""
 
 
 class TaskFileError(T2IBenchError):

@@ -90,6 +90,8 @@ def _path(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
+# Settings whose flag may be repeated.
+REPEATED = ("include_path", "model_args", "judge_args")
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_names)]
 Args = Annotated[dict[str, str], BeforeValidator(_args)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
@@ -187,6 +189,7 @@ class RunSettings(Settings):
         device: Where models run; None to choose.
         dtype: Their precision; None to choose.
         output_dir: Folder of all runs.
+        engine: The executor; see `t2ibench ls executors`.
         generate_only: Stop after generating.
     """
 
@@ -230,6 +233,9 @@ class RunSettings(Settings):
     output_dir: Annotated[
         str, BeforeValidator(_path), Flag("where and how", "DIR", "folder of all runs (runs)")
     ] = "runs"
+    engine: Annotated[
+        str, Flag("where and how", "E", "who does the work: local", decides=False)
+    ] = "local"
     generate_only: bool = False
 
     def command(self) -> list[str]:

@@ -123,10 +123,12 @@ def _of_tasks(collection: Collection, known: Any) -> dict[str, str]:
     from t2ibench.tasks.index import load_tasks
 
     run = collection.sources[0].run
-    if run is None or not run.tasks:
+    if run is None or not run.record.tasks:
         return {}
     try:
-        tasks = load_tasks(run.tasks, [path for path in run.include_paths if Path(path).is_dir()])
+        tasks = load_tasks(
+            run.record.tasks, [path for path in run.record.include_path if Path(path).is_dir()]
+        )
     except T2IBenchError:
         return {}
     for task in tasks:

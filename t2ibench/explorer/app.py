@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from functools import lru_cache
@@ -25,6 +24,7 @@ from t2ibench.explorer.queries import evaluate, similarities
 from t2ibench.explorer.source import Collection
 from t2ibench.explorer.tree import Export, Session, State, Tree, task_of
 from t2ibench.store.files import write_text
+from t2ibench.store.pixels import thumbnail
 
 _STATIC = Path(__file__).parent / "static"
 _POLICY = (
@@ -261,14 +261,7 @@ _CACHED = {"cache-control": "private, max-age=86400, immutable"}
 
 
 def _thumbnail(path: Path) -> bytes:
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        small = picture.convert("RGB")
-        small.thumbnail((_THUMB, _THUMB))
-        buffer = io.BytesIO()
-        small.save(buffer, format="JPEG", quality=85)
-    return buffer.getvalue()
+    return thumbnail(path, _THUMB)
 
 
 def _wrong(request: Request, error: Exception) -> Response:

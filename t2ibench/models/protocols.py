@@ -181,3 +181,13 @@ class Judge(Protocol):
         answer; an exception means that the judge cannot go on.
         """
         ...
+
+
+@runtime_checkable
+class Releasable(Protocol):
+    def release(self) -> None: ...
+
+
+@runtime_checkable
+class ReportsSettings(Protocol):
+    def effective_settings(self) -> Mapping[str, Any]: ...

@@ -72,7 +72,15 @@ class Plan:
 
 
 def make_plan(tasks: Sequence[LoadedTask], settings: Settings) -> Plan:
-    """The union of the needs of all tasks."""
+    """The union of the needs of all tasks.
+
+    Args:
+        tasks: The tasks.
+        settings: How the run measures.
+
+    Returns:
+        The plan.
+    """
     found = {task.id: needs(task.spec, settings) for task in tasks}
     most: dict[str, int] = {}
     embedded: dict[str, int] = {}

@@ -10,7 +10,8 @@ from typing import TypeVar
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.replies import UnreadableError
 from t2ibench.models.proposers import Message, Proposer, conversation_key
-from t2ibench.store.files import disk_errors, read_json_lines
+from t2ibench.store.files import disk_errors
+from t2ibench.store.jsonl import read_rows
 
 _T = TypeVar("_T")
 
@@ -31,7 +32,7 @@ class Recorder:
         self._replies: dict[str, str] = {}
         self.asked = 0
         if path.is_file():
-            for row in read_json_lines(path):
+            for row in read_rows(path):
                 if row.get("proposer") == proposer.fingerprint and "messages" in row:
                     self._replies[conversation_key(row["messages"])] = str(row["reply"])
 

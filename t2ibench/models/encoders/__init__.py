@@ -61,3 +61,7 @@ def create_encoder(spec: str, *, device: str | None = None, dtype: str | None = 
     from t2ibench.models.encoders.open_clip import OpenClipEncoder
 
     return OpenClipEncoder(spec, rest, device=device, dtype=dtype)
+
+
+def embeds_images(name: str) -> bool:
+    return not name.startswith("vectors:")

@@ -152,3 +152,23 @@ def _pipeline_folder(path: Path) -> Path:
             else "Save one there with pipeline.save_pretrained(folder).",
         )
     return path
+
+
+def default_encoder(model: str | None) -> str:
+    return {"toyland": "toyland", "toy": "toy-clip", "toy-fair": "toy-clip"}.get(
+        model or "", "open_clip:ViT-L-14/openai"
+    )
+
+
+def default_judge(model: str | None) -> str:
+    return {"toyland": "toyland", "toy": "toyland", "toy-fair": "toyland"}.get(
+        model or "", "vlm:llava-hf/llava-1.5-7b-hf"
+    )
+
+
+def can_regenerate(spec: str) -> bool:
+    return not spec.startswith("folder:")
+
+
+def libraries_of(spec: str) -> tuple[str, ...]:
+    return ("torch", "diffusers", "transformers") if spec != "toyland" else ("numpy", "pillow")
