@@ -19,7 +19,13 @@ from t2ibench.stats.moments import (
     safe_ratio,
     select,
 )
-from t2ibench.stats.resampling import Resample, Sample, resampled_dominance, sign_table
+from t2ibench.stats.resampling import (
+    Float32Table,
+    Resample,
+    Sample,
+    resampled_dominance,
+    sign_table,
+)
 
 
 def two_sample_bootstrap(
@@ -76,14 +82,21 @@ def two_sample_bootstrap(
     signs = sign_table(x, y) if Need.ORDER in needs else None
     draws = {name: np.empty(n_draws) for name in entries}
     for rows in blocks(n_draws, x.clusters.width + y.clusters.width):
-        of_x, of_y = x.resample(rows, rng), y.resample(rows, rng)
-        dominance: Values = NOT_COMPUTED
-        if Need.ORDER in needs:
-            dominance = resampled_dominance(of_x, of_y, signs)
-        pair = Pair(of_x.moments, of_y.moments, dominance)
+        pair = _resampled_pair(x, y, rows, rng, signs)
         for name, entry in entries.items():
             draws[name][rows] = entry.of(pair)
     return draws
+
+
+def _resampled_pair(
+    x: Sample, y: Sample, rows: slice, rng: np.random.Generator, signs: Float32Table | None
+) -> Pair:
+    """Moments of one block of resamples; the resamples themselves are freed on return."""
+    of_x, of_y = x.resample(rows, rng), y.resample(rows, rng)
+    dominance: Values = NOT_COMPUTED
+    if Need.ORDER in x.needs:
+        dominance = resampled_dominance(of_x, of_y, signs)
+    return Pair(of_x.moments, of_y.moments, dominance)
 
 
 def _mean_sign(resample: Resample) -> Float64Array:

@@ -22,6 +22,7 @@ class Resample:
         draws: Which values were drawn.
         moments: Their moments, shape (draws,).
         values: The values drawn, shape (draws, width); empty where only sums were looked up.
+            The next block of the same sample overwrites them.
         weights: 1, or 0 for padding, of the same shape; None where nothing is padded.
     """
 
@@ -84,29 +85,42 @@ class Sample:
     ) -> None:
         self.values = values
         self.clusters = Clusters.of(values.shape[-1], labels)
-        self._needs = needs
+        self.needs = needs
+        self._buffer = np.empty((0, self.clusters.width))
         sums_do = not individual and not needs & (Need.ORDER | Need.CLUSTER_MEANS)
         tabulated = values.ndim == 1 and self.clusters.equal_sized and self.clusters.longest > 1
         self._sums = GroupSums(values, self.clusters) if sums_do and tabulated else None
 
     def resample(self, rows: slice, rng: np.random.Generator) -> Resample:
-        """Draw resamples number `rows.start` to `rows.stop`, and take their moments."""
+        """Draw a block of resamples, and take their moments.
+
+        Args:
+            rows: Which of the draws this block is; values that differ by draw are read there.
+            rng: Source of the draws.
+
+        Returns:
+            The block; its `values` are overwritten by the next one.
+        """
         draws = draw_resamples(self.clusters, rows.stop - rows.start, rng)
-        squared = Need.SQUARES in self._needs
+        squared = Need.SQUARES in self.needs
         if self._sums is not None:
             n, total = float(self.clusters.width), self._sums.sums(draws)
             second = self._sums.squares(draws) if squared else None
             return Resample(draws, _moments(n, total, second), np.empty(0), None)
         values, weights = self._gather(draws.indices(), rows), draws.weights()
         cluster_mean: Values = NOT_COMPUTED
-        if Need.CLUSTER_MEANS in self._needs:
+        if Need.CLUSTER_MEANS in self.needs:
             cluster_mean = _cluster_mean(values, weights, len(self.clusters.sizes))
         sums = _sums(values, weights, squared)
         return Resample(draws, _moments(*sums, cluster_mean), values, weights)
 
     def _gather(self, indices: npt.NDArray[np.int64], rows: slice) -> Float64Array:
         if self.values.ndim == 1:
-            return self.values.take(indices, mode="clip")  # all are inside: no second check
+            # One buffer for all blocks: fresh memory would cost more than the gathering.
+            if self._buffer.shape[0] < len(indices):
+                self._buffer = np.empty(indices.shape)
+            # All indices are inside; mode 'clip' skips a second check.
+            return self.values.take(indices, mode="clip", out=self._buffer[: len(indices)])
         gathered: Float64Array = np.take_along_axis(self.values[rows], indices, axis=1)
         return gathered
 
