@@ -264,6 +264,8 @@ def magnitude_interval(low: float, high: float) -> tuple[float, float]:
     Returns:
         Lower and upper end, both at least 0; nan where an end is not finite.
 
+    Source: image of an interval under a map that is not monotone; derived here.
+
     Example:
         >>> magnitude_interval(-0.25, 0.5)
         (0.0, 0.5)

@@ -219,7 +219,7 @@ def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
     return np.sqrt(ratio) if root else ratio
 
 
-def macro_f1(truth: Sequence[str], found: Sequence[str]) -> float:
+def macro_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
     """Macro-averaged F1 of predicted classes.
 
     F1 = (1/k) Σ_j 2 TP_j / (n_j + m_j), with TP_j hits of class j, which is true n_j times and
@@ -227,7 +227,7 @@ def macro_f1(truth: Sequence[str], found: Sequence[str]) -> float:
 
     Args:
         truth: True classes, one per item.
-        found: Predicted classes, as many.
+        predicted: Predicted classes, as many.
 
     Returns:
         F1, from 0 to 1; nan where there are no items.
@@ -244,9 +244,9 @@ def macro_f1(truth: Sequence[str], found: Sequence[str]) -> float:
         0.6667
     """
     scores = []
-    for name in sorted({*truth, *found}):
-        hits = sum(a == b == name for a, b in zip(truth, found, strict=True))
-        scores.append(2 * hits / (truth.count(name) + found.count(name)))
+    for name in sorted({*truth, *predicted}):
+        hits = sum(a == b == name for a, b in zip(truth, predicted, strict=True))
+        scores.append(2 * hits / (truth.count(name) + predicted.count(name)))
     return float(np.mean(scores)) if scores else float("nan")
 
 

@@ -37,6 +37,9 @@ def two_sample_statistic(
     Raises:
         ValueError: the statistic is unknown.
 
+    Source: see `cohens_d`, `weat_effect_size` and `cliffs_delta`; t2iat_code_d is the formula of
+        T2IAT's public code.
+
     Example:
         X has clusters (0, 2) and (7), with means 1 and 7; the mean of Y is 2.
 

@@ -116,9 +116,7 @@ def two_sample_permutation(
         values: Shape (n,).
         in_x: Shape (n,), whether each value belongs to X.
         clusters: Shape (n,), labels; None makes each value its own cluster.
-        statistics: Names in the table `t2ibench.stats.moments.STATISTICS`: mean_difference,
-            mean_x, mean_y, prompt_mean_difference (of cluster means), cohens_d, weat_d,
-            t2iat_code_d, cliffs_delta.
+        statistics: Names in `t2ibench.stats.moments.STATISTICS`; see `two_sample_bootstrap`.
         alternative: 'two-sided', 'greater' or 'less'.
         n_draws: Monte Carlo draws, at least 1, where there are more than `max_exact` partitions.
         max_exact: Enumerate all partitions up to this number of them.
@@ -128,8 +126,7 @@ def two_sample_permutation(
         Name to result.
 
     Raises:
-        ValueError: a statistic or the alternative is unknown, a cluster has values on both sides,
-            or a side is empty.
+        ValueError: a statistic or alternative is unknown, a side is empty, or shares a cluster.
 
     Source: Ernst 2004, Statistical Science 19:676; for the WEAT, Caliskan et al. 2017.
 

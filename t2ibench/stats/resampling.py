@@ -60,8 +60,8 @@ class GroupSums:
         for codes, length in draws.codes:
             cells = (draws.picks * draws.clusters.longest**length)[:, :, None] + codes
             # Every cell is inside; mode 'clip' skips a second check.
-            found = tables[length].take(cells.reshape(len(total), -1), mode="clip")
-            total += found.sum(axis=1)
+            sums = tables[length].take(cells.reshape(len(total), -1), mode="clip")
+            total += sums.sum(axis=1)
         return total
 
 
