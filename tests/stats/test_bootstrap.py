@@ -12,8 +12,8 @@ from t2ibench.stats import (
     one_sample_bootstrap,
     percentile_interval,
     resample_weights,
-    t2iat_code_effect_size,
     two_sample_bootstrap,
+    two_sample_statistic,
     weat_effect_size,
 )
 
@@ -48,7 +48,7 @@ def test_has_the_distribution_of_the_plain_loop(sizes: list[int]) -> None:
         slow["mean_difference"].append(a.mean() - b.mean())
         slow["cohens_d"].append(cohens_d(a, b))
         slow["weat_d"].append(weat_effect_size(a, b))
-        slow["t2iat_code_d"].append(t2iat_code_effect_size(a, b))
+        slow["t2iat_code_d"].append(two_sample_statistic(a, b, "t2iat_code_d"))
         slow["cliffs_delta"].append(cliffs_delta(a, b))
         slow["mean_x"].append(a.mean())
         slow["mean_y"].append(b.mean())

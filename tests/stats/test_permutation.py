@@ -17,8 +17,8 @@ from t2ibench.stats import (
     null_abs_two_p_minus_one,
     share_positive_test,
     sign_flip_permutation,
-    t2iat_code_effect_size,
     two_sample_permutation,
+    two_sample_statistic,
     weat_effect_size,
 )
 
@@ -27,7 +27,7 @@ DIRECT = {
     "mean_difference": lambda x, y: x.mean() - y.mean(),
     "cohens_d": cohens_d,
     "weat_d": weat_effect_size,
-    "t2iat_code_d": t2iat_code_effect_size,
+    "t2iat_code_d": lambda x, y: two_sample_statistic(x, y, "t2iat_code_d"),
     "cliffs_delta": cliffs_delta,
 }
 
