@@ -7,6 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Other work on the machine makes an example slow; that is no failure.
+settings.register_profile("t2ibench", deadline=None)
+settings.load_profile("t2ibench")
 
 # Nothing may reach for a network at run time.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
