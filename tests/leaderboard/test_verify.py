@@ -80,6 +80,7 @@ def test_an_honest_submission_is_recomputed_and_reproduced(packed: Path, run: Pa
     assert not list(packed.rglob("*.png"))
 
 
+@pytest.mark.slow
 def test_vibex_is_recomputed(tmp_path: Path) -> None:
     evaluate("toyland", "vibex_training", images_per_prompt=3, output_dir=tmp_path)
     verdict = verify(pack(tmp_path / "toyland", tmp_path / "submissions", SilentReporter()))

@@ -153,6 +153,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 40])
 def test_a_killed_process_resumes_to_the_same_bytes(
     after: int, reference: Path, tmp_path: Path
@@ -311,6 +312,7 @@ def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> Non
     assert set(named.split(",")) == {"toyland", clip}
 
 
+@pytest.mark.slow
 def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) -> None:
     from tests.models.tiny import open_clip_model, stable_diffusion
 
