@@ -25,6 +25,23 @@ class HandEvidence:
         self._excluded = excluded or {}
         self._answers = answers or {}
 
+    @property
+    def prompts(self) -> list[str]:
+        """Prompts that have images."""
+        return list(self._images)
+
+    def without(self, *prompts: str, **excluded: int) -> HandEvidence:
+        """The same evidence but for the images of some prompts, excluded for these reasons."""
+        absent = set(prompts) - set(self._images)
+        assert not absent, f"no images to leave out: {absent}"
+        images = {prompt: rows for prompt, rows in self._images.items() if prompt not in prompts}
+        reasons = {**self._excluded, **dict.fromkeys(prompts, excluded)}
+        return HandEvidence(images, self._texts, reasons, self._answers)
+
+    def with_images(self, images: Mapping[str, FloatArray]) -> HandEvidence:
+        """The same evidence but for other images of some prompts."""
+        return HandEvidence({**self._images, **images}, self._texts, self._excluded, self._answers)
+
     def images(self, prompt: str, n: int) -> ImageEvidence:
         rows = np.asarray(self._images.get(prompt, np.zeros((0, 2))), dtype=np.float64)[:n]
         excluded = Counter(self._excluded.get(prompt, {}))

@@ -10,6 +10,7 @@ from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.mcas.score import composite, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=400, n_permutations=500)
 
@@ -47,13 +48,7 @@ TABLE_3 = [
 
 
 def hand_task(**changes: object) -> McasTask:
-    task = {
-        "id": "hand",
-        "version": 1,
-        "method": "mcas",
-        "title": "by hand",
-        "description": "by hand",
-        "citation": "by hand",
+    parts: dict[str, object] = {
         "attributes": {
             "A": {"name": "male", "prompts": ["a man"], "words": ["he"]},
             "B": {"name": "female", "prompts": ["a woman"], "words": ["she"]},
@@ -62,7 +57,7 @@ def hand_task(**changes: object) -> McasTask:
         "images_per_prompt": 2,
         "attribute_images_per_prompt": 2,
     }
-    return McasTask.model_validate({**task, **changes})
+    return task_by_hand(McasTask, "mcas", **{**parts, **changes})
 
 
 HAND = HandEvidence(

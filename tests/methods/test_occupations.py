@@ -11,19 +11,14 @@ from t2ibench.methods.occupations.score import pair_names
 from t2ibench.results.build import headline_record
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=500, n_permutations=5000)
 JOBS = ["nurse", "clerk", "chief", "cook"]
 
 
 def make_task(groups: tuple[str, ...] = ("male", "female"), **changes: object) -> OccupationsTask:
-    task = {
-        "id": "hand",
-        "version": 1,
-        "method": "occupations",
-        "title": "by hand",
-        "description": "by hand",
-        "citation": "by hand",
+    parts: dict[str, object] = {
         "concept": {"name": "jobs", "stimuli": JOBS},
         "groups": [{"name": name, "words": [name]} for name in groups],
         "prompts": {
@@ -32,7 +27,7 @@ def make_task(groups: tuple[str, ...] = ("male", "female"), **changes: object) -
         },
         "images_per_prompt": 60,
     }
-    return OccupationsTask.model_validate({**task, **changes})
+    return task_by_hand(OccupationsTask, "occupations", **{**parts, **changes})
 
 
 def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0) -> HandEvidence:
@@ -126,8 +121,7 @@ def test_reference_correlation() -> None:
 def test_left_out_stimulus_is_named() -> None:
     task = make_task()
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
-    del evidence._images["A photo of a male nurse"]
-    result = score(task, evidence, SETTINGS)
+    result = score(task, evidence.without("A photo of a male nurse"), SETTINGS)
     assert "nurse" in result.warnings[0]
     assert len(result.by) == 3
     assert result.excluded["missing"] == 60

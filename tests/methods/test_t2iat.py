@@ -10,6 +10,7 @@ from t2ibench.methods.core.association import cycle_words
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=500, n_permutations=2000)
 X, Y = ["rose", "iris", "lily", "poppy"], ["ant", "bee", "wasp", "moth"]
@@ -17,13 +18,7 @@ PLEASANT, UNPLEASANT = ["joy", "love", "peace"], ["war", "evil", "agony"]
 
 
 def make_task(**changes: object) -> T2iatTask:
-    task = {
-        "id": "hand",
-        "version": 1,
-        "method": "t2iat",
-        "title": "by hand",
-        "description": "by hand",
-        "citation": "by hand",
+    parts: dict[str, object] = {
         "concepts": {
             "X": {"name": "flowers", "stimuli": X},
             "Y": {"name": "insects", "stimuli": Y},
@@ -40,7 +35,7 @@ def make_task(**changes: object) -> T2iatTask:
         "guided_images_per_prompt": 3,
         "words_per_stimulus": 2,
     }
-    return T2iatTask.model_validate({**task, **changes})
+    return task_by_hand(T2iatTask, "t2iat", **{**parts, **changes})
 
 
 def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
@@ -171,9 +166,7 @@ def test_match_concept_pools_the_attribute_images() -> None:
 
 def test_a_stimulus_without_images_is_named_and_left_out() -> None:
     task = make_task()
-    evidence = make_evidence(task, 0.4)
-    evidence._images = {k: v for k, v in evidence._images.items() if k != "a photo of ant"}
-    evidence._excluded = {"a photo of ant": {"filtered": 5}}
+    evidence = make_evidence(task, 0.4).without("a photo of ant", filtered=5)
     result = score(task, evidence, SETTINGS)
     assert "ant" in result.warnings[0]
     assert result.excluded["filtered"] == 5
@@ -184,8 +177,8 @@ def test_a_stimulus_without_images_is_named_and_left_out() -> None:
 def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
     task = make_task()
     evidence = make_evidence(task, 0.4)
-    evidence._images = {k: v for k, v in evidence._images.items() if not any(s in k for s in Y)}
-    result = score(task, evidence, SETTINGS)
+    insects = [prompt for prompt in evidence.prompts if any(name in prompt for name in Y)]
+    result = score(task, evidence.without(*insects), SETTINGS)
     assert result.headline.value is None
     assert "insects" in (result.reason or "")
 
@@ -196,11 +189,9 @@ def test_adherence_warns_where_the_attribute_took_no_effect() -> None:
     good = score(task, evidence, SETTINGS)
     assert good.scores["adherence"].value > 0.9
     rng = np.random.default_rng(5)
-    evidence._images = {
-        key: unit(rng.normal(size=np.shape(rows))) if "," in key else rows
-        for key, rows in evidence._images.items()
-    }
-    bad = score(task, evidence, SETTINGS)
+    guided = [prompt for prompt in evidence.prompts if "," in prompt]
+    noise = {prompt: unit(rng.normal(size=(3, 16))) for prompt in guided}
+    bad = score(task, evidence.with_images(noise), SETTINGS)
     assert any("manipulation may have failed" in text for text in bad.warnings)
 
 

@@ -111,11 +111,9 @@ def test_published_tendencies() -> None:
 
 
 def test_an_intersection_of_one_anchor() -> None:
-    base = evidence(1.0)
     rng = np.random.default_rng(8)
     women = unit(WOMAN + HAIR + STANDING + 0.1 * rng.normal(size=(30, 6)))
-    base._images = {**base._images, "picture of women": women}
-    found = score(task(), base, QUICK)
+    found = score(task(), evidence(1.0).with_images({"picture of women": women}), QUICK)
     row = {item.name: item.scores for item in found.by}["long hair & standing"]
     assert (row["share_both:women"].value or 0) > 0.9 > 0.1 > (row["share_both:men"].value or 0)
     assert row["difference"].p == pytest.approx(1 / 1000)
@@ -139,7 +137,5 @@ def test_needs_and_what_is_missing() -> None:
     assert set(found.texts) == {
         *("picture of women", "picture of men", "long hair", "standing", "a person"),
     }
-    base = evidence(0.0)
-    base._images = {key: rows for key, rows in base._images.items() if "women" not in key}
-    lacking = score(task(), base, QUICK)
+    lacking = score(task(), evidence(0.0).without("picture of women"), QUICK)
     assert lacking.headline.value is None and "women" in (lacking.reason or "")

@@ -11,23 +11,18 @@ from t2ibench.methods import needs, score
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=500)
 SETS = {side: [f"{side}{i}" for i in range(8)] for side in "XYAB"}
 
 
 def make_task(**changes: object) -> WeatTask:
-    task = {
-        "id": "hand",
-        "version": 1,
-        "method": "weat",
-        "title": "by hand",
-        "description": "by hand",
-        "citation": "by hand",
+    parts: dict[str, object] = {
         "targets": {side: {"name": side, "words": SETS[side]} for side in "XY"},
         "attributes": {side: {"name": side, "words": SETS[side]} for side in "AB"},
     }
-    return WeatTask.model_validate({**task, **changes})
+    return task_by_hand(WeatTask, "weat", **{**parts, **changes})
 
 
 def make_texts(seed: int = 0, bias: float = 0.4) -> dict[str, np.ndarray]:

@@ -95,6 +95,7 @@ def test_real_pictures_are_judged_too(tasks: Path, tmp_path: Path) -> None:
     assert task.n_images == 18 and task.headline.value is not None
 
 
+@pytest.mark.slow
 def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
     args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
     results = evaluate(
@@ -114,7 +115,10 @@ def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
     chef = rows["A photo of a chef | gender"]["cas_share:female"]
     assert (nurse.value or 0) > 0.6 > 0.5 > (chef.value or 1)
     # Toyland's planted shares: nurse .9, chef .25.
-    assert biased.details["prompts"][0]["axes"][0]["counterfactuals"]
+    for prompt in biased.details["prompts"]:
+        (axis,) = prompt["axes"]
+        first = {cf["name"]: cf["axis_concepts"][0][0] for cf in axis["counterfactuals"]}
+        assert first == {"male": "man", "female": "woman"}, prompt["prompt"]
 
 
 def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 from t2ibench.errors import T2IBenchError
@@ -14,7 +16,16 @@ from t2ibench.methods.core.estimate import Estimate, average
 from t2ibench.reports.markdown import results_markdown, results_table
 from t2ibench.results import read_results
 from t2ibench.results.build import adjust_run, headline_record, rounded, score_record
-from t2ibench.results.schema import Headline, Model, Results, Score, TaskResult, TaskSettings
+from t2ibench.results.schema import (
+    EncoderScores,
+    Headline,
+    Model,
+    Results,
+    Row,
+    Score,
+    TaskResult,
+    TaskSettings,
+)
 
 SETTINGS = TaskSettings(
     images_per_prompt=None, limit=None, seed=0, n_permutations=9, n_bootstrap=9, level=0.95,
@@ -93,6 +104,42 @@ def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:
         read_results(tmp_path)
     with pytest.raises(T2IBenchError, match="cannot be read"):
         read_results(tmp_path / "nowhere")
+
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+_NUMBER = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+_VALUES = dict.fromkeys(("value", "ci_low", "ci_high", "p", "p_holm", "p_bh"), _NUMBER)
+_SCORE = st.builds(
+    Score, **_VALUES, test=st.sampled_from([None, "exact", "monte_carlo", "binomial"]),
+    n_draws=st.none() | st.integers(0), reason=st.none() | _TEXT,
+)  # fmt: skip
+_HEADLINE = st.builds(Headline, **_VALUES, null=_NUMBER, debiased=_NUMBER)
+_SCORES = st.dictionaries(_TEXT, _SCORE, max_size=2)
+_ROWS = st.lists(st.builds(Row, name=_TEXT, group=st.none() | _TEXT, scores=_SCORES), max_size=2)
+_ENCODER = st.builds(EncoderScores, headline=_HEADLINE, scores=_SCORES, by=_ROWS)
+_DETAIL = st.recursive(
+    _NUMBER | st.booleans() | st.integers() | _TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+_TASK = st.builds(
+    task, st.none(), headline=_HEADLINE, scores=_SCORES, by=_ROWS,
+    by_encoder=st.dictionaries(_TEXT, _ENCODER, max_size=2), signs_agree=st.none() | st.booleans(),
+    warnings=st.lists(_TEXT, max_size=2), details=st.dictionaries(_TEXT, _DETAIL, max_size=2),
+)  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(tasks=st.dictionaries(_TEXT, _TASK, max_size=2))
+def test_any_results_round_trip(
+    tasks: dict[str, TaskResult], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    before = results().model_copy(update={"tasks": tasks})
+    file = tmp_path_factory.getbasetemp() / "any-results.json"
+    file.write_text(before.to_json(), encoding="utf-8")
+    after = read_results(file)
+    assert after == before
+    assert after.to_json() == before.to_json()
 
 
 def test_markdown_says_what_a_reader_must_know() -> None:
