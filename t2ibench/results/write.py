@@ -107,9 +107,9 @@ def command_of(
         for name, task in (old.tasks.items() if old else ())
         if task.settings == measured and name not in new
     }
-    if before:
-        settings = settings.model_copy(update={"tasks": tuple(sorted(before | set(new)))})
-    return settings.command()
+    # Sorted, because the order in which tasks were named decides nothing.
+    names = sorted(before | set(new)) if before else sorted(set(settings.tasks))
+    return settings.model_copy(update={"tasks": tuple(names)}).command()
 
 
 def write_results(

@@ -41,7 +41,9 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
             image.load()
             return _as_rgb(ImageOps.exif_transpose(image))
     except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
-        raise UnreadableImageError(type(error).__name__) from error
+        raise UnreadableImageError(
+            f"it cannot be read as an image ({type(error).__name__})"
+        ) from error
 
 
 def _as_rgb(image: Image) -> Image:

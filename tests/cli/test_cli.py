@@ -166,7 +166,7 @@ def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:
     assert command[:4] == ["t2ibench", "run", "--model", "toyland"]
     assert "nurse.gender.female=0.5" in command
     status, again, err = cli(*command[1:], "--output-dir", tmp_path / "runs")
-    assert status == 0 and again == out and "Everything is there" in err
+    assert status == 0 and again == out and "Nothing to do" in err
     config.write_text("modle: toyland\n")
     status, _, err = cli("--config", config)
     assert status == 1 and "run.yaml:1: unknown key 'modle'. Did you mean 'model'?" in err

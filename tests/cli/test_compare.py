@@ -48,7 +48,7 @@ def test_captions_by_a_judge(tmp_path: Path, cli: Cli) -> None:
         draw(prompt, number).save(tmp_path / f"{number}.png")
     (tmp_path / "broken.png").write_bytes(b"no picture")
     status, _, errors = cli("caption", tmp_path, "--judge", "toyland")
-    assert status == 3 and "broken.png cannot be read" in errors
+    assert status == 3 and "broken.png cannot be used: it cannot be read as an image" in errors
     rows = [json.loads(line) for line in (tmp_path / "prompts.jsonl").read_text().splitlines()]
     assert [row["file"] for row in rows] == ["0.png", "1.png", "2.png"]
     assert rows[1]["prompt"].startswith("flower")

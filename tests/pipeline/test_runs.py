@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from t2ibench.pipeline.generate import run_shard
 
 from t2ibench import evaluate, score
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.pipeline import run as pipeline_run
+from t2ibench.pipeline import prepare as pipeline_prepare
 from t2ibench.pipeline.plan import make_plan
+from t2ibench.pipeline.work import generate
 from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks import load_tasks
@@ -56,7 +56,12 @@ def image_hashes(folder: Path) -> dict[str, str]:
 def outputs(folder: Path) -> dict[str, bytes]:
     run = folder / "toyland"
     files = [run / "results.json", run / "results.md", *sorted((run / "samples").iterdir())]
-    return {file.name: file.read_bytes() for file in files}
+    # The command names the folder; everything else must be the same in every folder.
+    where = f"--output-dir {folder}".encode(), f'"{folder}"'.encode()
+    return {
+        file.name: file.read_bytes().replace(where[0], b"").replace(where[1], b'"runs"')
+        for file in files
+    }
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +108,7 @@ def test_a_second_run_makes_nothing_again(
     before = outputs(reference)
     status, out, err = cli("run", *small_flags(reference))
     assert status == 0
-    assert "Everything is there" in err
+    assert "Nothing to do" in err
     assert "t2iat_flowers_insects" in out
     assert outputs(reference) == before
 
@@ -227,16 +232,15 @@ def test_a_generator_that_cannot_work_says_so_once(
     assert "Traceback" not in err
 
 
-def test_a_corrupt_image_is_named_and_drawn_again(
+def test_a_corrupt_image_is_named_and_generated_again(
     reference: Path, tmp_path: Path, cli: Cli
 ) -> None:
     assert cli("run", *small_flags(tmp_path), "--generate-only")[0] == 0
     victim = sorted((tmp_path / "toyland" / "images").rglob("*.png"))[3]
     victim.write_bytes(b"not a picture")
     status, _, err = cli("run", *small_flags(tmp_path))
-    assert status == 3
-    assert victim.name in err and "changed since it was drawn" in err
-    assert cli("run", *small_flags(tmp_path))[0] == 0
+    assert status == 0
+    assert victim.name in err and "changed since it was stored" in err
     assert outputs(tmp_path) == outputs(reference)
 
 
@@ -271,8 +275,8 @@ def test_score_repeats_the_results_without_a_model(
     def never(*_: object, **__: object) -> object:
         raise AssertionError("no model is needed")
 
-    monkeypatch.setattr(pipeline_run, "create_generator", never)
-    monkeypatch.setattr(pipeline_run, "create_encoder", never)
+    monkeypatch.setattr(pipeline_prepare, "create_generator", never)
+    monkeypatch.setattr(pipeline_prepare, "create_encoder", never)
     before = outputs(reference)
     (reference / "toyland" / "results.json").unlink()
     score(reference / "toyland")
@@ -360,7 +364,7 @@ def test_pictures_that_exist(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "pictures" / "prompts.jsonl").write_text(manifest)
     status, out, err = cli(*flags, "--tasks", "occupations_t2iat,weat_7_math_arts")
     assert status == 3, err  # finished, some evidence is missing
-    assert "3 prompts have fewer pictures" in err
+    assert "3 prompts have fewer images" in err
     assert "1 of 3: A photo of a chemist" in err
     assert "occupations_t2iat" in out
 
@@ -398,8 +402,8 @@ def test_shards_cover_the_plan_and_are_idempotent(tmp_path: Path) -> None:
     store = ImageStore(tmp_path, generator.fingerprint)
     seen: list[int] = []
     for k in (1, 0, 1):  # in any order, and again
-        run_shard(plan, k, generator, store, note=lambda attempts: seen.append(len(attempts)))
+        seen.append(len(generate(plan.shard(k), generator, store)))
     assert sum(seen) == len(plan.requests)
     other = ImageStore(tmp_path, generator.fingerprint)  # another worker sees them all
-    run_shard(plan, 0, generator, other, note=lambda attempts: seen.append(len(attempts)))
+    seen.append(len(generate(plan.shard(0), generator, other)))
     assert sum(seen) == len(plan.requests)

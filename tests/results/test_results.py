@@ -15,11 +15,11 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import Estimate, average
 from t2ibench.reports.markdown import results_markdown, results_table
 from t2ibench.results import read_results
-from t2ibench.results.build import adjust_run, headline_record, rounded, score_record
+from t2ibench.results.build import adjusted_run, headline_record, rounded, score_record
 from t2ibench.results.schema import (
     EncoderScores,
+    GeneratorInfo,
     Headline,
-    Model,
     Results,
     Row,
     Score,
@@ -45,8 +45,8 @@ def task(p: float | None, **changes: object) -> TaskResult:
 
 def results(**tasks: TaskResult) -> Results:
     return Results(
-        t2ibench="0", model=Model(name="m | <b>"), command=["t2ibench", "run"], environment={},
-        limited=False, tasks=tasks,
+        t2ibench="0", model=GeneratorInfo(name="m | <b>"), command=["t2ibench", "run"],
+        environment={}, limited=False, tasks=tasks,
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_the_mean_of_encoders_is_tested_on_the_mean_null() -> None:
 
 def test_adjustment_is_over_the_run_and_by_name() -> None:
     found = {"a": task(0.01), "b": task(0.04), "c": task(None)}
-    adjust_run(found.values())
+    found = adjusted_run(found)
     assert [one.headline.p_holm for one in found.values()] == pytest.approx([0.02, 0.04, None])
     assert found["a"].scores["d"].p_bh == pytest.approx(0.02)
     assert found["a"].scores["S"].p_holm is None
@@ -95,12 +95,12 @@ def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:
     text = before.to_json()
     (tmp_path / "results.json").write_text(text)
     assert list(json.loads(text)["tasks"]) == ["a", "b"]
-    assert json.loads(text)["schema"] == 1
+    assert json.loads(text)["schema"] == 2
     assert read_results(tmp_path).to_json() == text
     data = json.loads(text)
     data["tasks"]["a"]["headlin"] = 1
     (tmp_path / "results.json").write_text(json.dumps(data))
-    with pytest.raises(T2IBenchError, match="not a results file of schema 1"):
+    with pytest.raises(T2IBenchError, match="not a results file of schema 2"):
         read_results(tmp_path)
     with pytest.raises(T2IBenchError, match="cannot be read"):
         read_results(tmp_path / "nowhere")
@@ -155,7 +155,7 @@ def test_markdown_says_what_a_reader_must_know() -> None:
     assert "`b` has no score: no images" in text
     assert "do not agree on the sign" in text
     assert "<b>" not in text
-    assert "without bias" in text.lower()
+    assert "null" in text.lower()
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -167,7 +167,7 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     assert all(len(line) <= width for line in lines)
     whole = "\n".join(lines)
     assert "t2iat_names_european_african_am" in whole and "0.500" in whole
-    assert ("Left out" in whole) == (width == 200)
+    assert ("Excluded" in whole) == (width == 200)
 
 
 def test_numbers_are_rounded_to_what_means_something() -> None:

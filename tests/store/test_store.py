@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from t2ibench.store.run import RunFolder, open_run, run_folder
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.evidence import EvidenceStore, text_key
@@ -156,23 +155,3 @@ def test_evidence_round_trip_and_broken_parts(tmp_path: Path) -> None:
     assert not again.has("images", keys[0])
     other = EvidenceStore(tmp_path, "open_clip:A/B", "e" * 64)
     assert other.missing("texts", keys) == keys
-
-
-def test_run_folders_do_not_mix_settings(tmp_path: Path) -> None:
-    plain = run_folder(tmp_path, "org/model", "a" * 64, plain=True)
-    assert plain.path.name == "org-model"
-    plain.generator = {"name": "org/model", "fingerprint": "a" * 64}
-    plain.save()
-    assert run_folder(tmp_path, "org/model", "a" * 64, plain=True).path == plain.path
-    assert run_folder(tmp_path, "org/model", "b" * 64, plain=True).path.name == "org-model-bbbbbbbb"
-    assert run_folder(tmp_path, "org/model", "a" * 64, plain=False).path.name.endswith("aaaaaaaa")
-
-
-def test_a_broken_run_json_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match="not a run folder"):
-        open_run(tmp_path)
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(T2IBenchError, match=r"run\.json cannot be read"):
-        open_run(tmp_path)
-    RunFolder(tmp_path).save()
-    assert open_run(tmp_path).history == []
