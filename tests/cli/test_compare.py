@@ -25,6 +25,7 @@ def test_the_interval_of_a_difference() -> None:
     assert difference_interval(first, Score(value=0.1)) == (None, None)
 
 
+@pytest.mark.slow
 def test_a_model_and_its_debiased_version(tmp_path: Path, cli: Cli) -> None:
     quick = {"n_permutations": 500, "n_bootstrap": 300, "images_per_prompt": 6}
     tasks = "openbias_winobias,occupations_t2iat"

@@ -74,6 +74,7 @@ def test_the_tokenizer_knows_every_word_of_the_shipped_tasks(folder: str) -> Non
     assert spelt <= 0.02 * len(texts)
 
 
+@pytest.mark.slow
 def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
     requests = requests_for(["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 7)
     whole = create_generator("toy", {})
