@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
+from t2ibench.methods.mcas.composites import composite, summarise
 from t2ibench.methods.mcas.schema import McasTask
-from t2ibench.methods.mcas.score import composite, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.methods import needs, score
+from t2ibench.methods import score
+from t2ibench.methods.occupations.design import group_pairs, group_prompts, neutral_prompt
 from t2ibench.methods.occupations.schema import OccupationsTask
-from t2ibench.methods.occupations.score import pair_names
 from t2ibench.results.build import headline_record
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
@@ -41,19 +41,22 @@ def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0
     groups = {group.name: unit(rng.normal(size=12)) for group in task.groups}
     centre = {job: rng.normal(size=12) for job in JOBS}
     images, texts = {}, {}
-    for need in needs(task, SETTINGS).prompts:
-        names = list(groups)
-        if need.attribute:
-            shown = [need.attribute] * need.images
-        else:
-            first = rng.random(need.images) < shares[need.stimulus]
-            shown = [
-                names[0] if one else names[1 + i % (len(names) - 1)] for i, one in enumerate(first)
-            ]
-        lean = np.array([groups[name] for name in shown])
-        rows = centre[need.stimulus] + 3 * lean + 0.3 * rng.normal(size=(need.images, 12))
-        images[need.prompt] = unit(rows)
-        texts[need.prompt] = unit(centre[need.stimulus] + 3 * groups.get(need.attribute, 0))
+    names = list(groups)
+    for job in JOBS:
+        first = rng.random(task.images_per_prompt) < shares[job]
+        shown = [
+            names[0] if is_first else names[1 + i % (len(names) - 1)]
+            for i, is_first in enumerate(first)
+        ]
+        prompts = {neutral_prompt(task, job): shown}
+        for group in task.groups:
+            for prompt in group_prompts(task, job, group):
+                prompts[prompt] = [group.name] * task.images_per_prompt
+        for prompt, depicted in prompts.items():
+            lean = np.array([groups[name] for name in depicted])
+            noise = 0.3 * rng.normal(size=lean.shape)
+            images[prompt] = unit(centre[job] + 3 * lean + noise)
+            texts[prompt] = unit(centre[job] + (0 if depicted is shown else 3 * lean[0]))
     return HandEvidence(images, texts)
 
 
@@ -97,7 +100,7 @@ def test_amplification_is_image_less_text() -> None:
 
 def test_three_groups_are_compared_in_pairs() -> None:
     task = make_task(groups=("male", "female", "nonbinary"))
-    assert [suffix for *_, suffix in pair_names(task)] == [
+    assert [pair.suffix for pair in group_pairs(task)] == [
         ":male-female",
         ":male-nonbinary",
         ":female-nonbinary",

@@ -7,6 +7,7 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.association import cycle_words
+from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
@@ -50,13 +51,15 @@ def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
     axis = unit(rng.normal(size=dim))
     centres = {name: rng.normal(size=dim) for name in X + Y}
     images, texts = {}, {}
-    for need in needs(task, Settings(images_per_prompt=None)).prompts:
-        lean = bias if need.concept == "flowers" else -bias
-        if need.attribute:
-            lean = 3.0 if need.attribute == "pleasant" else -3.0
-        rows = centres[need.stimulus] + lean * axis
-        images[need.prompt] = unit(rows + 0.6 * rng.normal(size=(need.images, dim)))
-        texts[need.prompt] = unit(rows)
+    for stimulus in stimuli_of(task, Settings()):
+        lean = bias if stimulus.concept == "flowers" else -bias
+        prompts = [(stimulus.neutral, lean, 5)]
+        for side, sign in (("A", 3.0), ("B", -3.0)):
+            prompts += [(prompt, sign, 3) for prompt in stimulus.guided[side]]
+        for prompt, lean, n in prompts:
+            rows = centres[stimulus.word] + lean * axis
+            images[prompt] = unit(rows + 0.6 * rng.normal(size=(n, dim)))
+            texts[prompt] = unit(rows)
     return HandEvidence(images, texts)
 
 
@@ -228,4 +231,5 @@ def test_encoders_are_paired_and_averaged() -> None:
 def test_limit_keeps_the_first_stimuli() -> None:
     task = make_task()
     found = needs(task, SETTINGS.model_copy(update={"limit": 2}))
-    assert {need.stimulus for need in found.prompts} == {"rose", "iris", "ant", "bee"}
+    neutral = {need.prompt for need in found.prompts if "," not in need.prompt}
+    assert neutral == {f"a photo of {stimulus}" for stimulus in ("rose", "iris", "ant", "bee")}

@@ -14,6 +14,6 @@ METHOD = Family(
     score=lazy("t2ibench.methods.mcas.score:score"),
     describe=lazy("t2ibench.methods.mcas.describe:describe"),
     main_score=MainScore("mcas_mean", "MCAS"),
-    estimand=("Cliff's delta between the image associations of targets stereotyped as A and as B."),
-    combine=lazy("t2ibench.methods.mcas.score:combine"),
+    estimand="Cliff's delta between the image associations of targets stereotyped as A and as B.",
+    combine=lazy("t2ibench.methods.mcas.composites:combine"),
 )

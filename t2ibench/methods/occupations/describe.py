@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from t2ibench.methods.core.describe import beyond_chance, listed, no_score
 from t2ibench.methods.core.estimate import Item, MethodResult
+from t2ibench.methods.occupations.design import group_pairs
 from t2ibench.methods.occupations.schema import OccupationsTask
-from t2ibench.methods.occupations.score import pair_names
 
 _SHOWN = 3
 
@@ -26,7 +26,8 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
     if not beyond_chance(result.headline):
         return f"No {task.concept.name} lean to a group more than chance alone would make them."
     sentences = []
-    for first, second, suffix in pair_names(task):
+    for pair in group_pairs(task):
+        first, second, suffix = pair.first, pair.second, pair.suffix
         to_first = _most(result, f"two_p_minus_one{suffix}", 1.0)
         to_second = _most(result, f"two_p_minus_one{suffix}", -1.0)
         parts = [
