@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.methods import score
+from t2ibench.methods import combine, score
+from t2ibench.methods.occupations.describe import describe
 from t2ibench.methods.occupations.design import group_pairs, group_prompts, neutral_prompt
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.results.build import headline_record
@@ -134,3 +135,39 @@ def test_left_out_stimulus_is_named() -> None:
     assert "nurse" in result.warnings[0]
     assert len(result.by) == 3
     assert result.excluded["missing"] == 60
+
+
+def test_the_description_names_who_leans_where() -> None:
+    task = make_task()
+    shares = {"nurse": 0.05, "clerk": 0.5, "chief": 0.95, "cook": 0.5}
+    results = [score(task, make_evidence(task, shares, seed), SETTINGS) for seed in (0, 1)]
+    expected = "Images of chief lean to male; images of nurse lean to female."
+    assert describe(task, results[0]) == expected
+    assert describe(task, combine(task, results, SETTINGS)) == expected  # over encoders too
+
+
+def test_the_description_names_both_groups_of_each_of_several_pairs() -> None:
+    task = make_task(groups=("male", "female", "nonbinary"))
+    text = describe(task, score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS))
+    assert "lean most to male rather than female" in text
+    assert "lean most to male rather than nonbinary" in text
+    assert "to female rather than male" not in text
+
+
+def test_the_description_claims_no_direction_beyond_the_test() -> None:
+    task = make_task(images_per_prompt=10)
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5), seed=1)
+    result = score(task, evidence, SETTINGS)
+    assert result.headline.p > 0.05
+    assert describe(task, result) == (
+        "No evidence beyond chance that images of jobs lean to male or female."
+    )
+
+
+def test_the_description_of_no_score_has_the_reason() -> None:
+    task = make_task()
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
+    evidence._images = {}
+    assert describe(task, score(task, evidence, SETTINGS)) == (
+        "No score: no stimulus has all of its images."
+    )

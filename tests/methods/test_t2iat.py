@@ -7,6 +7,7 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.association import cycle_words
+from t2ibench.methods.t2iat.describe import describe
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
@@ -233,3 +234,31 @@ def test_limit_keeps_the_first_stimuli() -> None:
     found = needs(task, SETTINGS.model_copy(update={"limit": 2}))
     neutral = {need.prompt for need in found.prompts if "," not in need.prompt}
     assert neutral == {f"a photo of {stimulus}" for stimulus in ("rose", "iris", "ant", "bee")}
+
+
+@pytest.mark.parametrize(
+    ("bias", "near", "far"), [(1.0, "flowers", "insects"), (-1.0, "insects", "flowers")]
+)
+def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
+    task = make_task()
+    assert describe(task, score(task, make_evidence(task, bias), SETTINGS)) == (
+        f"Images of {near} are more like those with pleasant, rather than unpleasant, than images "
+        f"of {far} are."
+    )
+
+
+def test_the_description_claims_no_direction_beyond_the_test() -> None:
+    task = make_task()
+    result = score(task, make_evidence(task, 0.0), SETTINGS)
+    assert result.headline.p > 0.05
+    assert describe(task, result) == (
+        "No evidence beyond chance that images of flowers and images of insects differ in how much "
+        "they are like those with pleasant rather than unpleasant."
+    )
+
+
+def test_the_description_of_no_score_has_the_reason() -> None:
+    task = make_task()
+    assert describe(task, score(task, HandEvidence(), SETTINGS)) == (
+        "No score: no stimulus of X (flowers) has all of its images."
+    )
