@@ -1,4 +1,4 @@
-"""MCAS: everything that is known about this family."""
+"""MCAS: the method, put together from its parts."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.mcas.checks import check

@@ -141,8 +141,8 @@ def target_terms(
 def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResult:
     """The association scores of each target; `combine` makes the composites of them.
 
-    II, ITP, IT and TT of each target as in `target_terms` (Mandal et al. 2024, eqs. 1 and 2;
-    2023, section 3), and with Asc(x) of a target's image x with the attribute images:
+    II, ITP, IT and TT of each target as in `target_terms` (Mandal et al. 2024, section 3,
+    eqs. 1 and 2), and with Asc(x) of a target's image x with the attribute images:
 
     headline = |P(Asc(x) > Asc(y)) - P(Asc(x) < Asc(y))|, Cliff's delta, x over images of targets
     stereotyped as A, y over those stereotyped as B
@@ -191,15 +191,20 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions={
-            "sign": f"positive is nearer '{task.attributes.A.name}'",
-            "encoders": "association scores are averaged before composites are computed",
-            "unit": "prompt of attribute images, then image; word; target image",
-            "similarity": "cosine",
-        },
+        conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "attribute"),
         samples=_samples(targets),
     )
+
+
+def _conventions(task: McasTask) -> dict[str, Any]:
+    """Choices that decide the numbers."""
+    return {
+        "sign": f"positive is nearer '{task.attributes.A.name}'",
+        "encoders": "association scores are averaged before composites are computed",
+        "unit": "prompt of attribute images, then image; word; target image",
+        "similarity": "cosine",
+    }
 
 
 def _side_name(task: McasTask, scored: _ScoredTarget) -> str | None:

@@ -1,4 +1,4 @@
-"""Occupations: everything that is known about this family."""
+"""Occupations: the method, put together from its parts."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.occupations.checks import check

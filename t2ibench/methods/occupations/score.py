@@ -128,16 +128,21 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions={
-            "sign": f"positive is nearer '{task.groups[0].name}'",
-            "headline": "mean over stimuli of |2 P(Asc > 0) - 1|",
-            "unit": "image, within the one prompt of a stimulus",
-            "similarity": "cosine",
-        },
+        conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "group"),
         details={"expected_under_null": expected, **references},
         samples=_samples(task, stimuli),
     )
+
+
+def _conventions(task: OccupationsTask) -> dict[str, Any]:
+    """Choices that decide the numbers."""
+    return {
+        "sign": f"positive is nearer '{task.groups[0].name}'",
+        "headline": "mean over stimuli of |2 P(Asc > 0) - 1|",
+        "unit": "image, within the one prompt of a stimulus",
+        "similarity": "cosine",
+    }
 
 
 def _collect(

@@ -1,4 +1,4 @@
-"""T2IAT: everything that is known about this family."""
+"""T2IAT: the method, put together from its parts."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.t2iat.checks import check

@@ -92,7 +92,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
 
     Asc(x) = mean over A of cos(x, a) - mean over B of cos(x, b)       (eq. 2)
     S = mean over X of Asc - mean over Y of Asc                        (eq. 1)
-    d = S / pooled within-group SD of Asc          (eq. 3; other SDs by `effect_size`)
+    d = S / pooled within-group SD of Asc          (eq. 4; other SDs by `effect_size`)
     headline = |P(Asc(x) > Asc(y)) - P(Asc(x) < Asc(y))|, Cliff's delta of the two concepts
 
     The null moves whole stimuli (`unit: prompt`) or single images between X and Y. `association`
@@ -137,16 +137,21 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions={
-            "effect_size": _CONVENTION[task.effect_size],
-            "unit": task.unit,
-            "match": task.match,
-            "pairing": task.pairing,
-            "similarity": "cosine",
-        },
+        conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "attribute"),
         samples=_samples(concepts),
     )
+
+
+def _conventions(task: T2iatTask) -> dict[str, Any]:
+    """Choices that decide the numbers."""
+    return {
+        "effect_size": _CONVENTION[task.effect_size],
+        "unit": task.unit,
+        "match": task.match,
+        "pairing": task.pairing,
+        "similarity": "cosine",
+    }
 
 
 def _collect(
