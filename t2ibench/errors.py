@@ -38,6 +38,21 @@ class TaskFileError(T2IBenchError):
         )
 
 
+class MissingEvidence(T2IBenchError):
+    """A text or an image that a score needs was never observed.
+
+    Args:
+        what: Names it, as the subject of a sentence: "the text 'a nurse'".
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(
+            f"{what[:1].upper()}{what[1:]} was never observed.",
+            "Run the same command again to complete the evidence.",
+        )
+
+
 def nearest(name: str, options: Iterable[str]) -> str | None:
     """The option spelt most like `name`, or None where nothing is near."""
     choices = sorted(set(options))

@@ -7,6 +7,8 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.association import cycle_words
+from t2ibench.methods.t2iat.describe import describe
+from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
@@ -45,13 +47,15 @@ def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
     axis = unit(rng.normal(size=dim))
     centres = {name: rng.normal(size=dim) for name in X + Y}
     images, texts = {}, {}
-    for need in needs(task, Settings(images_per_prompt=None)).prompts:
-        lean = bias if need.concept == "flowers" else -bias
-        if need.attribute:
-            lean = 3.0 if need.attribute == "pleasant" else -3.0
-        rows = centres[need.stimulus] + lean * axis
-        images[need.prompt] = unit(rows + 0.6 * rng.normal(size=(need.images, dim)))
-        texts[need.prompt] = unit(rows)
+    for stimulus in stimuli_of(task, Settings()):
+        lean = bias if stimulus.concept == "flowers" else -bias
+        prompts = [(stimulus.neutral, lean, 5)]
+        for side, sign in (("A", 3.0), ("B", -3.0)):
+            prompts += [(prompt, sign, 3) for prompt in stimulus.guided[side]]
+        for prompt, lean, n in prompts:
+            rows = centres[stimulus.word] + lean * axis
+            images[prompt] = unit(rows + 0.6 * rng.normal(size=(n, dim)))
+            texts[prompt] = unit(rows)
     return HandEvidence(images, texts)
 
 
@@ -219,4 +223,33 @@ def test_encoders_are_paired_and_averaged() -> None:
 def test_limit_keeps_the_first_stimuli() -> None:
     task = make_task()
     found = needs(task, SETTINGS.model_copy(update={"limit": 2}))
-    assert {need.stimulus for need in found.prompts} == {"rose", "iris", "ant", "bee"}
+    neutral = {need.prompt for need in found.prompts if "," not in need.prompt}
+    assert neutral == {f"a photo of {stimulus}" for stimulus in ("rose", "iris", "ant", "bee")}
+
+
+@pytest.mark.parametrize(
+    ("bias", "near", "far"), [(1.0, "flowers", "insects"), (-1.0, "insects", "flowers")]
+)
+def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
+    task = make_task()
+    assert describe(task, score(task, make_evidence(task, bias), SETTINGS)) == (
+        f"Images of {near} are more like those with pleasant, rather than unpleasant, than images "
+        f"of {far} are."
+    )
+
+
+def test_the_description_claims_no_direction_beyond_the_test() -> None:
+    task = make_task()
+    result = score(task, make_evidence(task, 0.0), SETTINGS)
+    assert result.headline.p > 0.05
+    assert describe(task, result) == (
+        "No evidence beyond chance that images of flowers and images of insects differ in how much "
+        "they are like those with pleasant rather than unpleasant."
+    )
+
+
+def test_the_description_of_no_score_has_the_reason() -> None:
+    task = make_task()
+    assert describe(task, score(task, HandEvidence(), SETTINGS)) == (
+        "No score: no stimulus of X (flowers) has all of its images."
+    )

@@ -47,10 +47,10 @@ def test_its_prompts(mytasks: Path) -> None:
     found = needs(registry.tasks["coffee_tea"].spec, Settings())
     prompts = {need.prompt: need for need in found.prompts}
     assert prompts["a photo of an espresso"].images == 4
-    assert prompts["a photo of a latte"].role == "neutral"
-    guided = [need for need in found.prompts if need.stimulus == "iced tea" and need.attribute]
+    assert prompts["a photo of a latte"].images == 4
+    guided = [text for text in prompts if re.fullmatch(r"a photo of an iced tea, \w+", text)]
     assert len(guided) == 4
-    assert all(re.fullmatch(r"a photo of an iced tea, \w+", need.prompt) for need in guided)
+    assert all(prompts[text].images == 2 for text in guided)
     assert (found.n_prompts, found.n_images) == (8 + 8 * 4, 8 * 4 + 8 * 4 * 2)
 
 

@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import (
     Debiased,
     Estimate,
     Item,
     MethodResult,
-    above_null,
     debiased,
     debiased_part,
     mean_debiased,
-    missing,
     ranking,
     recentred,
 )
-from t2ibench.methods.core.evidence import UNKNOWN, Evidence, FloatArray, IntArray
+from t2ibench.methods.core.evidence import UNKNOWN, Evidence
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
@@ -73,9 +72,7 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
     questions: dict[tuple[str, str, tuple[str, ...]], QuestionNeed] = {}
     for bias in task.biases:
         for one in captions_of(bias, settings):
-            prompts.setdefault(
-                one.text, PromptNeed(one.text, n, "target", _name(bias), one.stimulus or "")
-            )
+            prompts.setdefault(one.text, PromptNeed(one.text, n))
             key = (one.text, one.question, bias.classes)
             questions.setdefault(key, QuestionNeed(one.text, n, one.question, bias.classes))
     return Needs(tuple(prompts.values()), (), tuple(questions.values()), embeds=False)
@@ -140,7 +137,7 @@ def _gather(
     return _Answers(bias, counts, [one.stimulus for one in captions], unknown, rows), fates
 
 
-def severities(counts: IntArray, pooling: str) -> tuple[FloatArray, FloatArray]:
+def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Array]:
     """Context-aware and context-free severity.
 
     Args:
@@ -165,7 +162,12 @@ def severities(counts: IntArray, pooling: str) -> tuple[FloatArray, FloatArray]:
 
 
 def _draws(
-    counts: IntArray, shares: FloatArray, n_draws: int, rng: np.random.Generator, *, resample: bool
+    counts: IntArray,
+    shares: Float64Array,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    resample: bool,
 ) -> IntArray:
     """Counts drawn anew, shape (n_draws, captions, classes); captions resampled too, or kept."""
     m = len(counts)
@@ -177,12 +179,12 @@ def _draws(
 
 def _many(
     one: _Answers,
-    shares: FloatArray,
+    shares: Float64Array,
     n_draws: int,
     rng: np.random.Generator,
     pooling: str,
     **how: bool,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Float64Array, Float64Array]:
     kept = one.counts[one.counts.sum(axis=1) > 0]
     parts = [
         severities(_draws(kept, shares, min(_BLOCK, n_draws - start), rng, **how), pooling)
@@ -200,7 +202,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         'delta' and each class's share. For the task the means, and in `details` the answers, the
         majority class and the ranking with its intervals.
     """
-    result = MethodResult(missing(""))
+    result = MethodResult(Estimate.undefined(""))
     fates: dict[tuple[str, int], str] = {}
     answers = []
     for bias in task.biases:
@@ -239,7 +241,7 @@ def _score_bias(task: OpenBiasTask, one: _Answers, settings: Settings) -> None:
     if one.item.n_images:
         scores["unknown_share"] = Estimate(one.unknown / one.item.n_images)
     if not answered:
-        scores["severity"] = scores["severity_free"] = missing(NO_ANSWER)
+        scores["severity"] = scores["severity_free"] = Estimate.undefined(NO_ANSWER)
         return
     kept = counts[counts.sum(axis=1) > 0]
     shares = kept / kept.sum(axis=1, keepdims=True)
@@ -257,10 +259,12 @@ def _score_bias(task: OpenBiasTask, one: _Answers, settings: Settings) -> None:
         ("severity", "severity_free"), (aware, free), boots, nulls, strict=True
     ):
         if not np.isfinite(value):
-            scores[name] = missing("one image a caption: a caption has no severity of its own")
+            scores[name] = Estimate.undefined(
+                "one image a caption: a caption has no severity of its own"
+            )
             continue
         centred = recentred(boot, value)
-        scores[name] = above_null(value, centred, null)
+        scores[name] = Estimate.from_null(value, centred, null)
         floor = _floor(kept, k, null, name)
         scores[f"{name}_debiased"] = Estimate(
             float(debiased(value, floor)), debiased(centred, floor)
@@ -271,7 +275,7 @@ def _score_bias(task: OpenBiasTask, one: _Answers, settings: Settings) -> None:
     _against(task, one, total, settings)
 
 
-def _floor(counts: IntArray, k: int, null: FloatArray, name: str) -> float:
+def _floor(counts: IntArray, k: int, null: Float64Array, name: str) -> float:
     """The mean severity under uniform answers: exact where each caption counts on its own."""
     if name == "severity":
         sizes = counts.sum(axis=1)
@@ -313,7 +317,7 @@ def _stimuli(task: OpenBiasTask, one: _Answers, settings: Settings) -> list[Item
         item = Item(name, {}, _name(bias), n)
         items.append(item)
         if not n:
-            item.scores["delta"] = missing(NO_ANSWER)
+            item.scores["delta"] = Estimate.undefined(NO_ANSWER)
             continue
         rng = settings.rng(task.id, f"stimulus {name} of {_name(bias)}")
         drawn = rng.multinomial(n, total / n, settings.n_bootstrap) / n
@@ -337,7 +341,7 @@ def _stimuli(task: OpenBiasTask, one: _Answers, settings: Settings) -> list[Item
     return items
 
 
-def _desired(bias: Bias) -> FloatArray:
+def _desired(bias: Bias) -> Float64Array:
     if bias.expected:
         return np.array([bias.expected.shares[name] for name in bias.classes])
     return np.full(len(bias.classes), 1.0 / len(bias.classes))
@@ -353,7 +357,7 @@ def _whole(
         result.warnings.append(f"Without any answer, left out: {', '.join(silent)}.")
     if not scored:
         result.reason = NO_ANSWER
-        result.headline = missing(NO_ANSWER)
+        result.headline = Estimate.undefined(NO_ANSWER)
         return
     result.headline = mean_debiased([part for _, part in scored])
     for name in ("severity", "severity_free", "severity_miller_madow"):
@@ -407,11 +411,11 @@ def _references(
             (estimate.value, reference.shares[item.name])
             for item in result.by
             if item.group == group and item.name in reference.shares
-            for estimate in [item.scores.get(f"share:{reference.group}", missing(""))]
+            for estimate in [item.scores.get(f"share:{reference.group}", Estimate.undefined(""))]
             if estimate.value is not None
         ]
         if len(pairs) < 3:
-            result.scores["reference_spearman"] = missing(
+            result.scores["reference_spearman"] = Estimate.undefined(
                 "fewer than three stimuli have a reference share"
             )
             continue

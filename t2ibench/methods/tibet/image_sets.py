@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.concepts import Synonyms, concept_counts
-from t2ibench.methods.core.evidence import UNKNOWN, Evidence, FloatArray, IntArray
+from t2ibench.methods.core.evidence import UNKNOWN, Evidence
 from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask
 from t2ibench.settings import Settings
 from t2ibench.stats import concept_association, mad
@@ -36,26 +37,26 @@ class ImageSet:
     prompt: str
     indices: IntArray
     answers: IntArray
-    concepts: FloatArray
+    concepts: Float64Array
     texts: list[str]
-    embeddings: FloatArray
+    embeddings: Float64Array
     excluded: Counter[str]
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    def bags(self, answers: IntArray | None = None) -> FloatArray:
+    def bags(self, answers: IntArray | None = None) -> Float64Array:
         """How often each concept stands in the answers about each image, shape (n, v)."""
         chosen = self.answers if answers is None else answers
         padded = np.vstack([self.concepts, np.zeros(self.concepts.shape[1])])
-        found: FloatArray = padded[chosen].sum(axis=1)
+        found: Float64Array = padded[chosen].sum(axis=1)
         return found
 
-    def histogram(self, floor: float, answers: IntArray | None = None) -> FloatArray:
+    def histogram(self, floor: float, answers: IntArray | None = None) -> Float64Array:
         """Concept frequencies an image, shape (v,)."""
         return cut(self.bags(answers).mean(axis=0), floor)
 
-    def resampled(self, n_draws: int, floor: float, rng: np.random.Generator) -> FloatArray:
+    def resampled(self, n_draws: int, floor: float, rng: np.random.Generator) -> Float64Array:
         """Histograms of images drawn with replacement, shape (draws, v)."""
         n = len(self)
         weights = rng.multinomial(n, np.full(n, 1.0 / n), n_draws) / n
@@ -100,9 +101,9 @@ class PromptSets:
         return [[self.names[v], float(frequencies[v])] for v in order[:k] if frequencies[v] > 0]
 
 
-def cut(histograms: FloatArray, floor: float) -> FloatArray:
+def cut(histograms: Float64Array, floor: float) -> Float64Array:
     """Frequencies under the floor are dropped."""
-    found: FloatArray = np.where(histograms < floor, 0.0, histograms)
+    found: Float64Array = np.where(histograms < floor, 0.0, histograms)
     return found
 
 
@@ -148,7 +149,7 @@ def gather(
 
 def _read(
     prompt: str, n: int, questions: Sequence[str], evidence: Evidence, texts: dict[str, int]
-) -> tuple[IntArray, IntArray, FloatArray, Counter[str]]:
+) -> tuple[IntArray, IntArray, Float64Array, Counter[str]]:
     """Each image's answers as numbers; images that no question was answered about are left out."""
     table = np.full((n, len(questions)), -1, dtype=np.int64)
     answered = np.zeros(n, dtype=bool)
@@ -174,7 +175,7 @@ def _read(
     )
 
 
-def associations(start: FloatArray, changed: FloatArray) -> tuple[FloatArray, FloatArray]:
+def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
     """CAS, and the shares that MAD is taken of.
 
     Args:
@@ -190,7 +191,7 @@ def associations(start: FloatArray, changed: FloatArray) -> tuple[FloatArray, Fl
         first = start / start.sum(axis=-1, keepdims=True)
         second = changed / changed.sum(axis=-1, keepdims=True)
         even = np.nan_to_num(concept_association(first[..., None, :], second))
-        shares: FloatArray = even / even.sum(axis=-1, keepdims=True)
+        shares: Float64Array = even / even.sum(axis=-1, keepdims=True)
     return np.nan_to_num(raw), shares
 
 
@@ -200,7 +201,7 @@ def bootstrap(
     floor: float,
     n_draws: int,
     rng: np.random.Generator,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Float64Array, Float64Array]:
     """CAS and shares under resampling of the images of every set, shape (draws, k) each."""
     first = start.resampled(n_draws, floor, rng)
     others = [each.resampled(n_draws, floor, rng) for each in changed]
@@ -213,7 +214,7 @@ def mixed(
     floor: float,
     n_draws: int,
     rng: np.random.Generator,
-) -> FloatArray:
+) -> Float64Array:
     """MAD where the prompt's images come from all of its counterfactuals alike, shape (draws,).
 
     So many images as the prompt has are drawn from those of its counterfactuals in equal parts,
@@ -239,7 +240,7 @@ def sensitivity(
         for q in range(len(sets.questions))
     ]
 
-    def measure(answers: Sequence[IntArray]) -> tuple[FloatArray, float]:
+    def measure(answers: Sequence[IntArray]) -> tuple[Float64Array, float]:
         rows = [each.histogram(floor, one) for each, one in zip(chosen, answers, strict=True)]
         raw, shares = associations(rows[0], np.stack(rows[1:]))
         return raw, float(mad(shares))

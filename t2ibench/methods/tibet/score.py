@@ -8,21 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.estimate import (
     Debiased,
     Estimate,
     Item,
     MethodResult,
-    above_null,
     average,
     debiased,
     debiased_part,
     mean_debiased,
-    missing,
     recentred,
 )
-from t2ibench.methods.core.evidence import Evidence, FloatArray
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.tibet.image_sets import (
     ImageSet,
@@ -83,12 +82,9 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
     prompts: dict[tuple[str, int], PromptNeed] = {}
     questions: dict[tuple[str, int, str], QuestionNeed] = {}
     for one in settings.limited(task.prompts):
-        wanted = [PromptNeed(one.prompt, n, "target", one.prompt)]
+        wanted = [PromptNeed(one.prompt, n)]
         for axis in one.axes:
-            wanted += [
-                PromptNeed(cf.prompt, guided, "guided", one.prompt, axis.name, cf.name)
-                for cf in axis.counterfactuals
-            ]
+            wanted += [PromptNeed(cf.prompt, guided) for cf in axis.counterfactuals]
         for need in wanted:
             prompts.setdefault((need.prompt, need.images), need)
             for question in all_questions(task, one):
@@ -106,7 +102,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         'cas_clip'. For the task the means, and over prompts that share an axis the mean share of
         each counterfactual; in `details` the concepts, the intersections and the sensitivity.
     """
-    result = MethodResult(missing(""))
+    result = MethodResult(Estimate.undefined(""))
     merging = synonyms()
     fates: Counter[str] = Counter()
     seen: set[str] = set()
@@ -169,7 +165,9 @@ def _score_axis(
         cf.name for cf, each in zip(axis.counterfactuals, changed, strict=True) if not len(each)
     ]
     if not len(start) or lacking:
-        item.scores["mad"] = missing(f"no answered image of: {', '.join(lacking) or one.prompt}")
+        item.scores["mad"] = Estimate.undefined(
+            f"no answered image of: {', '.join(lacking) or one.prompt}"
+        )
         return item
     floor = task.min_frequency
     raw, shares = associations(
@@ -194,11 +192,13 @@ def _score_axis(
         if similar is not None:
             item.scores[f"cas_clip:{cf.name}"] = Estimate(similar)
     if len(changed) < 2:
-        item.scores["mad"] = missing("an axis with one counterfactual has no deviation")
+        item.scores["mad"] = Estimate.undefined("an axis with one counterfactual has no deviation")
         return item
     value = float(mad(shares))
     if not np.isfinite(value):
-        item.scores["mad"] = missing("the prompt shares no concept with any counterfactual")
+        item.scores["mad"] = Estimate.undefined(
+            "the prompt shares no concept with any counterfactual"
+        )
         return item
     null = mixed(
         start,
@@ -209,7 +209,7 @@ def _score_axis(
     )
     boot, expected = np.nan_to_num(mad(boot_shares)), float(null.mean())
     centred = recentred(boot, value)
-    item.scores["mad"] = above_null(value, centred, null)
+    item.scores["mad"] = Estimate.from_null(value, centred, null)
     item.scores["mad_before_root"] = Estimate(value**2, centred**2)
     item.scores["mad_debiased"] = Estimate(
         float(debiased(value, expected)), debiased(centred, expected)
@@ -218,7 +218,7 @@ def _score_axis(
     return item
 
 
-def _moved(boot: FloatArray, value: float) -> FloatArray:
+def _moved(boot: Float64Array, value: float) -> Float64Array:
     """Draws at the estimate's place: resampled histograms overlap less than their originals."""
     return recentred(np.nan_to_num(boot), float(value))
 
@@ -231,7 +231,7 @@ def _whole(
 ) -> None:
     if not kept:
         result.reason = "no prompt has answered images of itself and of two counterfactuals"
-        result.headline = missing(result.reason)
+        result.headline = Estimate.undefined(result.reason)
         return
     result.headline = mean_debiased(parts)
     result.scores["mad"] = average([item.scores["mad"] for _, item in kept])

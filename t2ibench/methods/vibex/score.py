@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import (
     Estimate,
     Item,
     MethodResult,
-    above_null,
-    missing,
     ranking,
     recentred,
     share_estimate,
-    tested,
 )
-from t2ibench.methods.core.evidence import Evidence, FloatArray, Gatherer, IntArray, Pool
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
 from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.vibex.schema import TestConcept, VibexTask
 from t2ibench.settings import Settings
@@ -34,7 +32,7 @@ from t2ibench.stats import (
 _DRAWS = 5000  # shuffles and resamples of the distance
 
 
-def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> FloatArray:
+def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Float64Array:
     """(cosine + 1) / 2 (equation 1).
 
     Args:
@@ -44,12 +42,14 @@ def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> FloatArray:
     Returns:
         Shape (m, n).
     """
-    cosines: FloatArray = (texts @ images.T).astype(np.float64)  # in the embeddings' own precision
-    found: FloatArray = (cosines + 1.0) / 2.0
+    cosines: Float64Array = (texts @ images.T).astype(
+        np.float64
+    )  # in the embeddings' own precision
+    found: Float64Array = (cosines + 1.0) / 2.0
     return found
 
 
-def anchor_probabilities(similarities: FloatArray, labels: IntArray, k: int) -> FloatArray:
+def anchor_probabilities(similarities: Float64Array, labels: IntArray, k: int) -> Float64Array:
     """P(anchor | concept) with equal priors (equations 2 and 3).
 
     Args:
@@ -65,7 +65,7 @@ def anchor_probabilities(similarities: FloatArray, labels: IntArray, k: int) -> 
             [similarities[:, labels == j].sum(axis=1) / (labels == j).sum() for j in range(k)],
             axis=1,
         )
-        found: FloatArray = means / means.sum(axis=1, keepdims=True)
+        found: Float64Array = means / means.sum(axis=1, keepdims=True)
     return found
 
 
@@ -82,10 +82,8 @@ def needs(task: VibexTask, settings: Settings) -> Needs:
     n = settings.images(task.images_per_prompt)
     m = settings.guided_images_per_prompt or task.inverse_images
     concepts = _asked(task, settings)
-    prompts = [PromptNeed(one.prompt, n, "target", one.name) for one in task.anchors]
-    prompts += [
-        PromptNeed(one.prompt, m, "guided", one.name) for one in concepts if one.query == "inverse"
-    ]
+    prompts = [PromptNeed(one.prompt, n) for one in task.anchors]
+    prompts += [PromptNeed(one.prompt, m) for one in concepts if one.query == "inverse"]
     texts = [one.text or one.prompt for one in task.anchors] + [one.prompt for one in concepts]
     texts += [one.prompt for one in task.concepts if one.name in _paired(task)]
     return Needs(tuple(prompts), tuple(dict.fromkeys(texts)))
@@ -108,8 +106,8 @@ class _Scene:
 
     task: VibexTask
     settings: Settings
-    pool: Pool
-    anchors: FloatArray
+    pool: PromptImages
+    anchors: Float64Array
 
     @property
     def k(self) -> int:
@@ -130,10 +128,10 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         Intersections: each anchor's 'share_both'. For the task the mean D, and the share of
         published tendencies that come out.
     """
-    gatherer = Gatherer(evidence)
+    gatherer = ImageCollector(evidence)
     n = settings.images(task.images_per_prompt)
-    pool = gatherer.pool([one.prompt for one in task.anchors], n)
-    result = MethodResult(missing(""))
+    pool = gatherer.collect([one.prompt for one in task.anchors], n)
+    result = MethodResult(Estimate.undefined(""))
     texts = evidence.texts([one.text or one.prompt for one in task.anchors])
     scene = _Scene(task, settings, pool, texts)
     empty = [one.name for j, one in enumerate(task.anchors) if not (pool.clusters == j).any()]
@@ -148,7 +146,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
     }
     if empty:
         result.reason = f"no image of: {', '.join(empty)}"
-        result.headline = missing(result.reason)
+        result.headline = Estimate.undefined(result.reason)
     else:
         _forward(scene, [one for one in concepts if one.query == "forward"], evidence, result)
         for one in concepts:
@@ -156,7 +154,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
                 _inverse(scene, one, gatherer, evidence, result)
         _intersections(scene, evidence, result)
         _published(task, result)
-    result.n_images, result.n_prompts = gatherer.n_images, len(gatherer.seen)
+    result.n_images, result.n_prompts = gatherer.n_images, gatherer.n_prompts
     result.excluded = gatherer.excluded
     return result
 
@@ -165,7 +163,7 @@ def _forward(
     scene: _Scene, concepts: list[TestConcept], evidence: Evidence, result: MethodResult
 ) -> None:
     if not concepts:
-        result.headline = missing("the task has no forward query")
+        result.headline = Estimate.undefined("the task has no forward query")
         return
     pool, k = scene.pool, scene.k
     values = similarity(pool.embeddings, evidence.texts([one.prompt for one in concepts]))
@@ -186,7 +184,7 @@ def _forward(
         centred = recentred(boots[:, place], distance)
         item = Item(
             one.name,
-            {"D": above_null(distance, centred, nulls[:, place])},
+            {"D": Estimate.from_null(distance, centred, nulls[:, place])},
             "forward",
             len(pool),
         )
@@ -204,7 +202,7 @@ def _forward(
     mean = float(distances.mean())
     null = nulls.mean(axis=1)
     boot = recentred(boots.mean(axis=1), mean)
-    result.headline = above_null(mean, boot, null)
+    result.headline = Estimate.from_null(mean, boot, null)
     result.scores["D_mean"] = result.headline
     names = [one.name for one in concepts]
     result.details["ranking"] = ranking("concept", names, boots.T, scene.settings.level)
@@ -232,15 +230,19 @@ def _resamples(labels: IntArray, n_draws: int, scene: _Scene) -> IntArray:
 
 
 def _inverse(
-    scene: _Scene, one: TestConcept, gatherer: Gatherer, evidence: Evidence, result: MethodResult
+    scene: _Scene,
+    one: TestConcept,
+    gatherer: ImageCollector,
+    evidence: Evidence,
+    result: MethodResult,
 ) -> None:
     """New images of a concept, and which anchor's text they are nearest."""
     m = scene.settings.guided_images_per_prompt or scene.task.inverse_images
-    pool = gatherer.pool([one.prompt], m)
+    pool = gatherer.collect([one.prompt], m)
     item = Item(one.name, {}, "inverse", len(pool))
     result.by.append(item)
     if not len(pool):
-        item.scores["x"] = missing("the concept has no image")
+        item.scores["x"] = Estimate.undefined("the concept has no image")
         return
     values = similarity(pool.embeddings, scene.anchors)
     nearest = values.argmax(axis=0)
@@ -261,7 +263,7 @@ def _inverse(
             rng=rng,
         )
         boot = one_sample_bootstrap(x, statistics=("mean",), n_draws=n_draws, rng=rng)
-        item.scores["x"] = tested(flips, boot["mean"])
+        item.scores["x"] = Estimate.from_permutation(flips, boot["mean"])
     (own,) = similarity(pool.embeddings, evidence.texts([one.prompt]))
     result.samples += [
         {
@@ -282,7 +284,7 @@ def _intersections(scene: _Scene, evidence: Evidence, result: MethodResult) -> N
     for first, second in scene.task.intersections:
         values = similarity(scene.pool.embeddings, evidence.texts([texts[first], texts[second]]))
         usual = np.median(values, axis=1)[:, None]
-        both: FloatArray = np.all(values > usual, axis=0).astype(np.float64)
+        both: Float64Array = np.all(values > usual, axis=0).astype(np.float64)
         labels = scene.pool.clusters
         shares = np.array([both[labels == j].mean() for j in range(scene.k)])
         rng = scene.rng(f"intersection of {first} and {second}")
@@ -294,7 +296,7 @@ def _intersections(scene: _Scene, evidence: Evidence, result: MethodResult) -> N
         spread = float(shares.max() - shares.min())
         null = dealt.max(axis=0) - dealt.min(axis=0)
         item = Item(f"{first} & {second}", {}, "intersection", len(both))
-        item.scores["difference"] = above_null(spread, None, null)
+        item.scores["difference"] = Estimate.from_null(spread, None, null)
         for j, anchor in enumerate(scene.task.anchors):
             size = int((labels == j).sum())
             item.scores[f"share_both:{anchor.name}"] = Estimate(
