@@ -23,10 +23,6 @@ class T2IBenchError(Exception):
         return f"{self.message} {self.hint}" if self.hint else self.message
 
 
-class MissingEvidence(T2IBenchError):
-    """Something that a method needs was never observed, such as the embedding of a text."""
-
-
 class TaskFileError(T2IBenchError):
     """One or more problems in task or stimuli files; `problems` holds a line for each."""
 

@@ -13,7 +13,7 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence, T2IBenchError
 from t2ibench.methods import combine, score
-from t2ibench.methods.core.estimate import MethodResult, missing
+from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
@@ -164,15 +164,12 @@ class StoredEvidence:
             MissingEvidence: one was never embedded.
         """
         if self._store is None:
-            raise MissingEvidence("Texts were needed, and no encoder read any.")
+            raise MissingEvidence("the texts, which no encoder has read,")
         rows = []
         for text in texts:
             key = text_key(text)
             if not self._store.has("texts", key):
-                raise MissingEvidence(
-                    f"The text '{text}' has no embedding;",
-                    "run the same command again to complete the evidence",
-                )
+                raise MissingEvidence(f"the text '{text}'")
             rows.append(self._store.get("texts", key))
         return np.asarray(rows, dtype=np.float64)
 
@@ -221,7 +218,7 @@ def score_task(
 
 
 def _undefined(reason: str) -> tuple[MethodResult, dict[str, MethodResult]]:
-    return MethodResult(missing(reason), reason=reason), {}
+    return MethodResult.undefined(reason), {}
 
 
 def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Reporter) -> Scored:
