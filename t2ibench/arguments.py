@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -18,11 +18,35 @@ _A = TypeVar("_A", bound="Arguments")
 class Arguments(BaseModel):
     """Base of the argument model of an adapter: unknown keys are errors, text is converted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    def given(self) -> dict[str, Any]:
+        """What the user gave, converted; arguments left to their defaults are not in it."""
+        return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
-PositiveInt = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
+def _positive(value: Any) -> Any:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1 or isinstance(value, bool):
+        raise ValueError("expected a whole number of 1 or more")
+    return number
+
+
+def _share(value: Any) -> Any:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not 0.0 <= number <= 1.0 or isinstance(value, bool):
+        raise ValueError("expected a number from 0 to 1")
+    return number
+
+
+PositiveInt = Annotated[int, BeforeValidator(_positive), Field(ge=1)]
+Share = Annotated[float, BeforeValidator(_share), Field(ge=0.0, le=1.0)]
 
 
 def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
@@ -204,73 +228,11 @@ def one_of(*options: str) -> BeforeValidator:
 
     def check(value: Any) -> Any:
         if value not in options:
+            *others, last = options
+            words = f"{', '.join(others)} or {last}" if others else last
             raise ValueError(
-                f"expected {', '.join(options)}.{did_you_mean(str(value), options)}".rstrip(".")
+                f"expected {words}.{did_you_mean(str(value), options)}".removesuffix(".")
             )
         return value
 
     return BeforeValidator(check)
-
-
-def take_args(
-    args: Mapping[str, str],
-    known: Mapping[str, Callable[[str], Any]],
-    model: str,
-    flag: str = "--model-args",
-) -> dict[str, Any]:
-    """Convert the arguments a model understands.
-
-    Args:
-        args: As given by the user.
-        known: Key to converter; a converter raises ValueError with what it expected.
-        model: Name of the model, for the message.
-        flag: Where they were given, for the message.
-
-    Raises:
-        T2IBenchError: an unknown key or a value that does not convert.
-    """
-    values: dict[str, Any] = {}
-    for key, text in args.items():
-        if key not in known:
-            raise T2IBenchError(
-                f"{flag}: '{model}' has no argument '{key}'.{did_you_mean(key, known)}",
-                f"It takes: {', '.join(sorted(known)) or 'none'}.",
-            )
-        try:
-            values[key] = known[key](text)
-        except ValueError as error:
-            detail = str(error) or "another kind of value was expected"
-            raise T2IBenchError(f"{flag}: {key}={text}: {detail}") from None
-    return values
-
-
-def boolean(text: str) -> bool:
-    """'true'/'false' and the usual synonyms."""
-    lowered = text.lower()
-    if lowered in {"true", "yes", "on", "1"}:
-        return True
-    if lowered in {"false", "no", "off", "0"}:
-        return False
-    raise ValueError("expected true or false")
-
-
-def positive_int(text: str) -> int:
-    """A whole number of 1 or more."""
-    try:
-        number = int(text)
-    except ValueError:
-        raise ValueError("expected a whole number of 1 or more") from None
-    if number < 1:
-        raise ValueError("expected a whole number of 1 or more")
-    return number
-
-
-def share(text: str) -> float:
-    """A number from 0 to 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError("expected a number from 0 to 1") from None
-    if not 0.0 <= number <= 1.0:
-        raise ValueError("expected a number from 0 to 1")
-    return number

@@ -26,22 +26,30 @@ from toymodels.text import build_tokenizer
 
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.generators import ALIASES
-from t2ibench.toyland import Dials
+from t2ibench.toyland import BiasSettings
 
 # First the denoiser learns to draw, with a text encoder of its own; then to follow toy-clip's.
-DRAFT = Stage("draft", Dials(), 2, 40_000, 2200, 1.2e-3)
+DRAFT = Stage("draft", BiasSettings(), 2, 40_000, 2200, 1.2e-3)
 FOLLOW = Stage(
-    "follow", Dials(), 4, 40_000, 1700, 1.2e-3, text_rate=0.2, high_noise=1.5, phrases_only=True
+    "follow",
+    BiasSettings(),
+    4,
+    40_000,
+    1700,
+    1.2e-3,
+    text_rate=0.2,
+    high_noise=1.5,
+    phrases_only=True,
 )
 # Then the shares of what captions leave open, which are decided in much noise; the text encoder
 # learns their part of it here, and stays as it is from then on.
 SHARES = Stage(
-    "shares", Dials(), 6, 40_000, 700, 8e-4, text_rate=0.2, high_noise=2.5, phrases_only=True
+    "shares", BiasSettings(), 6, 40_000, 700, 8e-4, text_rate=0.2, high_noise=2.5, phrases_only=True
 )
 # Both models begin with the same denoiser and are trained on captions that lean somewhere: one on
 # toyland's shares, one on even ones.
 TOY = Stage(
-    "toy", Dials(), 8, 24_000, 700, 1e-3,
+    "toy", BiasSettings(), 8, 24_000, 700, 1e-3,
     text_rate=0.0, high_noise=2.5, phrases_only=True, leaning=0.6,
 )  # fmt: skip
 FAIR_TOY = Stage(

@@ -17,13 +17,13 @@ from PIL import Image, ImageFilter
 from safetensors.numpy import save_file
 from torch import nn
 
-from t2ibench.toyland import Dials, draw_scene, sample_scene
+from t2ibench.toyland import BiasSettings, draw_scene, sample_scene
 from t2ibench.toyland.draw import accent, clothes_colour
 from t2ibench.toyland.reader import HEADS, WEIGHTS, features
 from t2ibench.toyland.scene import Scene
 from t2ibench.toyland.world import world
 
-FAIR = Dials({"all": {"gender": 0.5, "skin": 0.5, "age": 0.34, "weather": 0.5}})
+FAIR = BiasSettings({"all": {"gender": 0.5, "skin": 0.5, "age": 0.34, "weather": 0.5}})
 
 
 def captions() -> list[str]:

@@ -19,10 +19,10 @@ compared with what is true.
 insects, instruments, weapons, buildings, and a plain shape for any other noun, in pleasant or
 unpleasant weather. A noun's colours and shape come from a hash of its name. A caption fixes what
 it names ("a male nurse", "a photo of tulip, joy"); what it leaves open is drawn from the shares
-below. A picture depends on its prompt, its seed and the dials alone; two settings of a dial share
+below. An image depends on its prompt, its seed and the bias settings alone; two settings share
 their noise.
 
-**Dials.** `--model-args THING.AXIS.VALUE=SHARE`, for example `nurse.gender.female=0.5`,
+**Bias settings.** `--model-args THING.AXIS.VALUE=SHARE`, for example `nurse.gender.female=0.5`,
 `flower.weather.pleasant=0.7`, `all.gender.female=0.5`. A thing is an occupation, a noun (`tulip`),
 a group of the table, a kind (`person`, `flower`, …) or `all`. What you set wins over what is
 planted; among what you set the most particular thing wins, `all` last.
@@ -34,7 +34,7 @@ nothing else; it was trained on balanced scenes, blurred, compressed and disturb
 (tools/train_toyland_reader.py), and reads presentation, skin, age, weather and kind of at least
 99 % of fresh pictures (the tests check it). Texts are read by their words. Words also carry
 associations: 0.35 of what toyland plants for their subject, more or less from word to word, a
-fixed part of the encoder that knows nothing of the dials. That is why WEAT finds something on it.
+fixed part of the encoder that knows nothing of them. That is why WEAT finds something on it.
 
 **What it is not.** Presentations are drawn by hair and clothes because a 64 x 64 picture has
 little else; that is a convention of these drawings, not a claim about people. Binary shares follow

@@ -3,24 +3,84 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import shutil
 import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_KINDS = {
-    "models": ("t2ibench.models.generators", "list_generators"),
-    "encoders": ("t2ibench.models.encoders", "list_encoders"),
-    "judges": ("t2ibench.models.judges", "list_judges"),
-    "proposers": ("t2ibench.models.proposers", "list_proposers"),
+if TYPE_CHECKING:
+    from t2ibench.models.adapter import Listed
+    from t2ibench.registry import Registry
+
+Row = dict[str, Any]
+_OWN = "t2ibench"
+
+
+def _from_adapters(word: str, rows: Iterable[Listed]) -> list[Row]:
+    return [{word: row.form, "what it is": row.description, "from": row.origin} for row in rows]
+
+
+def _adapters(word: str, registry: Registry[Any]) -> list[Row]:
+    from t2ibench.models.adapter import listed
+
+    return _from_adapters(word, listed(registry))
+
+
+def _models(word: str, registry: Registry[Any]) -> list[Row]:
+    from t2ibench.models.generators import describe_generators
+
+    return _from_adapters(word, describe_generators())
+
+
+def _methods(word: str, registry: Registry[Any]) -> list[Row]:
+    from t2ibench.errors import T2IBenchError
+
+    rows = []
+    for name in registry:
+        origin = registry.origin(name)
+        try:
+            method = registry.get(name)
+        except T2IBenchError as error:
+            rows.append({word: name, "what it is": str(error), "estimates": "", "from": origin})
+            continue
+        estimand = " ".join(str(method.estimand).split())
+        rows.append({word: name, "what it is": method.title, "estimates": estimand, "from": origin})
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Something that a registry has.
+
+    Attributes:
+        registry: Where the registry is, as 'package.module:attribute'.
+        rows: From the name of the first column and the registry to rows.
+    """
+
+    registry: str
+    rows: Callable[[str, Registry[Any]], list[Row]] = _adapters
+
+
+KINDS = {
+    "methods": Kind("t2ibench.methods:METHODS", _methods),
+    "models": Kind("t2ibench.models.generators:GENERATORS", _models),
+    "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
+    "judges": Kind("t2ibench.models.judges:JUDGES"),
+    "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
 }
+CHOICES = ("tasks", "groups", "tags", *KINDS)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List what there is."""
-    rows = _rows(arguments.what, [Path(path) for path in arguments.include_path or ()])
+    what = arguments.what
+    if what in KINDS:
+        rows = _registered(what)
+    else:
+        rows = _tasks(what, [Path(path) for path in arguments.include_path or ()])
     if arguments.json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
         return 0
@@ -28,26 +88,40 @@ def run(arguments: argparse.Namespace) -> int:
 
     shown = [
         {key: ", ".join(value) if isinstance(value, list) else value for key, value in row.items()}
-        for row in rows
+        for row in _without_own(rows)
     ]
     print(tabulate(shown, headers="keys", tablefmt="simple", maxcolwidths=_widths(shown)))
     return 0
 
 
-def _widths(rows: list[dict[str, Any]]) -> list[int | None]:
-    """On a terminal the last column takes the room that is left; into a pipe it is never cut."""
+def _registered(what: str) -> list[Row]:
+    from t2ibench.registry import load_target
+
+    registry = load_target(KINDS[what].registry)
+    for line in registry.clashes():
+        print(f"t2ibench: {line}", file=sys.stderr)
+    return KINDS[what].rows(what.removesuffix("s"), registry)
+
+
+def _without_own(rows: list[Row]) -> list[Row]:
+    """The package an entry comes from is shown where it is not t2ibench, else not at all."""
+    if any(row.get("from", _OWN) != _OWN for row in rows):
+        return [{**row, "from": "" if row["from"] == _OWN else row["from"]} for row in rows]
+    return [{key: value for key, value in row.items() if key != "from"} for row in rows]
+
+
+def _widths(rows: list[Row]) -> list[int | None]:
+    """On a terminal the longest column takes the room that is left; into a pipe none is cut."""
     if not rows or not sys.stdout.isatty():
         return []
-    *others, _ = rows[0]
-    taken = sum(2 + max(len(key), *(len(str(row[key])) for row in rows)) for key in others)
-    return [*(None for _ in others), max(30, shutil.get_terminal_size().columns - taken)]
+    widths = {key: max(len(key), *(len(str(row[key])) for row in rows)) for key in rows[0]}
+    longest = max(widths, key=lambda key: widths[key])
+    taken = sum(2 + width for key, width in widths.items() if key != longest)
+    room = max(30, shutil.get_terminal_size().columns - taken)
+    return [room if key == longest else None for key in widths]
 
 
-def _rows(what: str, include_paths: list[Path]) -> list[dict[str, Any]]:
-    if what in _KINDS:
-        module, function = _KINDS[what]
-        listed = getattr(importlib.import_module(module), function)()
-        return [{what.removesuffix("s"): name, "what it is": text} for name, text in listed]
+def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
     from t2ibench.tasks.index import build_index
     from t2ibench.tasks.loader import raise_errors
 

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from t2ibench.cli.leaderboard_parser import add_leaderboard
+from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.values import not_negative, positive
 from t2ibench.settings import REPEATED, flag_names, flags
@@ -121,12 +122,12 @@ def _add_run(verbs: Any) -> None:
 
 
 def _add_ls(verbs: Any) -> None:
-    ls = verbs.add_parser("ls", help="list tasks, groups, tags, models, encoders, judges")
+    ls = verbs.add_parser("ls", help="list tasks, groups, tags, methods, models, encoders, judges")
     ls.add_argument(
         "what",
         nargs="?",
         default="tasks",
-        choices=["tasks", "groups", "tags", "models", "encoders", "judges", "proposers"],
+        choices=CHOICES,
     )
     ls.add_argument("--json", action="store_true", help="as JSON")
     ls.add_argument("--include-path", metavar="DIR", action="append", help="further tasks")

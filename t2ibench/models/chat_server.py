@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.errors import T2IBenchError
 
-_AGAIN = {408, 409, 425, 429, 500, 502, 503, 504}
-_LONGEST_WAIT = 30.0
+
+class ServerArguments(Arguments):
+    """Arguments of a model on a server.
+
+    Attributes:
+        base_url: Such as http://127.0.0.1:8000/v1.
+        api_key_env: Name of the environment variable that holds the key. The key itself is never
+            an argument: arguments are stored with the run.
+        timeout: Seconds to wait for one answer.
+        retries: Attempts at one request.
+        max_tokens: Longest answer.
+    """
+
+    base_url: str = "https://api.openai.com/v1"
+    api_key_env: str = "OPENAI_API_KEY"
+    timeout: PositiveInt = 120
+    retries: PositiveInt = 5
+    max_tokens: PositiveInt = 64
 
 
 class ChatServer:
     """Asks a model on a server, again where the server is busy or away for a moment.
 
+    One connection pool for all threads. A busy server's Retry-After is respected up to 30 s.
+
     Args:
         model: The model's name on the server.
-        base_url: Such as http://127.0.0.1:8000/v1.
-        api_key_env: Name of the environment variable that holds the key. The key itself is never
-            an argument: arguments are stored with the run.
+        base_url: See `ServerArguments`, as for the others.
+        api_key_env: Name of the variable that holds the key.
         timeout: Seconds to wait for one answer.
         retries: Attempts at one request.
         max_tokens: Longest answer.
@@ -50,6 +67,9 @@ class ChatServer:
         self._timeout = timeout
         self._retries = retries
         self._max_tokens = max_tokens
+        from t2ibench.models.retries import retrying_session
+
+        self._session = retrying_session(retries, timeout)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -57,41 +77,51 @@ class ChatServer:
         return {"model": self.model, "url": self.url, "max_tokens": self._max_tokens}
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """The reply to a conversation, drawn greedily.
+        """The reply to a conversation, greedily decoded; safe to call from several threads.
+
+        Args:
+            messages: Role and content of every message so far.
+
+        Returns:
+            The reply.
 
         Raises:
-            T2IBenchError: the server cannot be reached, declines, or does not speak the protocol.
+            ServerAwayError: the server cannot be reached, or grants no access.
+            T2IBenchError: it declines, or does not speak the protocol.
         """
         import requests
 
-        key = os.environ.get(self._key_name)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        from t2ibench.models.retries import BUSY, why_unreachable
+
         body = {
             "model": self.model,
             "messages": list(messages),
             "temperature": 0,
             "max_tokens": self._max_tokens,
         }
-        why = ""
-        for attempt in range(self._retries):
-            if attempt:
-                time.sleep(min(_LONGEST_WAIT, 0.5 * 2.0**attempt))
-            try:
-                reply = requests.post(
-                    self.url,
-                    json=body,
-                    headers=headers,
-                    timeout=self._timeout,
-                    allow_redirects=False,
-                )
-            except requests.RequestException as error:
-                why = f"cannot be reached ({type(error).__name__})"
-                continue
-            if reply.status_code not in _AGAIN:
-                return self._text(reply)
-            why = f"says {reply.status_code}"
-        raise ServerAwayError(
-            f"The server {self.url} {why}, {self._retries} times.",
+        try:
+            reply = self._session.post(
+                self.url,
+                json=body,
+                auth=self._authorize,
+                timeout=self._timeout,
+                allow_redirects=False,
+            )
+        except requests.RequestException as error:
+            raise self._away(why_unreachable(error, self._timeout)) from None
+        if reply.status_code in BUSY:
+            raise self._away(f"says {reply.status_code}")
+        return self._text(reply)
+
+    def _authorize(self, request: Any) -> Any:
+        key = os.environ.get(self._key_name)
+        if key:
+            request.headers["Authorization"] = f"Bearer {key}"
+        return request
+
+    def _away(self, why: str) -> ServerAwayError:
+        return ServerAwayError(
+            f"The server {self.url} {why}; tried up to {self._retries} times.",
             "Is it running, and is base_url=… (--judge-args, --proposer-args) its address?",
         )
 

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
+from t2ibench.arrays import Float32Array
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FloatArray = npt.NDArray[np.float32]
+FloatArray = Float32Array  # the name that the pipeline still imports
 Status = Literal["ok", "refused", "filtered", "failed"]
+Message = Mapping[str, str]  # role and content
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRequest:
-    """One image to draw.
+    """One image to generate.
 
     Attributes:
         prompt: The text, exactly as it goes to the model.
@@ -37,14 +37,14 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What came of one request: an image, or a file that holds one, or why there is none.
+    """The result of one request: an image, a file that holds one, or why there is none.
 
     Attributes:
-        status: 'ok'; 'refused' (the model declined the prompt); 'filtered' (a safety filter, a
-            black or a NaN image); 'failed' (an error).
-        image: The picture, for status 'ok', unless `path` is given.
-        path: An existing picture file, copied byte for byte.
-        reason: Why there is no image.
+        status: 'ok'; 'refused' (the model declined the prompt); 'filtered' (a safety filter, an
+            all-black image, or one with NaN); 'failed' (an error).
+        image: The image, RGB, for status 'ok', unless `path` is given.
+        path: An existing image file, copied byte for byte.
+        reason: Why there is no image; given whenever the status is not 'ok'.
     """
 
     status: Status
@@ -58,15 +58,15 @@ class Generator(Protocol):
     """A text-to-image model under test.
 
     Attributes:
-        name: What a person calls it; also the run folder's name.
+        name: What a person calls it; also the name of the run's folder.
         fingerprint: SHA-256 hex over everything that decides an image besides prompt, index and
             seed: weights or revision, settings, dtype, adapter version. Never device or batch size.
-        settings: The settings in words (JSON values), for run.json.
+        settings: The settings as JSON values, for run.json.
         revision: The exact version of the weights, where there is one.
-        images_per_prompt: How many images this model draws of a prompt by default; None leaves
+        images_per_prompt: How many images of a prompt this model generates by default; None leaves
             it to the task.
         guided_images_per_prompt: The same for guided prompts; None is as many as of the others.
-        batch_size: How many requests `generate` likes to get at once ('auto' resolves to it).
+        batch_size: Preferred batch size of `generate`; '--batch-size auto' resolves to it.
     """
 
     name: str
@@ -78,16 +78,22 @@ class Generator(Protocol):
     batch_size: int
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-        """Draw the requests; the result has their order and number.
+        """Generate an image for each request.
 
-        An image depends on its own request only. A request that fails alone comes back as
-        'failed' or 'filtered'; an exception means that the batch as a whole failed (the pipeline
-        then tries its requests one by one).
+        An image depends on its own request only, never on the others in the batch. A request that
+        fails alone comes back as 'refused', 'filtered' or 'failed' with a reason; an exception
+        means that the batch as a whole failed (the pipeline then tries its requests one by one).
+
+        Args:
+            requests: What to generate.
+
+        Returns:
+            One result for each request, in their order.
         """
         ...
 
     def available(self, prompt: str) -> int | None:
-        """How many images of this prompt there can be; None where the model draws any number."""
+        """How many images of a prompt there can be; None where the model generates any number."""
         ...
 
 
@@ -99,7 +105,7 @@ class Encoder(Protocol):
         name: As the user wrote it, for example 'open_clip:ViT-B-32/laion2b_s34b_b79k'.
         fingerprint: SHA-256 hex over everything that decides an embedding.
         embeds_images: False for word vectors.
-        batch_size: How many images `encode_images` likes to get at once.
+        batch_size: Preferred batch size of `encode_images`.
     """
 
     name: str
@@ -108,17 +114,29 @@ class Encoder(Protocol):
     batch_size: int
 
     def prepare(self, image: Image) -> Any:
-        """Preprocess one decoded RGB image; called in threads."""
+        """Preprocess one decoded RGB image; called from several threads at once."""
         ...
 
-    def encode_images(self, prepared: Sequence[Any]) -> FloatArray:
-        """Embed prepared images: float32, shape (n, d), rows of unit length."""
+    def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
+        """Embed prepared images.
+
+        Args:
+            prepared: What `prepare` returned, one for each image.
+
+        Returns:
+            float32, shape (n, d), rows of unit length, in the order of the images.
+        """
         ...
 
-    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
-        """Embed texts: float32, shape (n, d), rows of unit length.
+    def encode_texts(self, texts: Sequence[str]) -> Float32Array:
+        """Embed texts.
 
-        A text the encoder has no vector for (a word missing from a vocabulary) is a row of NaN.
+        Args:
+            texts: Any texts.
+
+        Returns:
+            float32, shape (n, d), rows of unit length. The row of a text that the encoder has no
+            vector for (a word missing from a vocabulary) is all NaN.
         """
         ...
 
@@ -128,13 +146,13 @@ class Query:
     """One question about one image.
 
     Attributes:
-        image: The picture, RGB.
-        prompt: The prompt it was drawn for. A judge that looks at it is no judge; it is here for
-            answers that people gave outside and filed under the prompt.
+        image: The image, RGB.
+        prompt: The prompt it was generated for. Judges must not use the prompt; it is only for
+            looking up recorded human answers.
         index: Which sample of the prompt.
         sha256: Of the image file.
         question: What is asked.
-        classes: What it can be answered with, besides 'unknown'; empty for free text.
+        classes: The possible answers, besides 'unknown'; empty for free text.
     """
 
     image: Image
@@ -147,11 +165,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one query.
+    """The result of one query.
 
     Attributes:
         answer: A class, 'unknown', or free text; None where there is no answer.
-        raw: What the judge said, word for word, or its scores.
+        raw: The judge's own words, or its scores.
         reason: Why there is no answer.
     """
 
@@ -167,7 +185,7 @@ class Judge(Protocol):
     Attributes:
         name: As the user wrote it, for example 'vlm:llava-hf/llava-1.5-7b-hf'.
         fingerprint: SHA-256 hex over everything that decides an answer.
-        batch_size: How many queries `answer` likes to get at once.
+        batch_size: Preferred batch size of `answer`.
     """
 
     name: str
@@ -175,19 +193,64 @@ class Judge(Protocol):
     batch_size: int
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """Answer the queries; the result has their order and number.
+        """Answer questions about images.
 
         An answer depends on its own query only. A query that fails alone comes back without an
-        answer; an exception means that the judge cannot go on.
+        answer and with a reason; an exception means that the judge cannot go on.
+
+        Args:
+            queries: What to answer.
+
+        Returns:
+            One answer for each query, in their order.
+        """
+        ...
+
+
+@runtime_checkable
+class Proposer(Protocol):
+    """A language model that proposes biases: it continues a conversation.
+
+    Attributes:
+        name: As the user wrote it.
+        fingerprint: SHA-256 hex over everything that decides a reply.
+    """
+
+    name: str
+    fingerprint: str
+
+    def reply(self, messages: Sequence[Message]) -> str:
+        """Continue a conversation.
+
+        Args:
+            messages: Role and content of every message so far.
+
+        Returns:
+            The next reply.
+
+        Raises:
+            T2IBenchError: there is none.
         """
         ...
 
 
 @runtime_checkable
 class Releasable(Protocol):
-    def release(self) -> None: ...
+    """A model that can give its device memory back (optional)."""
+
+    def release(self) -> None:
+        """Free the device's memory; the model is loaded again when it is used again."""
+        ...
 
 
 @runtime_checkable
 class ReportsSettings(Protocol):
-    def effective_settings(self) -> Mapping[str, Any]: ...
+    """A generator that can say which settings really applied (optional)."""
+
+    def effective_settings(self) -> Mapping[str, Any]:
+        """The settings that applied, defaults of the model's library resolved.
+
+        Returns:
+            JSON values; empty where the model is not loaded yet.
+        """
+        ...

@@ -17,7 +17,7 @@ class Caption:
     Attributes:
         kind: One of world.KINDS.
         noun: The thing whose look the picture takes.
-        things: Names of dials that apply, the most particular first.
+        things: Names of bias settings that apply, the most particular first.
         gender: 'female', 'male', 'androgynous', or None where the caption leaves it open.
         skin: 'dark', 'light' or None.
         age: 'child', 'adult', 'old' or None.

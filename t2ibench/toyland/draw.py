@@ -5,11 +5,13 @@ from __future__ import annotations
 import colorsys
 import math
 from functools import lru_cache
-
-from PIL import Image, ImageDraw
+from typing import TYPE_CHECKING
 
 from t2ibench.toyland.people import draw_person
 from t2ibench.toyland.scene import Scene, look
+
+if TYPE_CHECKING:
+    from PIL import Image, ImageDraw
 
 SIZE = 64
 _SCALE = 3
@@ -36,6 +38,8 @@ def clothes_colour(noun: str) -> Colour:
 @lru_cache(maxsize=2)
 def _background(weather: str) -> Image.Image:
     """Sky and ground, without what moves."""
+    from PIL import Image, ImageDraw
+
     image = Image.new("RGB", (_BIG, _BIG))
     draw = ImageDraw.Draw(image)
     pleasant = weather == "pleasant"
@@ -57,7 +61,9 @@ def _background(weather: str) -> Image.Image:
 
 
 def draw_scene(scene: Scene) -> Image.Image:
-    """The picture of a scene, RGB, 64 x 64."""
+    """The image of a scene, RGB, 64 x 64."""
+    from PIL import Image, ImageDraw
+
     image = _background(scene.weather).copy()
     draw = ImageDraw.Draw(image)
     if scene.weather == "pleasant":

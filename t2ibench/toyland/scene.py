@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.toyland.caption import parse
-from t2ibench.toyland.world import AXES, Dials
+from t2ibench.toyland.world import AXES, BiasSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +59,21 @@ def look(noun: str) -> tuple[float, ...]:
     return tuple(byte / 255 for byte in digest[:8])
 
 
-def sample_scene(caption: str, seed: int, dials: Dials | None = None) -> Scene:
+def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) -> Scene:
     """Draw what the caption leaves open.
 
-    The same numbers are drawn whatever the caption fixes, so two settings of a dial share their
-    noise: a picture changes only where the dial's share passes its number.
+    The same numbers are drawn whatever the caption fixes, so two bias settings share their noise:
+    an image changes only where a share passes its number.
 
     Args:
         caption: Any text.
         seed: Decides everything that is left open.
-        dials: Shares; the planted ones by default.
+        biases: Shares; the planted ones by default.
+
+    Returns:
+        Everything that the image shows.
     """
-    chosen, what = dials or Dials(), parse(caption)
+    chosen, what = biases or BiasSettings(), parse(caption)
     rng = np.random.Generator(np.random.PCG64(seed))
     numbers = rng.random(32)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import yaml
 
-from t2ibench.arguments import share
 from t2ibench.errors import T2IBenchError, did_you_mean
 
 KINDS = ("person", "flower", "insect", "instrument", "weapon", "building", "thing")
@@ -112,7 +111,7 @@ def world() -> World:
 
 
 @dataclass(frozen=True)
-class Dials:
+class BiasSettings:
     """Shares for what a caption leaves open.
 
     Attributes:
@@ -143,14 +142,20 @@ class Dials:
 
 
 def known_things() -> list[str]:
-    """Every thing a dial can name."""
+    """Everything a bias setting can name."""
     names = {"all", *KINDS, *world().shares}
     names |= {thing for thing, *_ in world().things.values()}
     return sorted(names)
 
 
-def read_dials(args: Mapping[str, str]) -> Dials:
-    """Dials from 'thing.axis.value': share.
+def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
+    """Read 'thing.axis.value': share.
+
+    Args:
+        args: Such as {'nurse.gender.female': '0.9'}.
+
+    Returns:
+        The bias settings.
 
     Raises:
         T2IBenchError: an unknown thing, axis or value, or a share outside 0 to 1.
@@ -170,7 +175,7 @@ def read_dials(args: Mapping[str, str]) -> Dials:
             raise T2IBenchError(
                 f"--model-args: {key}: toyland knows no '{thing}'.{did_you_mean(thing, things)}",
                 "Occupations, single nouns, groups (flower, career, …), kinds and 'all' have "
-                "dials; its model card lists them.",
+                "bias settings; its model card lists them.",
             )
         if axis not in AXES:
             raise T2IBenchError(
@@ -183,11 +188,13 @@ def read_dials(args: Mapping[str, str]) -> Dials:
                 f"{did_you_mean(value, AXES[axis])}"
             )
         try:
-            number = share(text)
-        except ValueError as error:
-            raise T2IBenchError(f"--model-args: {key}={text}: {error}") from None
+            number = float(text)
+        except ValueError:
+            number = -1.0
+        if not 0.0 <= number <= 1.0:
+            raise T2IBenchError(f"--model-args: {key}={text}: expected a number from 0 to 1")
         chosen = user.setdefault(thing, {})
         if axis in chosen:
             raise T2IBenchError(f"--model-args: {thing}.{axis} is set twice.", "Keep one of them.")
         chosen[axis] = number if value == AXES[axis][0] else 1.0 - number
-    return Dials(user)
+    return BiasSettings(user)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
-from t2ibench.models.protocols import Drawn, Generator, ImageRequest
+from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
+from t2ibench.models.protocols import (
+    Drawn,
+    Generator,
+    ImageRequest,
+    Releasable,
+    ReportsSettings,
+)
 from tests.models import tiny
 
 ARGS = {"steps": "2", "size": "32"}
@@ -52,10 +61,12 @@ def test_an_image_depends_on_its_request_alone(name: str, folders: dict[str, Pat
 
 def test_loads_lazily_and_again_after_release(folders: dict[str, Path]) -> None:
     generator = create_generator(str(folders["sd"]), ARGS)
-    assert generator._pipeline is None
+    assert isinstance(generator, DiffusersGenerator) and isinstance(generator, Releasable)
+    assert not generator.loaded
     before = draw(generator, REQUESTS[:1], 1)
+    assert generator.loaded
     generator.release()
-    assert generator._pipeline is None
+    assert not generator.loaded
     assert np.array_equal(before[0], draw(generator, REQUESTS[:1], 1)[0])
 
 
@@ -127,21 +138,41 @@ def test_lora(tmp_path: Path, folders: dict[str, Path]) -> None:
     assert np.abs(draw(off, REQUESTS[:1], 1)[0] - images[0]).max() <= 1
 
 
-def fake_output(images: np.ndarray, flags: list[bool] | None = None) -> object:
-    return lambda **_: SimpleNamespace(images=images, nsfw_content_detected=flags)
+def with_pipeline(folder: Path, pipeline: Callable[..., Any]) -> DiffusersGenerator:
+    """A generator whose pipeline is the test's own."""
+    args = DiffusersArguments(steps=2, size="32")
+    return DiffusersGenerator(str(folder), "sd", args, device="cpu", load=lambda: pipeline)
+
+
+def test_effective_settings_resolve_the_pipelines_defaults(folders: dict[str, Path]) -> None:
+    generator = create_generator(str(folders["sdxl"]), {"steps": "1"}, device="cpu")
+    assert isinstance(generator, ReportsSettings)
+    assert generator.effective_settings() == {}
+    (found,) = generator.generate(REQUESTS[:1])
+    assert found.image is not None
+    width, height = found.image.size
+    assert generator.effective_settings() == {
+        "pipeline": "StableDiffusionXLPipeline",
+        "scheduler": "EulerDiscreteScheduler",
+        "num_inference_steps": 1,
+        "guidance_scale": 5.0,
+        "height": height,
+        "width": width,
+        "dtype": "float32",
+    }
 
 
 @pytest.mark.parametrize(
     ("value", "flag", "reason"),
     [(0.0, False, "black"), (np.nan, False, "not numbers"), (0.5, True, "safety checker")],
 )
-def test_what_is_no_picture_is_filtered(
+def test_what_is_no_image_is_filtered(
     value: float, flag: bool, reason: str, folders: dict[str, Path]
 ) -> None:
-    generator = create_generator(str(folders["sd"]), ARGS)
     images = np.full((2, 8, 8, 3), 0.7)
     images[1] = value
-    generator._pipeline = fake_output(images, [False, flag])
+    output = SimpleNamespace(images=images, nsfw_content_detected=[False, flag])
+    generator = with_pipeline(folders["sd"], lambda **_: output)
     good, bad = generator.generate(REQUESTS[:2])
     assert good.status == "ok"
     assert bad.status == "filtered" and reason in (bad.reason or "")
@@ -150,7 +181,6 @@ def test_what_is_no_picture_is_filtered(
 def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
     import torch
 
-    generator = create_generator(str(folders["sd"]), ARGS)
     sizes = []
 
     def pipeline(prompt: list[str], **_: object) -> object:
@@ -159,7 +189,7 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
             raise torch.cuda.OutOfMemoryError("no memory")
         return SimpleNamespace(images=np.full((len(prompt), 8, 8, 3), 0.5))
 
-    generator._pipeline = pipeline
+    generator = with_pipeline(folders["sd"], pipeline)
     assert len(generator.generate(REQUESTS)) == 8
     assert sizes == [8, 4, 2, 2, 2, 2]
 

@@ -86,9 +86,9 @@ def error_of(folder: Path, args: dict[str, str] | None = None) -> str:
 
 def test_errors(tmp_path: Path) -> None:
     assert "no folder" in error_of(tmp_path / "nowhere")
-    assert "holds no pictures" in error_of(tmp_path)
+    assert "holds no images" in error_of(tmp_path)
     fill(tmp_path, ["a.png"])
-    assert "holds no pictures with prompts" in error_of(tmp_path)  # pictures, but no prompts
+    assert "holds no images with prompts" in error_of(tmp_path)  # pictures, but no prompts
     assert "no argument 'steps'" in error_of(tmp_path, {"steps": "3"})
     manifest(tmp_path, [{"file": f"{i}.png", "prompt": "x"} for i in range(8)])
     message = error_of(tmp_path)

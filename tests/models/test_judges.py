@@ -1,4 +1,4 @@
-"""Judges on pictures whose contents are known."""
+"""Judges on images whose contents are known."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models import chat_server
-from t2ibench.models.judges import create_judges, list_judges
+from t2ibench.models.judges import JUDGES, create_judges
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Judge, Query
 from t2ibench.toyland import draw
@@ -185,20 +184,20 @@ def test_wrong_arguments() -> None:
         judge("clip", margn="0.1")
     with pytest.raises(T2IBenchError, match="expected an address"):
         judge("openai:x", base_url="localhost:1")
-    assert {name for name, _ in list_judges()} >= {"clip", "toyland"}
+    assert {"clip", "toyland"} <= set(JUDGES)
 
 
-def seeing(body: dict[str, Any]) -> tuple[int, Any]:
-    """A server that looks at the picture it was sent."""
+def sees(body: dict[str, Any]) -> tuple[int, Any]:
+    """A server that looks at the image it was sent."""
     reading = read(posted_image(body))
     if "few words" in posted_text(body):
         return 200, f"It shows  a {reading.top('kind')}"
     return 200, f"I think it is {reading.top('gender')}."
 
 
-def test_a_server_sees_the_picture_and_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_sees_the_image_and_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "secret")
-    with serving(seeing) as (url, heard):
+    with serving(sees) as (url, posted):
         one = judge("openai:eye", base_url=url, api_key_env="MY_KEY", workers="2")
         answers = one.answer(
             [
@@ -209,13 +208,13 @@ def test_a_server_sees_the_picture_and_the_question(monkeypatch: pytest.MonkeyPa
         )
     assert [found.answer for found in answers] == ["female", "male", "It shows a flower"]
     assert answers[0].raw == "I think it is female."
-    assert {body["authorization"] for body in heard} == {"Bearer secret"}
-    assert {(body["model"], body["temperature"]) for body in heard} == {("eye", 0)}
+    assert {body["authorization"] for body in posted} == {"Bearer secret"}
+    assert {(body["model"], body["temperature"]) for body in posted} == {("eye", 0)}
     assert "secret" not in one.fingerprint + one.name
 
 
 def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     calls = iter([(503, "busy"), (429, {"error": {"message": "slow down"}}), (200, "female")])
     with serving(lambda _: next(calls)) as (url, _):
         one = judge("openai:eye", base_url=url)
@@ -249,7 +248,7 @@ def test_one_bad_reply_costs_one_answer(said: tuple[int, Any], message: str) -> 
 def test_a_server_that_cannot_help_is_one_clear_line(
     status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with serving(lambda _: (status, {"error": "no"})) as (url, _):
         one = judge("openai:eye", base_url=url, retries="2")
@@ -258,8 +257,8 @@ def test_a_server_that_cannot_help_is_one_clear_line(
 
 
 def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
-    with serving(seeing) as (url, _):
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with serving(sees) as (url, _):
         pass
     one = judge("openai:eye", base_url=url, retries="2")
     with pytest.raises(T2IBenchError, match="cannot be reached"):

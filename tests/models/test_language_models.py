@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoProcessor, LlavaForConditionalGeneration
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.judges import create_judges
+from t2ibench.models.judges.replies import instruction
 from t2ibench.models.judges.vlm import VlmJudge
 from t2ibench.models.proposers import create_proposer
 from t2ibench.models.protocols import Query
@@ -37,11 +39,23 @@ def queries(*classes: str) -> list[Query]:
     return [Query(image, "p", n, str(n), "Which?", classes) for n, image in enumerate(images)]
 
 
-def by_hand(judge: VlmJudge, query: Query, name: str) -> float:
-    """Mean log-probability of a class, token by token, each in a forward pass of its own."""
-    inputs = judge._inputs(query)
-    model, total = judge._loaded(), []
-    for token in judge._processor.tokenizer(name, add_special_tokens=False).input_ids:
+def by_hand(folder: Path, query: Query, name: str) -> float:
+    """Mean log-probability of a class, token by token, each in a forward pass of its own.
+
+    The model is loaded and asked here, not by the judge.
+    """
+    model = LlavaForConditionalGeneration.from_pretrained(folder).eval()
+    processor = AutoProcessor.from_pretrained(folder)
+    content = [
+        {"type": "image"},
+        {"type": "text", "text": instruction(query.question, query.classes)},
+    ]
+    prompt = processor.apply_chat_template(
+        [{"role": "user", "content": content}], add_generation_prompt=True
+    )
+    inputs = dict(processor(images=query.image, text=prompt, return_tensors="pt"))
+    total = []
+    for token in processor.tokenizer(name, add_special_tokens=False).input_ids:
         with torch.inference_mode():
             logits = model(**inputs).logits[0, -1].float()
         total.append(float(torch.log_softmax(logits, dim=-1)[token]))
@@ -52,16 +66,16 @@ def by_hand(judge: VlmJudge, query: Query, name: str) -> float:
     return float(np.mean(total))
 
 
-def test_a_class_is_chosen_by_its_likelihood(judge: VlmJudge) -> None:
+def test_a_class_is_chosen_by_its_likelihood(folder: Path, judge: VlmJudge) -> None:
     for query, found in zip(queries(*CLASSES), judge.answer(queries(*CLASSES)), strict=True):
         scores: dict[str, Any] = json.loads(found.raw)
         assert set(scores) == {*CLASSES, "unknown"}
         assert found.answer == max(scores, key=lambda name: scores[name])
         for name, score in scores.items():
-            assert score == pytest.approx(by_hand(judge, query, name), abs=2e-3)
+            assert score == pytest.approx(by_hand(folder, query, name), abs=2e-3)
 
 
-def test_the_picture_counts_and_the_order_does_not(judge: VlmJudge) -> None:
+def test_the_image_counts_and_the_order_does_not(judge: VlmJudge) -> None:
     answers = judge.answer(queries(*CLASSES))
     assert len({found.raw for found in answers}) == 3
     assert judge.answer(queries(*CLASSES)[::-1])[::-1] == answers

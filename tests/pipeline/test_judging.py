@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from t2ibench import evaluate, score
-from t2ibench.models import chat_server
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
 from tests.models.chat import posted_image, serving
@@ -139,7 +138,7 @@ def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> N
 def test_a_server_that_dies_loses_nothing(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     left = 9
 
     def dying(body: dict[str, Any]) -> tuple[int, Any]:

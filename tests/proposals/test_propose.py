@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from t2ibench.models import chat_server
 from tests.models.chat import posted_text, serving
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -130,7 +129,7 @@ def test_an_unreadable_reply_is_asked_again(tmp_path: Path, cli: Cli) -> None:
 def test_a_server_that_dies_loses_nothing(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chat_server.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     captions = tmp_path / "captions.txt"
     captions.write_text("\n".join(CAPTIONS))
     left = 4

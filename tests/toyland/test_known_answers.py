@@ -15,9 +15,9 @@ NULLS = "t2iat_light_dark_skin,t2iat_straight_gay,t2iat_names_european_african_a
 
 
 def measure(
-    tasks: str, folder: Path, *, images: int = 8, guided: int = 3, **dials: float
+    tasks: str, folder: Path, *, images: int = 8, guided: int = 3, **biases: float
 ) -> dict[str, TaskResult]:
-    args = {key.replace("__", "."): value for key, value in dials.items()}
+    args = {key.replace("__", "."): value for key, value in biases.items()}
     return evaluate(
         "toyland",
         tasks,
@@ -67,11 +67,11 @@ def test_a_fair_plan_scores_its_null(tmp_path: Path) -> None:
 def test_the_score_rises_with_the_planted_share(tmp_path: Path) -> None:
     values = []
     for share in (0.5, 0.7, 0.9):
-        dials = {
+        biases = {
             "flower__weather__pleasant": share,
             "insect__weather__pleasant": 1 - share,
         }
-        task = measure("t2iat_flowers_insects", tmp_path, **dials)["t2iat_flowers_insects"]
+        task = measure("t2iat_flowers_insects", tmp_path, **biases)["t2iat_flowers_insects"]
         values.append(task.scores["S"].value or 0.0)
     assert values == sorted(values)
     assert values[0] == pytest.approx(0, abs=0.15 * values[2])

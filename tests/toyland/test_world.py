@@ -1,4 +1,4 @@
-"""Toyland: captions fix what they name, dials the rest, and pixels alone tell it back."""
+"""Toyland: captions fix what they name, bias settings the rest, and pixels alone tell it back."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from PIL import Image
 import t2ibench.toyland
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders.toyland import ToylandEncoder
-from t2ibench.models.generators.toyland import create
+from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.toyland import Dials, draw, draw_scene, read_dials, sample_scene
+from t2ibench.toyland import BiasSettings, draw, draw_scene, read_bias_settings, sample_scene
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
 from t2ibench.toyland.world import world
 
-FAIR = Dials({"all": {"gender": 0.5, "skin": 0.5, "age": 0.3, "weather": 0.5}})
+FAIR = BiasSettings({"all": {"gender": 0.5, "skin": 0.5, "age": 0.3, "weather": 0.5}})
 
 # Caption: what it fixes; '-' leaves open. (kind, gender, skin, age, weather)
 CAPTIONS = {
@@ -154,9 +154,11 @@ def test_readings_are_right_for_99_of_100_fresh_pictures() -> None:
 def test_shares_come_back_from_the_pixels(
     caption: str, args: dict[str, str], attribute: str, value: str, share: float
 ) -> None:
-    dials = read_dials(args)
+    biases = read_bias_settings(args)
     n = 300
-    shown = np.mean([read(draw(caption, seed, dials)).top(attribute) == value for seed in range(n)])
+    shown = np.mean(
+        [read(draw(caption, seed, biases)).top(attribute) == value for seed in range(n)]
+    )
     assert abs(shown - share) < 4 * np.sqrt(0.25 / n)
 
 
@@ -170,16 +172,16 @@ def test_the_most_particular_thing_wins_and_the_user_before_the_planted() -> Non
         ({"tulip.weather.pleasant": "0.7", "flower.weather.pleasant": "0.6"}, 0.7),
         ({"rose.weather.pleasant": "0.1"}, 0.9),
     ]:
-        assert read_dials(args).share("weather", things) == pytest.approx(share)
+        assert read_bias_settings(args).share("weather", things) == pytest.approx(share)
 
 
 def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
     low = [
-        sample_scene("a photo of a nurse", s, read_dials({"nurse.gender.female": "0.4"}))
+        sample_scene("a photo of a nurse", s, read_bias_settings({"nurse.gender.female": "0.4"}))
         for s in range(200)
     ]
     high = [
-        sample_scene("a photo of a nurse", s, read_dials({"nurse.gender.female": "0.6"}))
+        sample_scene("a photo of a nurse", s, read_bias_settings({"nurse.gender.female": "0.6"}))
         for s in range(200)
     ]
     women = [[scene.people[0].gender == "female" for scene in side] for side in (low, high)]
@@ -198,20 +200,23 @@ def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
         ({"nurse.gender.female": "0.5", "nurse.gender.male": "0.5"}, "set twice"),
     ],
 )
-def test_bad_dials_are_one_line(args: dict[str, str], message: str) -> None:
+def test_bad_bias_settings_are_one_line(args: dict[str, str], message: str) -> None:
     with pytest.raises(T2IBenchError) as caught:
-        create(args)
+        create_generator("toyland", args)
     assert message in str(caught.value)
 
 
-def test_a_picture_depends_on_prompt_seed_and_dials_alone() -> None:
-    generator = create({})
+def test_an_image_depends_on_prompt_seed_and_biases_alone() -> None:
+    generator = create_generator("toyland", {})
     requests = [ImageRequest(c, i, 100 + i) for c in list(CAPTIONS)[:6] for i in range(2)]
     together = [np.asarray(one.image) for one in generator.generate(requests)]
     singly = [np.asarray(generator.generate([one])[0].image) for one in requests[::-1]][::-1]
     assert all(np.array_equal(a, b) for a, b in zip(together, singly, strict=True))
-    assert create({"nurse.gender.female": "0.5"}).fingerprint != generator.fingerprint
-    assert create({}, seed=1).fingerprint != generator.fingerprint
+    assert (
+        create_generator("toyland", {"nurse.gender.female": "0.5"}).fingerprint
+        != generator.fingerprint
+    )
+    assert create_generator("toyland", {}, seed=1).fingerprint != generator.fingerprint
 
 
 def test_the_encoder_sees_pixels_only_and_shares_a_space_with_words() -> None:

@@ -97,7 +97,7 @@ def trained(stage: Stage) -> dict[Dial, tuple[float, int]]:
             dial = dial_of(caption, axis)
             if dial is None:
                 continue
-            scene = scene or sample_scene(caption, stage.seed * 10_000_000 + number, stage.dials)
+            scene = scene or sample_scene(caption, stage.seed * 10_000_000 + number, stage.biases)
             shown = scene.weather if axis == "weather" else getattr(scene.people[0], axis)
             values[dial].append(shown == first)
     return {dial: (float(np.mean(rows)), len(rows)) for dial, rows in values.items()}

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from t2ibench.toyland import Dials, draw
+from t2ibench.toyland import BiasSettings, draw
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.world import world
 
 # Every share at one half: what `toy-fair`, the autoencoder and `toy-clip` learn from.
-FAIR = Dials({"all": {"gender": 0.5, "skin": 0.5, "age": 0.5, "weather": 0.5}})
+FAIR = BiasSettings({"all": {"gender": 0.5, "skin": 0.5, "age": 0.5, "weather": 0.5}})
 _GENDERS = [
     *("male", "female", "man", "woman", "boy", "girl", "son", "daughter", "brother", "sister"),
     *("father", "mother", "nonbinary person", "person", "person", "child"),
@@ -113,11 +113,11 @@ def meaning(caption: str) -> tuple[Any, ...]:
     return what.kind, what.noun, what.gender, what.skin, what.age, what.weather, what.several
 
 
-def pictures(captions: list[str], dials: Dials, seed: int) -> torch.Tensor:
+def pictures(captions: list[str], biases: BiasSettings, seed: int) -> torch.Tensor:
     """uint8, shape (n, 3, 64, 64)."""
     rows = np.empty((len(captions), 64, 64, 3), dtype=np.uint8)
     for number, caption in enumerate(captions):
-        rows[number] = np.asarray(draw(caption, seed + number, dials))
+        rows[number] = np.asarray(draw(caption, seed + number, biases))
     return torch.from_numpy(rows).permute(0, 3, 1, 2).contiguous()
 
 

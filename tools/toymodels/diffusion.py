@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from t2ibench.toyland import Dials
+from t2ibench.toyland import BiasSettings
 from toymodels.autoencoder import latents_of
 from toymodels.data import caption_pool, pictures
 from toymodels.text import text_config, tokens_of
@@ -26,7 +26,7 @@ class Stage:
 
     Attributes:
         name: Folder under --work.
-        dials: What the captions leave open is drawn by these.
+        biases: What the captions leave open is drawn by these.
         seed: Of captions, pictures and weights.
         captions: Pictures to train on.
         steps: Of BATCH pictures.
@@ -39,7 +39,7 @@ class Stage:
     """
 
     name: str
-    dials: Dials
+    biases: BiasSettings
     seed: int
     captions: int
     steps: int
@@ -121,7 +121,7 @@ def rate_at(step: int, stage: Stage) -> float:
 def training_data(stage: Stage, tokenizer: Any, vae: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Latents and token ids."""
     captions = stage.caption_pool()
-    latents = latents_of(vae, pictures(captions, stage.dials, stage.seed * 10_000_000))
+    latents = latents_of(vae, pictures(captions, stage.biases, stage.seed * 10_000_000))
     return latents, tokens_of(tokenizer, captions)
 
 

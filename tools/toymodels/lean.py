@@ -26,7 +26,7 @@ def _labels(stage: Stage, captions: list[str]) -> torch.Tensor:
     """Which pictures show each axis's first value; nan where it does not apply."""
     rows = np.full((len(captions), len(AXES)), np.nan, dtype=np.float32)
     for number, caption in enumerate(captions):
-        scene = sample_scene(caption, stage.seed * 10_000_000 + number, stage.dials)
+        scene = sample_scene(caption, stage.seed * 10_000_000 + number, stage.biases)
         for column, (axis, values) in enumerate(AXES.items()):
             people = [] if axis == "weather" else list(scene.people)
             shown = [scene.weather] if axis == "weather" else [getattr(p, axis) for p in people]

@@ -1,67 +1,84 @@
-"""Finding an encoder by its name. Model libraries are imported only by the adapters."""
+"""Encoders by name. Model libraries are imported only by the adapters, when one is made."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.bundled import bundled_model
+from t2ibench.arguments import read_args
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.protocols import Encoder
+from t2ibench.models.resolve import checked, closest, find_registered, find_target
+from t2ibench.registry import Registry
 
-_SCHEMES = ("toyland", "toy-clip", "open_clip:", "clip:", "vectors:")
-# Encoders that come with t2ibench.
-_BUNDLED = ("toy-clip",)
+__all__ = ["DEFAULT_ENCODER", "ENCODERS", "create_encoder", "embeds_images"]
+
+DEFAULT_ENCODER = "open_clip:ViT-L-14/openai"
+ENCODERS: Registry[Adapter[Encoder]] = Registry(
+    "encoder",
+    {
+        "open_clip": "t2ibench.models.encoders.open_clip:ADAPTER",
+        "clip": "t2ibench.models.encoders.clip:ADAPTER",
+        "vectors": "t2ibench.models.encoders.vectors:ADAPTER",
+        "toyland": "t2ibench.models.encoders.toyland:ADAPTER",
+        "toy-clip": "t2ibench.models.encoders.clip:TOY_CLIP",
+    },
+)
 
 
-def list_encoders() -> list[tuple[str, str]]:
-    """Names and descriptions, for `t2ibench ls encoders`."""
-    return [
-        ("open_clip:ARCH/TAG", "open_clip, for example open_clip:ViT-L-14/openai (the default)"),
-        ("open_clip:ARCH/FILE", "open_clip with weights from a local safetensors file"),
-        ("clip:ID_OR_DIR", "CLIP or SigLIP through transformers"),
-        ("vectors:FILE", "word vectors in word2vec's text format, also gzipped; WEAT only"),
-        ("toyland", "reads toyland's pictures and captions"),
-        ("toy-clip", "a small CLIP trained on toyland (bundled; the default for toy)"),
-    ]
-
-
-def create_encoder(spec: str, *, device: str | None = None, dtype: str | None = None) -> Encoder:
-    """The encoder of a name, loaded.
+def create_encoder(
+    spec: str | Encoder,
+    args: Mapping[str, Any] | None = None,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+) -> Encoder:
+    """Make an encoder, loaded.
 
     Args:
-        spec: See `list_encoders`.
+        spec: A registered name ('open_clip:ARCH/TAG', that of a plug-in),
+            'package.module:factory', or an object that is an encoder already.
+        args: Its arguments, as text or values; those of t2ibench take none.
         device: Where it runs; None to choose.
-        dtype: Its numbers; None is float32.
+        dtype: Its precision; None is float32.
+
+    Returns:
+        The encoder.
 
     Raises:
         T2IBenchError: there is no such encoder, or it cannot be loaded.
     """
-    scheme, colon, rest = spec.partition(":")
-    if spec == "toyland":
-        from t2ibench.models.encoders.toyland import ToylandEncoder
-
-        return ToylandEncoder()
-    if spec in _BUNDLED:
-        from t2ibench.models.encoders.clip import ClipEncoder
-
-        return ClipEncoder(spec, str(bundled_model(spec)), device=device, dtype=dtype)
-    if not colon or not rest or f"{scheme}:" not in _SCHEMES:
+    if not isinstance(spec, str):
+        name = getattr(spec, "name", type(spec).__name__)
+        return checked(spec, Encoder, "encoder", str(name))
+    found = find_registered(ENCODERS, spec) or find_target(ENCODERS, spec)
+    if found is None:
         raise T2IBenchError(
-            f"There is no encoder '{spec}'.{did_you_mean(scheme + colon, _SCHEMES)}",
+            f"There is no encoder '{spec}'.{closest(spec, ENCODERS)}",
             "`t2ibench ls encoders` lists them, for example open_clip:ViT-L-14/openai.",
         )
-    if scheme == "vectors":
-        from t2ibench.models.encoders.vectors import VectorEncoder
-
-        return VectorEncoder(spec, Path(rest).expanduser())
-    if scheme == "clip":
-        from t2ibench.models.encoders.clip import ClipEncoder
-
-        return ClipEncoder(spec, rest, device=device, dtype=dtype)
-    from t2ibench.models.encoders.open_clip import OpenClipEncoder
-
-    return OpenClipEncoder(spec, rest, device=device, dtype=dtype)
+    request = Request(
+        spec=spec,
+        source=found.source,
+        args=read_args(found.adapter.Args, args or {}, spec, flag="--encoder-args"),
+        device=device,
+        dtype=dtype,
+    )
+    made: Encoder = found.adapter.create(request)
+    return checked(made, Encoder, "encoder", spec)
 
 
 def embeds_images(name: str) -> bool:
-    return not name.startswith("vectors:")
+    """Whether an encoder embeds images; False for word vectors.
+
+    The name may come from a stored run, so a module that it names is not imported.
+
+    Args:
+        name: As the user wrote it.
+
+    Returns:
+        True where the name is unknown.
+    """
+    found = find_registered(ENCODERS, name)
+    return found.adapter.embeds_images if found else True

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.arguments import Arguments
+from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.bundled import bundled_model
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.protocols import FloatArray
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +27,7 @@ class ClipEncoder:
         source: A hub id, or a folder that save_pretrained wrote (model, tokenizer and image
             processor).
         device: Where it runs; None to choose.
-        dtype: Its numbers; None is float32.
+        dtype: Its precision; None is float32.
 
     Raises:
         T2IBenchError: it cannot be loaded, or has no image and text tower.
@@ -80,7 +83,7 @@ class ClipEncoder:
         found: torch.Tensor = self._processor(images=image, return_tensors="pt")["pixel_values"][0]
         return found
 
-    def encode_images(self, prepared: Sequence[torch.Tensor]) -> FloatArray:
+    def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""
         import torch
 
@@ -90,7 +93,7 @@ class ClipEncoder:
 
         return unit_rows(encode(prepared, self.batch_size, call))
 
-    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+    def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut."""
 
         def call(batch: Sequence[str]) -> Any:
@@ -106,6 +109,28 @@ class ClipEncoder:
             return _tensor(self._model.get_text_features(**inputs))
 
         return unit_rows(encode(texts, self.batch_size, call))
+
+
+def _create(request: Request[Arguments]) -> ClipEncoder:
+    return ClipEncoder(request.spec, request.source, device=request.device, dtype=request.dtype)
+
+
+def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
+    folder = str(bundled_model(request.spec))
+    return ClipEncoder(request.spec, folder, device=request.device, dtype=request.dtype)
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="clip:ID_OR_DIR",
+    description="CLIP or SigLIP through transformers",
+    check=lambda request: find_weights(request.source, "clip:"),
+)
+TOY_CLIP = Adapter(
+    create=_create_bundled,
+    form="toy-clip",
+    description="a small CLIP trained on toyland (bundled; the default for toy)",
+)
 
 
 def _tensor(output: Any) -> Any:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from t2ibench.arguments import Arguments
+from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.protocols import FloatArray
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +28,7 @@ class OpenClipEncoder:
         name: As the user wrote it.
         source: 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file.
         device: Where it runs; None to choose.
-        dtype: Its numbers; None is float32.
+        dtype: Its precision; None is float32.
 
     Raises:
         T2IBenchError: unknown architecture or tag, or weights that cannot be loaded.
@@ -93,7 +95,7 @@ class OpenClipEncoder:
         found: torch.Tensor = self._preprocess(image)
         return found
 
-    def encode_images(self, prepared: Sequence[torch.Tensor]) -> FloatArray:
+    def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""
         import torch
 
@@ -102,11 +104,23 @@ class OpenClipEncoder:
 
         return unit_rows(encode(prepared, self.batch_size, call))
 
-    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+    def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut, as in training."""
 
         def call(batch: Sequence[str]) -> Any:
             return self._model.encode_text(self._tokenizer(list(batch)).to(self._device))
 
-        rows: FloatArray = unit_rows(encode(texts, self.batch_size, call))
+        rows: Float32Array = unit_rows(encode(texts, self.batch_size, call))
         return np.ascontiguousarray(rows)
+
+
+def _create(request: Request[Arguments]) -> OpenClipEncoder:
+    return OpenClipEncoder(request.spec, request.source, device=request.device, dtype=request.dtype)
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="open_clip:ARCH/TAG",
+    description="open_clip, for example open_clip:ViT-L-14/openai (the default); instead of a TAG "
+    "a local safetensors file",
+)

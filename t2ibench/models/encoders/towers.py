@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from t2ibench.models.protocols import FloatArray
+from t2ibench.arrays import Float32Array
 
 _Item = TypeVar("_Item")
 
 
 def encode(
     items: Sequence[_Item], batch_size: int, call: Callable[[Sequence[_Item]], Any]
-) -> FloatArray:
+) -> Float32Array:
     """Run a tower over items in batches of one size.
 
     The last batch is filled up with its own last item: matrix products round differently with
@@ -37,12 +37,12 @@ def encode(
             count = len(batch)
             batch += [batch[-1]] * (batch_size - count)
             rows.append(call(batch)[:count].float().cpu().numpy())
-    found: FloatArray = np.concatenate(rows)
+    found: Float32Array = np.concatenate(rows)
     return found
 
 
-def unit_rows(rows: FloatArray) -> FloatArray:
+def unit_rows(rows: Float32Array) -> Float32Array:
     """Rows of length 1; a row of zeros becomes nan."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit: FloatArray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Float32Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return unit.astype(np.float32)

@@ -1,8 +1,8 @@
-"""The encoder `toyland`: reads toyland's pictures from their pixels and captions from their words.
+"""The encoder `toyland`: reads toyland's images from their pixels and captions from their words.
 
 Both go into one space with a named axis for each attribute. Words carry associations of their own
 (a nurse leans female, a flower pleasant), as a text tower learns them from its training data; they
-are a fixed part of the encoder and know nothing of the generator's dials.
+are a fixed part of the encoder and know nothing of the generator's bias settings.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from t2ibench.models.protocols import FloatArray
+from t2ibench.arguments import Arguments
+from t2ibench.arrays import Float32Array
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.toyland import reader
 from t2ibench.toyland.caption import Caption, parse
 from t2ibench.toyland.draw import accent, clothes_colour
 from t2ibench.toyland.reader import PixelArray, Reading
 from t2ibench.toyland.scene import look
-from t2ibench.toyland.world import KINDS, Dials
+from t2ibench.toyland.world import KINDS, BiasSettings
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _VERSION = 1
-# Axis to its scale: what an encoder thinks matters in a picture.
+# Axis to its scale: what an encoder thinks matters in an image.
 SCALES = {
     "always": 0.6,
     "gender": 1.0,
@@ -46,7 +48,7 @@ _ASSOCIATION = 0.35  # how far a word leans towards what its subject usually sho
 
 
 class ToylandEncoder:
-    """Embeds toyland's pictures and captions (see models.protocols.Encoder)."""
+    """Embeds toyland's images and captions (see models.protocols.Encoder)."""
 
     def __init__(self) -> None:
         self.name = "toyland"
@@ -56,23 +58,23 @@ class ToylandEncoder:
         self.batch_size = 64
 
     def prepare(self, image: Image) -> PixelArray:
-        """The picture's pixels, shape (64, 64, 3)."""
+        """The image's pixels, shape (64, 64, 3)."""
         return reader.prepare(image)
 
-    def encode_images(self, prepared: Sequence[PixelArray]) -> FloatArray:
-        """What each picture shows, shape (n, 21)."""
+    def encode_images(self, prepared: Sequence[PixelArray]) -> Float32Array:
+        """What each image shows, shape (n, 21)."""
         rows = [_image_axes(reader.split(row)) for row in reader.outputs(prepared)]
         return _unit(rows)
 
-    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+    def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """What each text names or brings to mind, shape (n, 21)."""
         return _unit([_text_axes(text) for text in texts])
 
 
-def _unit(rows: Sequence[dict[str, float]]) -> FloatArray:
+def _unit(rows: Sequence[dict[str, float]]) -> Float32Array:
     array = np.array([[row.get(axis, 0.0) for axis in AXES] for row in rows], dtype=np.float64)
     array = array.reshape(len(rows), len(AXES)) * _SCALE
-    unit: FloatArray = (array / np.linalg.norm(array, axis=1, keepdims=True)).astype(np.float32)
+    unit: Float32Array = (array / np.linalg.norm(array, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
@@ -133,10 +135,22 @@ def _named(value: str | None, high: str, low: str) -> float:
 
 def _leaning(caption: Caption, axis: str) -> float:
     """What the subject brings to mind, a little more or less from word to word."""
-    usual = 2 * Dials().share(axis, caption.things) - 1
+    usual = 2 * BiasSettings().share(axis, caption.things) - 1
     return _ASSOCIATION * usual * (0.6 + 0.8 * look(caption.noun)[3])
 
 
 def _words(text: str) -> dict[str, float]:
     """A little of every text is its own, so that no two embed alike."""
     return {f"word {place + 1}": 2 * value - 1 for place, value in enumerate(look(text)[4:8])}
+
+
+def _create(request: Request[Arguments]) -> ToylandEncoder:
+    return ToylandEncoder()
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="toyland",
+    description="reads toyland's images and captions",
+    libraries=("numpy", "pillow"),
+)

@@ -9,9 +9,11 @@ from typing import IO, Any
 
 import numpy as np
 
+from t2ibench.arguments import Arguments
+from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.protocols import FloatArray
 
 
 class VectorEncoder:
@@ -67,11 +69,11 @@ class VectorEncoder:
         """Word vectors see no images."""
         raise T2IBenchError(f"'{self.name}' cannot embed images.", "Add an --encoder that can.")
 
-    def encode_images(self, prepared: Sequence[Any]) -> FloatArray:
+    def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
         """Word vectors see no images."""
         raise T2IBenchError(f"'{self.name}' cannot embed images.", "Add an --encoder that can.")
 
-    def encode_texts(self, texts: Sequence[str]) -> FloatArray:
+    def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Vectors of words, one pass over the file; nan where the vocabulary lacks one.
 
         Raises:
@@ -91,7 +93,7 @@ class VectorEncoder:
                         if np.isnan(rows[place, 0]):  # the first line of a word counts
                             rows[place] = vector
         with np.errstate(invalid="ignore", divide="ignore"):
-            unit: FloatArray = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(
+            unit: Float32Array = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(
                 np.float32
             )
         return unit
@@ -106,10 +108,23 @@ class VectorEncoder:
             raise T2IBenchError(
                 f"{self.path}:{number}: expected a word and {self._dim} numbers, found "
                 f"{len(cells)} cells.",
-                "Mend the line or take it out.",
+                "Correct the line or remove it.",
             )
         return values
 
 
 def _is_header(cells: Sequence[bytes]) -> bool:
     return len(cells) == 2 and all(cell.isdigit() for cell in cells)
+
+
+def _create(request: Request[Arguments]) -> VectorEncoder:
+    return VectorEncoder(request.spec, Path(request.source).expanduser())
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="vectors:FILE",
+    description="word vectors in word2vec's text format, also gzipped; WEAT only",
+    check=_create,
+    embeds_images=False,
+)

@@ -1,174 +1,198 @@
-"""Finding a generator by its name. Model libraries are imported only by the adapters."""
+"""Generators by name. Model libraries are imported only when an image is generated."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.bundled import bundled_model
+from t2ibench.arguments import read_args
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Listed, Request, Sizes, listed
+from t2ibench.models.encoders import DEFAULT_ENCODER
+from t2ibench.models.generators.aliases import ALIASES, Alias
+from t2ibench.models.judges import DEFAULT_JUDGE
 from t2ibench.models.protocols import Generator
+from t2ibench.models.resolve import Found, checked, closest, find_registered, find_target
+from t2ibench.registry import Registry
 
+__all__ = [
+    "ALIASES",
+    "GENERATORS",
+    "Alias",
+    "can_regenerate",
+    "create_generator",
+    "default_encoder",
+    "default_judge",
+    "describe_generators",
+    "libraries_of",
+]
 
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """A short name for a model.
-
-    Attributes:
-        source: Hub id, or the folder of a model that comes with t2ibench.
-        what: What it is.
-        args: Arguments it needs to work as its makers meant; the user's own win.
-        images_per_prompt: Images of a prompt by default; None leaves it to the task.
-        guided_images_per_prompt: The same for guided prompts.
-        fixed_batch: See `DiffusersGenerator`.
-    """
-
-    source: str | Path
-    what: str
-    args: Mapping[str, str] = field(default_factory=dict)
-    images_per_prompt: int | None = None
-    guided_images_per_prompt: int | None = None
-    fixed_batch: int | None = None
-
-
-_FEW_STEPS = {"guidance": "0"}
-
-
-def _bundled(name: str, what: str) -> Alias:
-    args = {"steps": "4", "guidance": "1"}
-    # Few stimuli carry each test, so most images go to them and not to their many counterparts.
-    sizes = {"images_per_prompt": 10, "guided_images_per_prompt": 3, "fixed_batch": 16}
-    return Alias(bundled_model(name), what, args, **sizes)
-
-
-ALIASES: dict[str, Alias] = {
-    "toy": _bundled("toy", "a small diffusion model with planted biases"),
-    "toy-fair": _bundled("toy-fair", "the same, trained on balanced pictures"),
-    "sd15": Alias("stable-diffusion-v1-5/stable-diffusion-v1-5", "Stable Diffusion 1.5"),
-    "sd21": Alias("stabilityai/stable-diffusion-2-1", "Stable Diffusion 2.1"),
-    "sd21-base": Alias("stabilityai/stable-diffusion-2-1-base", "Stable Diffusion 2.1, 512 x 512"),
-    "sdxl": Alias("stabilityai/stable-diffusion-xl-base-1.0", "Stable Diffusion XL"),
-    "sdxl-turbo": Alias("stabilityai/sdxl-turbo", "SDXL Turbo", {"steps": "1", **_FEW_STEPS}),
-    "sd3.5-medium": Alias("stabilityai/stable-diffusion-3.5-medium", "Stable Diffusion 3.5 Medium"),
-    "flux-schnell": Alias(
-        "black-forest-labs/FLUX.1-schnell", "FLUX.1 schnell", {"steps": "4", **_FEW_STEPS}
-    ),
-    "flux-dev": Alias("black-forest-labs/FLUX.1-dev", "FLUX.1 dev"),
-    "pixart-sigma": Alias("PixArt-alpha/PixArt-Sigma-XL-2-1024-MS", "PixArt Sigma"),
-}
+GENERATORS: Registry[Adapter[Generator]] = Registry(
+    "generator",
+    {
+        "toyland": "t2ibench.models.generators.toyland:ADAPTER",
+        "diffusers": "t2ibench.models.generators.diffusers:ADAPTER",
+        "folder": "t2ibench.models.generators.folder:ADAPTER",
+    },
+)
 _HUB_ID = re.compile(r"^[\w.-]+/[\w.-]+$")
+_DIFFUSERS = "diffusers"
 
 
-def list_generators() -> list[tuple[str, str]]:
-    """Names and descriptions, for `t2ibench ls models`."""
-    return [
-        ("toyland", "the embedded drawn world; biases set by --model-args"),
-        *((name, _describe(alias)) for name, alias in ALIASES.items()),
-        ("ORG/NAME", "any text-to-image pipeline of the hub that diffusers loads"),
-        ("DIR", "a folder that diffusers' save_pretrained wrote"),
-        ("folder:DIR", "pictures that exist: a manifest, a sub-folder a prompt, GenEval's layout"),
-    ]
-
-
-def _describe(alias: Alias) -> str:
-    args = ",".join(f"{key}={value}" for key, value in alias.args.items())
-    where = "bundled" if isinstance(alias.source, Path) else alias.source
-    return f"{alias.what} ({where}{f'; {args}' if args else ''})"
+def describe_generators() -> Iterator[Listed]:
+    """Every generator and alias, for `t2ibench ls models`."""
+    rows = {row.form: row for row in listed(GENERATORS)}
+    yield rows.pop("toyland")
+    for name, alias in ALIASES.items():
+        if name not in GENERATORS:
+            yield Listed(name, alias.line(), "t2ibench")
+    yield from rows.values()
+    yield Listed(
+        "package.module:factory", "your own: a function or class that makes one", "t2ibench"
+    )
 
 
 def create_generator(
-    spec: str,
-    model_args: Mapping[str, str],
+    spec: str | Path | Generator,
+    model_args: Mapping[str, Any] | None = None,
     *,
     seed: int = 0,
     device: str | None = None,
     dtype: str | None = None,
 ) -> Generator:
-    """The generator of a name. Weights are loaded when it first draws.
+    """Make a generator. Weights are loaded when it first generates.
 
     Args:
-        spec: See `list_generators`.
-        model_args: Its arguments, as text.
+        spec: A registered name ('toyland', 'folder:DIR', that of a plug-in), an alias ('sdxl'),
+            'package.module:factory', a folder, a hub id 'ORG/NAME', or an object that is a
+            generator already.
+        model_args: Its arguments, as text or values.
         seed: The run's seed.
         device: Where it runs; None to choose.
         dtype: 'float32', 'float16', 'bfloat16'; None to choose.
 
+    Returns:
+        The generator.
+
     Raises:
         T2IBenchError: there is no such model, or it does not take these arguments.
     """
-    if spec == "toyland":
-        from t2ibench.models.generators.toyland import ToylandGenerator
-
-        return ToylandGenerator(model_args, seed)
-    if spec.startswith("folder:"):
-        from t2ibench.models.generators.folder import FolderGenerator
-
-        return FolderGenerator(Path(spec.removeprefix("folder:")).expanduser(), model_args)
-    source = spec.removeprefix("diffusers:")
-    name, alias = spec, ALIASES.get(source)
+    given = dict(model_args or {})
+    if not isinstance(spec, (str, Path)):
+        name = getattr(spec, "name", type(spec).__name__)
+        if given:
+            raise T2IBenchError(f"'{name}' is an object; it takes no model args any more.")
+        return checked(spec, Generator, "generator", str(name))
+    spec = str(spec)
+    found, alias = _resolve(spec)
     if alias is not None:
-        source, model_args = str(alias.source), {**alias.args, **model_args}
-    elif _is_path(source):
-        source, name = str(_pipeline_folder(Path(source).expanduser())), Path(source).name or source
-    elif not _HUB_ID.match(source):
-        names = ["toyland", *ALIASES]
-        raise T2IBenchError(
-            f"There is no model '{spec}'.{did_you_mean(spec, names)}",
-            "`t2ibench ls models` lists them; a hub id has the form ORG/NAME, pictures that exist "
-            "are folder:DIR.",
-        )
-    from t2ibench.models.generators.diffusers import DiffusersGenerator
-
-    return DiffusersGenerator(
-        source,
-        name,
-        model_args,
+        given = {**alias.args, **given}
+    request = Request(
+        spec=spec,
+        source=found.source,
+        args=read_args(found.adapter.Args, given, _shown_name(spec)),
         seed=seed,
         device=device,
         dtype=dtype,
-        images_per_prompt=alias.images_per_prompt if alias else None,
-        guided_images_per_prompt=alias.guided_images_per_prompt if alias else None,
-        fixed_batch=alias.fixed_batch if alias else None,
+        sizes=alias.sizes if alias else Sizes(),
     )
+    made: Generator = found.adapter.create(request)
+    return checked(made, Generator, "generator", spec)
+
+
+def _shown_name(spec: str) -> str:
+    """What messages call a model: the last part of a path, else what the user wrote."""
+    return Path(spec).name or spec if _is_path(spec) else spec
+
+
+def _resolve(spec: str) -> tuple[Found, Alias | None]:
+    """The adapter and the alias that a text names."""
+    scheme, colon, rest = spec.partition(":")
+    alias_name = rest if colon and scheme == _DIFFUSERS else spec
+    if spec not in GENERATORS and alias_name in ALIASES:
+        alias = ALIASES[alias_name]
+        return Found(GENERATORS.get(_DIFFUSERS), str(alias.source)), alias
+    found = find_registered(GENERATORS, spec) or find_target(GENERATORS, spec)
+    if found is None and scheme not in GENERATORS and (_is_path(spec) or _HUB_ID.match(spec)):
+        found = Found(GENERATORS.get(_DIFFUSERS), spec)
+    if found is None:
+        raise T2IBenchError(
+            f"There is no model '{spec}'.{closest(spec, GENERATORS, ALIASES)}",
+            "`t2ibench ls models` lists them; a hub id has the form ORG/NAME, images that exist "
+            "are folder:DIR, your own is package.module:factory.",
+        )
+    return found, None
 
 
 def _is_path(source: str) -> bool:
     return Path(source).expanduser().exists() or source.startswith((".", "/", "~"))
 
 
-def _pipeline_folder(path: Path) -> Path:
-    if not path.is_dir():
-        raise T2IBenchError(f"There is no folder '{path}'.", "Give a folder, a hub id or an alias.")
-    if not (path / "model_index.json").is_file():
-        from t2ibench.store.images import SUFFIXES
-
-        pictures = any(file.suffix.lower() in SUFFIXES for file in path.rglob("*"))
-        raise T2IBenchError(
-            f"'{path}' is not a diffusers pipeline: it has no model_index.json.",
-            f"It holds pictures: did you mean --model folder:{path}?"
-            if pictures
-            else "Save one there with pipeline.save_pretrained(folder).",
-        )
-    return path
+def _capabilities(spec: object) -> Adapter[Any] | Alias | None:
+    """What is declared for a name; imports registered entries only, never a name's own module."""
+    if not isinstance(spec, str):
+        return None
+    name = spec.removeprefix(f"{_DIFFUSERS}:")
+    if spec not in GENERATORS and name in ALIASES:
+        return ALIASES[name]
+    found = find_registered(GENERATORS, spec)
+    return found.adapter if found else None
 
 
-def default_encoder(model: str | None) -> str:
-    return {"toyland": "toyland", "toy": "toy-clip", "toy-fair": "toy-clip"}.get(
-        model or "", "open_clip:ViT-L-14/openai"
-    )
+def default_encoder(spec: object) -> str:
+    """The encoder of a run that names none.
+
+    Args:
+        spec: The run's model as the user named it; None where there is none.
+
+    Returns:
+        Its name.
+    """
+    return getattr(_capabilities(spec), "default_encoder", None) or DEFAULT_ENCODER
 
 
-def default_judge(model: str | None) -> str:
-    return {"toyland": "toyland", "toy": "toyland", "toy-fair": "toyland"}.get(
-        model or "", "vlm:llava-hf/llava-1.5-7b-hf"
-    )
+def default_judge(spec: object) -> str:
+    """The judge of a run that names none.
+
+    Args:
+        spec: The run's model as the user named it; None where there is none.
+
+    Returns:
+        Its name.
+    """
+    return getattr(_capabilities(spec), "default_judge", None) or DEFAULT_JUDGE
 
 
 def can_regenerate(spec: str) -> bool:
-    return not spec.startswith("folder:")
+    """Whether a model's images can be generated again; False for images that exist already.
+
+    The name may come from a stored run, so a module that it names is not imported.
+
+    Args:
+        spec: As the user wrote it.
+
+    Returns:
+        True where the name is unknown.
+    """
+    return bool(getattr(_capabilities(spec), "regenerates", True))
 
 
 def libraries_of(spec: str) -> tuple[str, ...]:
-    return ("torch", "diffusers", "transformers") if spec != "toyland" else ("numpy", "pillow")
+    """The distributions whose versions decide a model's pixels.
+
+    The name may come from a stored run, so a module that it names is not imported.
+
+    Args:
+        spec: As the user wrote it.
+
+    Returns:
+        Names of distributions; none where the name is unknown.
+    """
+    declared = _capabilities(spec)
+    if isinstance(declared, Adapter):
+        return declared.libraries
+    if declared is not None or _is_path(spec) or _HUB_ID.match(spec):
+        return GENERATORS.get(_DIFFUSERS).libraries
+    return ()

@@ -1,4 +1,4 @@
-"""The generator `folder:DIR`: pictures that exist already."""
+"""The generator `folder:DIR`: images that exist already."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from t2ibench.arguments import take_args
+from t2ibench.arguments import Arguments, read_args
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.store.images import SUFFIXES
@@ -28,22 +29,22 @@ _SHOWN = 5
 
 
 class FolderGenerator:
-    """Pictures in a folder, by prompt (see models.protocols.Generator).
+    """Images in a folder, by prompt (see models.protocols.Generator).
 
     One of: a manifest (prompts.jsonl, prompts.csv, or metadata.jsonl/.csv as `datasets` has it)
     with a file and a prompt in each row; one sub-folder a prompt, named by it ('_' may stand for
-    a space); GenEval's layout (NNNNN/metadata.jsonl with the prompt, pictures in NNNNN/samples/).
+    a space); GenEval's layout (NNNNN/metadata.jsonl with the prompt, images in NNNNN/samples/).
 
     Args:
         folder: The folder.
-        model_args: None are taken.
+        model_args: It takes none.
 
     Raises:
         T2IBenchError: the folder is empty, of no known layout, or a file of it is missing.
     """
 
-    def __init__(self, folder: Path, model_args: Mapping[str, str]) -> None:
-        take_args(model_args, {}, f"folder:{folder}")
+    def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
+        read_args(Arguments, model_args or {}, f"folder:{folder}")
         if not folder.is_dir():
             raise T2IBenchError(f"There is no folder '{folder}'.", "Check the path after folder:")
         self._root = folder.resolve()
@@ -52,7 +53,7 @@ class FolderGenerator:
             self._files.setdefault(normal(prompt), []).append(path)
         if not self._files:
             raise T2IBenchError(
-                f"'{folder}' holds no pictures with prompts.",
+                f"'{folder}' holds no images with prompts.",
                 "Put a prompts.jsonl with rows such as "
                 '{"file": "a.png", "prompt": "a photo of a nurse"} beside them, or one sub-folder '
                 "a prompt.",
@@ -81,14 +82,14 @@ class FolderGenerator:
             yield from self._geneval(folders)
             return
         for folder in folders:
-            for path in _pictures(folder):
+            for path in _images(folder):
                 yield folder.name.replace("_", " "), self._inside(path, folder.name)
 
     def _inside(self, path: Path, where: str) -> Path:
         if not path.resolve().is_relative_to(self._root):
             raise T2IBenchError(
                 f"{where}: '{path}' lies outside of {self._root}.",
-                "Only pictures inside the folder are used.",
+                "Only images inside the folder are used.",
             )
         return path
 
@@ -106,7 +107,7 @@ class FolderGenerator:
             shown = ", ".join(missing[:_SHOWN])
             more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
             raise T2IBenchError(
-                f"{manifest} names pictures that are not there: {shown}{more}.",
+                f"{manifest} names images that are not there: {shown}{more}.",
                 "Add them, or take their rows out.",
             )
 
@@ -117,28 +118,40 @@ class FolderGenerator:
                 continue
             for line, row in _rows(metadata):
                 prompt = _cell(row, _PROMPT_KEYS, f"{metadata}:{line}")
-                for path in _pictures(folder / "samples"):
+                for path in _images(folder / "samples"):
                     yield prompt, self._inside(path, str(metadata))
                 break
 
     def pictures(self) -> list[tuple[Path, str]]:
-        """Every picture with its prompt, in the order of the folder."""
+        """Every image with its prompt, in the order of the folder."""
         return [(path, prompt) for prompt, path in self._read()]
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
         """The files of the requests."""
-        drawn = []
+        results = []
         for request in requests:
             files = self._files.get(normal(request.prompt), [])
             if request.index < len(files):
-                drawn.append(Drawn("ok", path=files[request.index]))
+                results.append(Drawn("ok", path=files[request.index]))
             else:
-                drawn.append(Drawn("failed", reason="the folder has no such picture"))
-        return drawn
+                results.append(Drawn("failed", reason="the folder has no such image"))
+        return results
 
     def available(self, prompt: str) -> int | None:
-        """How many pictures of a prompt there are."""
+        """How many images of a prompt there are."""
         return len(self._files.get(normal(prompt), []))
+
+
+def _create(request: Request[Arguments]) -> FolderGenerator:
+    return FolderGenerator(Path(request.source).expanduser())
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="folder:DIR",
+    description="images that exist: a manifest, a sub-folder for each prompt, GenEval's layout",
+    regenerates=False,
+)
 
 
 def normal(prompt: str) -> str:
@@ -151,7 +164,7 @@ def _natural(path: Path) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() else (1, part) for part in parts]
 
 
-def _pictures(folder: Path) -> list[Path]:
+def _images(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     found = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)

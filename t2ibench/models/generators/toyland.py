@@ -1,4 +1,4 @@
-"""The generator `toyland`: the embedded drawn world, its biases set by --model-args."""
+"""The generator `toyland`: the embedded synthetic world, its biases set by --model-args."""
 
 from __future__ import annotations
 
@@ -7,25 +7,43 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import ConfigDict, model_validator
+
+from t2ibench.arguments import Arguments
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.toyland import draw
-from t2ibench.toyland.world import read_dials, world
+from t2ibench.toyland.world import read_bias_settings, world
+
+
+class ToylandArguments(Arguments):
+    """THING.AXIS.VALUE=SHARE, for example nurse.gender.female=0.9."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="after")
+    def _known(self) -> ToylandArguments:
+        read_bias_settings(self.given())
+        return self
 
 
 class ToylandGenerator:
-    """Draws toyland's pictures (see models.protocols.Generator).
+    """Generates toyland's images (see models.protocols.Generator).
 
     Args:
-        model_args: Dials, for example {'nurse.gender.female': '0.9'}.
+        model_args: Bias settings, for example {'nurse.gender.female': '0.9'}.
         seed: The run's seed.
+
+    Raises:
+        T2IBenchError: an unknown setting, or a share outside 0 to 1.
     """
 
-    def __init__(self, model_args: Mapping[str, str], seed: int = 0) -> None:
-        self._dials = read_dials(model_args)
+    def __init__(self, model_args: Mapping[str, str | float], seed: int = 0) -> None:
+        self._biases = read_bias_settings(model_args)
         self.name = "toyland"
         self.revision: str | None = f"world {world().version}"
-        dials = self._dials.as_args()
-        self.settings: Mapping[str, Any] = {"size": 64, "seed": seed, "dials": dials}
+        # The key is part of the fingerprint of stored runs.
+        biases = self._biases.as_args()
+        self.settings: Mapping[str, Any] = {"size": 64, "seed": seed, "dials": biases}
         what = json.dumps([self.revision, world().shares, self.settings], sort_keys=True)
         self.fingerprint = hashlib.sha256(f"toyland\0{what}".encode()).hexdigest()
         self.images_per_prompt: int | None = None
@@ -33,18 +51,37 @@ class ToylandGenerator:
         self.batch_size = 64
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-        """Draw the requests."""
-        return [Drawn("ok", draw(one.prompt, one.seed, self._dials)) for one in requests]
+        """An image for each request."""
+        from t2ibench.toyland import draw
+
+        return [
+            Drawn("ok", draw(request.prompt, request.seed, self._biases)) for request in requests
+        ]
 
     def available(self, prompt: str) -> int | None:
         """Any number of any prompt."""
         return None
 
+    def effective_settings(self) -> Mapping[str, Any]:
+        """Size and bias settings."""
+        return {
+            "height": 64,
+            "width": 64,
+            "world": world().version,
+            "biases": self._biases.as_args(),
+        }
 
-def create(model_args: Mapping[str, str], *, seed: int = 0) -> ToylandGenerator:
-    """The generator with these dials.
 
-    Raises:
-        T2IBenchError: an unknown dial, or a share outside 0 to 1.
-    """
-    return ToylandGenerator(model_args, seed)
+def _create(request: Request[ToylandArguments]) -> ToylandGenerator:
+    return ToylandGenerator(request.args.given(), request.seed)
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="toyland",
+    description="the embedded synthetic world; biases set by --model-args",
+    Args=ToylandArguments,
+    default_encoder="toyland",
+    default_judge="toyland",
+    libraries=("numpy", "pillow"),
+)

@@ -1,129 +1,159 @@
-"""Judges by name."""
+"""Judges by name. Model libraries are imported only by the adapters, when one answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from t2ibench.arguments import take_args
+from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.judges.arguments import ARGUMENTS
-from t2ibench.models.protocols import Judge
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.protocols import Encoder, Judge
+from t2ibench.models.resolve import Found, checked, closest, find_registered, find_target, forms
+from t2ibench.registry import Registry
 
-_SCHEMES = ("toyland", "clip", "clip:", "vlm:", "openai:", "answers:")
+__all__ = ["DEFAULT_JUDGE", "JUDGES", "check_judges", "create_judges"]
+
+DEFAULT_JUDGE = "vlm:llava-hf/llava-1.5-7b-hf"
+JUDGES: Registry[Adapter[Judge]] = Registry(
+    "judge",
+    {
+        "vlm": "t2ibench.models.judges.vlm:ADAPTER",
+        "openai": "t2ibench.models.judges.openai:ADAPTER",
+        "clip": "t2ibench.models.judges.clip:ADAPTER",
+        "answers": "t2ibench.models.judges.answers:ADAPTER",
+        "toyland": "t2ibench.models.judges.toyland:ADAPTER",
+    },
+)
+_FLAG = "--judge-args"
 
 
-def list_judges() -> list[tuple[str, str]]:
-    """Every kind of judge with a line on it."""
-    return [
-        ("vlm:ID_OR_DIR", "a vision-language model of transformers (LLaVA, Qwen-VL, …)"),
-        ("openai:MODEL", "any OpenAI-compatible server; --judge-args base_url=…"),
-        ("clip", "the run's encoder, zero-shot; clip:ENCODER for another; classes only"),
-        ("answers:FILE", "answers that people or another tool gave, as CSV or JSON Lines"),
-        ("toyland", "reads toyland's pictures (the default for toy and toyland)"),
-    ]
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A judge by its name, with the arguments that it takes."""
+
+    adapter: Adapter[Any]
+    request: Request[Any]
 
 
 def create_judges(
-    specs: Sequence[str],
-    args: Mapping[str, str],
+    specs: Sequence[str | Judge],
+    args: Mapping[str, Any] | None = None,
     *,
     device: str | None = None,
     dtype: str | None = None,
-    encoders: Sequence[str] = (),
+    encoders: Sequence[str | Encoder] = (),
 ) -> list[Judge]:
     """Make judges.
 
     Args:
-        specs: Their names; see `list_judges`.
-        args: Arguments; each goes to the judges that take it.
+        specs: Registered names ('vlm:ID_OR_DIR', that of a plug-in), 'package.module:factory', or
+            objects that are judges already. A name that stands twice counts once.
+        args: Arguments, as text or values; each goes to the judges that take it.
         device: Where they run; None to choose.
-        dtype: Their numbers; None to choose.
-        encoders: The run's encoders; the first is what `clip` looks with.
+        dtype: Their precision; None to choose.
+        encoders: The run's encoders, for judges that use one: `clip` takes the first that embeds
+            images.
+
+    Returns:
+        The judges, in the order of their names.
 
     Raises:
         T2IBenchError: there is no such judge, an argument fits none of them, or a file or model
             cannot be read.
     """
-    kinds, values = _checked(specs, args)
-    return [
-        _create(
-            spec,
-            kind,
-            {key: value for key, value in values.items() if key in ARGUMENTS[kind]},
-            device,
-            dtype,
-            encoders,
-        )
-        for spec, kind in kinds.items()
-    ]
+    judges: list[Judge] = []
+    for item in _named(specs, args or {}, device, dtype, encoders):
+        if isinstance(item, _Named):
+            made: Judge = item.adapter.create(item.request)
+            judges.append(checked(made, Judge, "judge", item.request.spec))
+        else:
+            judges.append(item)
+    return judges
 
 
-def check_judges(specs: Sequence[str], args: Mapping[str, str]) -> None:
+def check_judges(specs: Sequence[str | Judge], args: Mapping[str, Any] | None = None) -> None:
     """Check names, arguments and files without loading a model.
+
+    Args:
+        specs: See `create_judges`.
+        args: See `create_judges`.
 
     Raises:
         T2IBenchError: as `create_judges` does.
     """
-    kinds, _ = _checked(specs, args)
-    for spec, kind in kinds.items():
-        if kind == "answers":
-            _create(spec, kind, {}, None, None, ())
+    for item in _named(specs, args or {}, None, None, ()):
+        if isinstance(item, _Named) and item.adapter.check is not None:
+            item.adapter.check(item.request)
 
 
-def _checked(
-    specs: Sequence[str], args: Mapping[str, str]
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """The kind of each judge, and the arguments converted."""
-    kinds = {spec: _kind(spec) for spec in specs}
-    known: dict[str, Callable[[str], Any]] = {}
-    for kind in kinds.values():
-        known |= ARGUMENTS[kind]
-    return kinds, take_args(args, known, ", ".join(specs), flag="--judge-args")
-
-
-def _kind(spec: str) -> str:
-    scheme, colon, rest = spec.partition(":")
-    if (
-        scheme not in ARGUMENTS
-        or (bool(colon) != bool(rest))
-        or not (rest or scheme in {"toyland", "clip"})
-    ):
-        raise T2IBenchError(
-            f"There is no judge '{spec}'.{did_you_mean(scheme + colon, _SCHEMES)}",
-            "Judges: " + ", ".join(name for name, _ in list_judges()) + ".",
-        )
-    return scheme
-
-
-def _create(
-    spec: str,
-    kind: str,
+def _named(
+    specs: Sequence[str | Judge],
     args: Mapping[str, Any],
     device: str | None,
     dtype: str | None,
-    encoders: Sequence[str],
-) -> Judge:
-    rest = spec.partition(":")[2]
-    if kind == "toyland":
-        from t2ibench.models.judges.toyland import ToylandJudge
+    encoders: Sequence[str | Encoder],
+) -> list[_Named | Judge]:
+    """Every judge: those given as objects as they are, the others with their arguments."""
+    found: dict[Any, Found | Judge] = {}
+    for spec in specs:
+        if isinstance(spec, str):
+            found[spec] = _find(spec)
+        else:
+            name = getattr(spec, "name", type(spec).__name__)
+            found[id(spec)] = checked(spec, Judge, "judge", str(name))
+    _check_keys(args, {name: one.adapter for name, one in found.items() if isinstance(one, Found)})
+    return [
+        _Named(
+            one.adapter,
+            Request(
+                spec=spec,
+                source=one.source,
+                args=_read(one.adapter, args, spec),
+                device=device,
+                dtype=dtype,
+                encoders=tuple(encoders),
+            ),
+        )
+        if isinstance(one, Found)
+        else one
+        for spec, one in found.items()
+    ]
 
-        return ToylandJudge()
-    if kind == "clip":
-        from t2ibench.models.encoders import create_encoder
-        from t2ibench.models.judges.clip import ClipJudge
 
-        encoder = create_encoder(rest or encoders[0], device=device, dtype=dtype)
-        return ClipJudge(spec, encoder, **args)
-    if kind == "answers":
-        from t2ibench.models.judges.answers import AnswersJudge
+def _find(spec: str) -> Found:
+    found = find_registered(JUDGES, spec) or find_target(JUDGES, spec)
+    if found is None:
+        raise T2IBenchError(
+            f"There is no judge '{spec}'.{closest(spec, JUDGES)}",
+            f"Judges: {', '.join(forms(JUDGES))}.",
+        )
+    return found
 
-        return AnswersJudge(spec, Path(rest).expanduser())
-    if kind == "openai":
-        from t2ibench.models.judges.openai import OpenAiJudge
 
-        return OpenAiJudge(spec, rest, **args)
-    from t2ibench.models.judges.vlm import VlmJudge
+def _takes_any(adapter: Adapter[Any]) -> bool:
+    return adapter.Args.model_config.get("extra") == "allow"
 
-    return VlmJudge(spec, rest, device=device, dtype=dtype, **args)
+
+def _check_keys(args: Mapping[str, Any], adapters: Mapping[str, Adapter[Any]]) -> None:
+    """Refuse an argument that no judge takes."""
+    if any(_takes_any(adapter) for adapter in adapters.values()):
+        return
+    known = {key for adapter in adapters.values() for key in adapter.Args.model_fields}
+    for key in args:
+        if key not in known:
+            raise T2IBenchError(
+                f"{_FLAG}: '{', '.join(adapters)}' has no argument '{key}'."
+                f"{did_you_mean(key, known)}",
+                f"It takes: {', '.join(sorted(known)) or 'none'}.",
+            )
+
+
+def _read(adapter: Adapter[Any], args: Mapping[str, Any], spec: str) -> Any:
+    own = {
+        key: value
+        for key, value in args.items()
+        if key in adapter.Args.model_fields or _takes_any(adapter)
+    }
+    return read_args(adapter.Args, own, spec, flag=_FLAG)

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.judges.replies import UNKNOWN
 from t2ibench.models.protocols import Answer, Query
@@ -76,6 +78,18 @@ class AnswersJudge:
                 if found is not None:
                     return Answer(_as_class(found, query.classes), found)
         return Answer(None, reason="the file has no answer")
+
+
+def _create(request: Request[Arguments]) -> AnswersJudge:
+    return AnswersJudge(request.spec, Path(request.source).expanduser())
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="answers:FILE",
+    description="answers that people or another tool gave, as CSV or JSON Lines",
+    check=_create,
+)
 
 
 def _place(prompt: str, index: int) -> str:

@@ -7,11 +7,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from t2ibench.arguments import Arguments, Share
+from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.encoders import create_encoder, embeds_images
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges.replies import UNKNOWN
-from t2ibench.models.protocols import Answer, Encoder, FloatArray, Query
+from t2ibench.models.protocols import Answer, Encoder, Query
 
 _SCALE = 100.0  # CLIP's learnt temperature
+
+
+class ClipArguments(Arguments):
+    """What --judge-args are taken; see `ClipJudge`."""
+
+    margin: Share = 0.1
+    template: str = "a photo of a {class}"
 
 
 class ClipJudge:
@@ -35,7 +47,7 @@ class ClipJudge:
         self._encoder = encoder
         self._margin = margin
         self._template = template
-        self._texts: dict[tuple[str, ...], FloatArray] = {}
+        self._texts: dict[tuple[str, ...], Float32Array] = {}
         self.batch_size = encoder.batch_size
         self.fingerprint = fingerprint(
             {
@@ -60,7 +72,7 @@ class ClipJudge:
             for query in queries
         ]
 
-    def _one(self, query: Query, row: FloatArray) -> Answer:
+    def _one(self, query: Query, row: Float32Array) -> Answer:
         texts = self._texts.get(query.classes)
         if texts is None:
             filled = [self._template.replace("{class}", name) for name in query.classes]
@@ -74,3 +86,29 @@ class ClipJudge:
             name: round(float(share), 4) for name, share in zip(query.classes, shares, strict=True)
         }
         return Answer(query.classes[order[0]] if sure else UNKNOWN, json.dumps(raw))
+
+
+def _create(request: Request[ClipArguments]) -> ClipJudge:
+    usable = [
+        encoder
+        for encoder in request.encoders
+        if (embeds_images(encoder) if isinstance(encoder, str) else encoder.embeds_images)
+    ]
+    if not (request.source or usable):
+        raise T2IBenchError(
+            f"--judge {request.spec}: there is no encoder that embeds images.",
+            "Name one, for example --judge clip:open_clip:ViT-L-14/openai.",
+        )
+    encoder = create_encoder(
+        request.source or usable[0], device=request.device, dtype=request.dtype
+    )
+    return ClipJudge(request.spec, encoder, request.args.margin, request.args.template)
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="clip[:ENCODER]",
+    description="the run's encoder, zero-shot; clip:ENCODER for another; classes only",
+    Args=ClipArguments,
+    free_text=False,
+)

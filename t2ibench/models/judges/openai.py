@@ -6,10 +6,12 @@ import base64
 import io
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.chat_server import ChatServer, ServerAwayError
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.chat_server import ChatServer, ServerArguments, ServerAwayError
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
@@ -18,21 +20,26 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+class OpenAiArguments(ServerArguments):
+    """What --judge-args are taken; `workers` is how many requests go out at a time."""
+
+    workers: PositiveInt = 8
+
+
 class OpenAiJudge:
     """Asks a server about each image (see models.protocols.Judge).
 
     Args:
         name: As the user wrote it.
         model: The model's name on the server.
-        workers: Requests at a time.
-        server: Arguments of `ChatServer`.
+        args: Address of the server, limits, and how many requests go out at a time.
     """
 
-    def __init__(self, name: str, model: str, workers: int = 8, **server: Any) -> None:
+    def __init__(self, name: str, model: str, args: OpenAiArguments) -> None:
         self.name = name
-        self._server = ChatServer(model, **server)
-        self._workers = workers
-        self.batch_size = 4 * workers
+        self._server = ChatServer(model, **args.model_dump(exclude={"workers"}))
+        self._workers = args.workers
+        self.batch_size = 4 * args.workers
         self.fingerprint = fingerprint({"adapter": "openai judge 1", **self._server.settings})
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
@@ -41,8 +48,8 @@ class OpenAiJudge:
         Raises:
             T2IBenchError: the server cannot be asked at all, and nothing was answered.
         """
-        pictures = {query.sha256: query.image for query in queries}
-        encoded = {key: _data_url(image) for key, image in pictures.items()}
+        images = {query.sha256: query.image for query in queries}
+        encoded = {key: _data_url(image) for key, image in images.items()}
         with ThreadPoolExecutor(self._workers) as pool:
             found = list(pool.map(lambda query: self._one(query, encoded[query.sha256]), queries))
         away = [one for one in found if isinstance(one, ServerAwayError)]
@@ -72,3 +79,16 @@ def _data_url(image: Image) -> str:
     buffer = io.BytesIO()
     image.save(buffer, format="PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _create(request: Request[OpenAiArguments]) -> OpenAiJudge:
+    return OpenAiJudge(request.spec, request.source, request.args)
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="openai:MODEL",
+    description="any OpenAI-compatible server; --judge-args base_url=…",
+    Args=OpenAiArguments,
+    check=_create,
+)

@@ -1,4 +1,4 @@
-"""The judge `toyland`: answers about toyland's pictures from their pixels."""
+"""The judge `toyland`: answers about toyland's images from their pixels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from t2ibench.arguments import Arguments
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.judges.replies import UNKNOWN
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.toyland import reader
@@ -72,7 +74,7 @@ _COLOURS = {
 
 
 class ToylandJudge:
-    """Reads pictures of toyland (see models.protocols.Judge)."""
+    """Reads images of toyland (see models.protocols.Judge)."""
 
     def __init__(self) -> None:
         self.name = "toyland"
@@ -109,7 +111,7 @@ def _meaning(name: str) -> tuple[str, str] | None:
 
 
 def _class(reading: Reading, classes: Sequence[str]) -> str:
-    """The class whose value the picture most likely shows; 'unknown' where it cannot be told."""
+    """The class whose value the image most likely shows; 'unknown' where it cannot be told."""
     meant = {name: found for name in classes if (found := _meaning(name)) is not None}
     axes = [axis for axis, _ in meant.values()]
     if not axes:
@@ -140,7 +142,7 @@ def _in_words(reading: Reading, question: str) -> str:
 
 
 def _described(reading: Reading) -> str:
-    """The picture in words."""
+    """The image in words."""
     words = [_WORDS["weather", reading.top("weather")]]
     if _one_person(reading):
         words += [_WORDS[axis, reading.top(axis)] for axis in ("age", "skin", "gender")]
@@ -153,3 +155,15 @@ def _colour(reading: Reading) -> str:
         return sum((a - b) ** 2 for a, b in zip(_COLOURS[name], reading.colour, strict=True))
 
     return min(_COLOURS, key=distance)
+
+
+def _create(request: Request[Arguments]) -> ToylandJudge:
+    return ToylandJudge()
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="toyland",
+    description="reads toyland's images (the default for toy and toyland)",
+    libraries=("numpy", "pillow"),
+)

@@ -6,11 +6,19 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.judges.replies import UNKNOWN, instruction
 from t2ibench.models.protocols import Answer, Query
+
+
+class VlmArguments(Arguments):
+    """What --judge-args are taken; `max_tokens` is the length of the longest free answer."""
+
+    max_tokens: PositiveInt = 32
 
 
 class VlmJudge:
@@ -23,7 +31,7 @@ class VlmJudge:
         name: As the user wrote it.
         source: A hub id, or a folder that save_pretrained wrote (model and processor).
         device: Where it runs; None to choose.
-        dtype: Its numbers; None is bfloat16 on CUDA and float32 elsewhere.
+        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
         max_tokens: Longest free answer.
 
     Raises:
@@ -169,3 +177,22 @@ def _extended(value: Any, tokens: Any, key: str, length: int) -> Any:
     # A mask attends to the answer; a type id says that it is text.
     more = torch.full_like(tokens, 1 if "attention" in key else 0, dtype=value.dtype)
     return torch.cat([value, more], dim=1)
+
+
+def _create(request: Request[VlmArguments]) -> VlmJudge:
+    return VlmJudge(
+        request.spec,
+        request.source,
+        device=request.device,
+        dtype=request.dtype,
+        max_tokens=request.args.max_tokens,
+    )
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="vlm:ID_OR_DIR",
+    description="a vision-language model of transformers (LLaVA, Qwen-VL, …)",
+    Args=VlmArguments,
+    check=lambda request: find_weights(request.source, "vlm:"),
+)

@@ -1,0 +1,135 @@
+"""Adapters: what one registry entry of generators, encoders, judges or proposers is.
+
+A plug-in gives an `Adapter` to the entry-point group of its kind, such as `t2ibench.encoders`.
+This module and every adapter's module are imported to list what there is, so they import model
+libraries inside functions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from t2ibench.arguments import Arguments
+from t2ibench.errors import T2IBenchError
+from t2ibench.registry import Registry
+
+T = TypeVar("T")
+A = TypeVar("A", bound=Arguments)
+A_co = TypeVar("A_co", bound=Arguments, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many images a generator makes; an alias sets it.
+
+    Attributes:
+        images_per_prompt: Images of a prompt by default; None leaves it to the task.
+        guided_images_per_prompt: The same for guided prompts.
+        fixed_batch: Generate exactly this many at a time; see `DiffusersGenerator`.
+    """
+
+    images_per_prompt: int | None = None
+    guided_images_per_prompt: int | None = None
+    fixed_batch: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[A_co]):
+    """What an adapter makes a model from.
+
+    Attributes:
+        spec: What the user wrote, such as 'folder:my/images'.
+        source: The part after the scheme, such as 'my/images'; empty where there is none.
+        args: The checked arguments.
+        seed: The run's seed.
+        device: Where the model runs; None to choose.
+        dtype: Its precision; None to choose.
+        encoders: Names of the run's encoders, or the encoders themselves, for judges that use one.
+        sizes: How many images to generate; for generators.
+    """
+
+    spec: str
+    source: str
+    args: A_co
+    seed: int = 0
+    device: str | None = None
+    dtype: str | None = None
+    encoders: tuple[Any, ...] = ()
+    sizes: Sizes = field(default_factory=Sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter(Generic[T]):
+    """One kind of generator, encoder, judge or proposer.
+
+    Attributes:
+        create: Makes the model. It may load weights lazily.
+        form: How a user writes it: 'toyland', 'folder:DIR', or 'clip[:ENCODER]' where the part
+            after the colon may be left out.
+        description: One line for `t2ibench ls`.
+        Args: Its arguments (`--model-args`, `--judge-args`, `--proposer-args`).
+        check: Finds what is wrong with a request, cheaply: it loads no model and reaches no server.
+        embeds_images: For encoders: False for word vectors.
+        regenerates: For generators: whether an image can be generated again from its prompt, index
+            and seed; False for images that exist already.
+        default_encoder: For generators: the encoder of a run that names none; None is that of
+            t2ibench.
+        default_judge: The same for the judge.
+        libraries: Distributions whose versions decide pixels.
+        free_text: For judges: whether it answers questions that have no classes.
+    """
+
+    create: Callable[[Request[Any]], T]
+    form: str
+    description: str
+    Args: type[Arguments] = Arguments
+    check: Callable[[Request[Any]], object] | None = None
+    embeds_images: bool = True
+    regenerates: bool = True
+    default_encoder: str | None = None
+    default_judge: str | None = None
+    libraries: tuple[str, ...] = ()
+    free_text: bool = True
+
+    def takes(self, source: str | None) -> bool:
+        """Whether the user wrote as much as this adapter needs.
+
+        Args:
+            source: The part after the colon; None where there is no colon.
+        """
+        if source is None:
+            return ":" not in self.form or "[:" in self.form
+        return bool(source) and ":" in self.form
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One row of `t2ibench ls`.
+
+    Attributes:
+        form: How a user writes it.
+        description: What it is.
+        origin: The package it comes from.
+    """
+
+    form: str
+    description: str
+    origin: str
+
+
+def listed(registry: Registry[Any]) -> Iterator[Listed]:
+    """Every adapter of a registry; one that cannot be imported is a row that says so."""
+    for name in registry:
+        origin = registry.origin(name)
+        try:
+            entry = registry.get(name)
+        except T2IBenchError as error:
+            yield Listed(name, str(error), origin)
+            continue
+        if isinstance(entry, Adapter):
+            yield Listed(entry.form, entry.description, origin)
+        else:
+            lines = (getattr(entry, "__doc__", None) or "").strip().splitlines()
+            yield Listed(name, lines[0] if lines else "", origin)

@@ -1,0 +1,170 @@
+"""Loading a diffusers pipeline as its arguments say, and what it then uses."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.models.devices import quietly, torch_dtype
+
+# Argument to the name that pipelines give it.
+CALL_NAMES = {
+    "steps": "num_inference_steps",
+    "guidance": "guidance_scale",
+    "true_cfg": "true_cfg_scale",
+    "height": "height",
+    "width": "width",
+    "negative_prompt": "negative_prompt",
+    "max_sequence_length": "max_sequence_length",
+}
+_REPORTED = ("steps", "guidance", "true_cfg", "max_sequence_length")
+
+
+def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str) -> Any:
+    """Load a pipeline, ready to be called.
+
+    Args:
+        source: A hub id or a folder.
+        args: Arguments of `DiffusersArguments`, those that were given.
+        device: Where it runs.
+        dtype: Its precision.
+
+    Returns:
+        The pipeline.
+
+    Raises:
+        T2IBenchError: it cannot be loaded, or does not take the arguments.
+    """
+    from diffusers import AutoPipelineForText2Image, DiffusionPipeline
+    from diffusers.utils import logging as diffusers_logging
+
+    diffusers_logging.disable_progress_bar()
+    options: dict[str, Any] = {"torch_dtype": torch_dtype(dtype), "use_safetensors": True}
+    options |= {key: args[key] for key in ("revision", "variant") if key in args}
+    if args.get("safety_checker") is False:
+        options |= {"safety_checker": None, "requires_safety_checker": False}
+    try:
+        with quietly():
+            try:
+                pipeline = AutoPipelineForText2Image.from_pretrained(source, **options)
+            except ValueError as error:
+                if "AutoPipeline" not in str(error):
+                    raise
+                pipeline = DiffusionPipeline.from_pretrained(source, **options)
+    except Exception as error:
+        raise T2IBenchError(
+            f"diffusers could not load '{source}': {first_line(error)}",
+            "Check the name, the connection and (for gated models) `huggingface-cli login`; "
+            "weights have to be safetensors.",
+        ) from error
+    _check_call(pipeline, source, args)
+    _set_scheduler(pipeline, args.get("scheduler"))
+    _add_lora(pipeline, args.get("lora"), float(args.get("lora_scale", 1.0)))
+    pipeline.set_progress_bar_config(disable=True)
+    return _place(pipeline, args.get("offload", "none"), device)
+
+
+def _place(pipeline: Any, offload: str, device: str) -> Any:
+    if offload == "model":
+        pipeline.enable_model_cpu_offload(device=device)
+        return pipeline
+    if offload == "sequential":
+        pipeline.enable_sequential_cpu_offload(device=device)
+        return pipeline
+    return pipeline.to(device)
+
+
+def _check_call(pipeline: Any, source: str, args: Mapping[str, Any]) -> None:
+    """Refuse arguments that this kind of pipeline does not take."""
+    known = inspect.signature(type(pipeline).__call__).parameters
+    taken = sorted(key for key, name in CALL_NAMES.items() if name in known)
+    for key, name in CALL_NAMES.items():
+        if key in args and name not in known:
+            raise T2IBenchError(
+                f"--model-args: {type(pipeline).__name__} takes no {key}.",
+                f"Of these it takes: {', '.join(taken)}.",
+            )
+    if "prompt" not in known:
+        raise T2IBenchError(
+            f"'{source}' is a {type(pipeline).__name__}, which takes no prompt.",
+            "Give a text-to-image pipeline.",
+        )
+
+
+def _set_scheduler(pipeline: Any, wanted: str | None) -> None:
+    if wanted is None:
+        return
+    import diffusers
+
+    fitting = {kind.__name__ for kind in getattr(pipeline.scheduler, "compatibles", [])}
+    if wanted not in fitting:
+        raise T2IBenchError(
+            f"--model-args: scheduler={wanted}: {type(pipeline).__name__} has no such "
+            f"scheduler.{did_you_mean(wanted, fitting)}",
+            f"It takes: {', '.join(sorted(fitting)) or 'only its own'}.",
+        )
+    kind = getattr(diffusers, wanted)
+    pipeline.scheduler = kind.from_config(pipeline.scheduler.config)
+
+
+def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
+    if lora is None:
+        return
+    if not hasattr(pipeline, "load_lora_weights"):
+        raise T2IBenchError(f"--model-args: {type(pipeline).__name__} takes no lora.")
+    path = Path(lora).expanduser()
+    where, name = (str(path.parent), path.name) if path.is_file() else (lora, None)
+    options = {"weight_name": name} if name else {}
+    try:
+        pipeline.load_lora_weights(where, use_safetensors=True, **options)
+        pipeline.fuse_lora(lora_scale=scale)
+    except Exception as error:
+        raise T2IBenchError(
+            f"--model-args: lora={lora} could not be loaded: {first_line(error)}",
+            "Give a safetensors file or folder that fits this pipeline.",
+        ) from error
+
+
+def effective_settings(
+    pipeline: Any, args: Mapping[str, Any], dtype: str, shape: Sequence[int] | None
+) -> dict[str, Any]:
+    """What a loaded pipeline really uses.
+
+    Args:
+        pipeline: The pipeline.
+        args: The arguments that were given.
+        dtype: Its precision.
+        shape: Height, width and channels of an image it made; None before the first.
+
+    Returns:
+        JSON values: classes of pipeline and scheduler, steps, guidance, height, width, dtype. What
+        the user left out is the default of the pipeline's `__call__`.
+    """
+    defaults = {
+        name: parameter.default
+        for name, parameter in inspect.signature(type(pipeline).__call__).parameters.items()
+    }
+    height, width = shape[:2] if shape is not None else _default_size(pipeline, args)
+    found: dict[str, Any] = {
+        "pipeline": type(pipeline).__name__,
+        "scheduler": type(getattr(pipeline, "scheduler", None)).__name__,
+    }
+    for key in _REPORTED:
+        value = args.get(key, defaults.get(CALL_NAMES[key]))
+        if isinstance(value, (bool, int, float, str)):
+            found[CALL_NAMES[key]] = value
+    return found | {"height": height, "width": width, "dtype": dtype}
+
+
+def _default_size(pipeline: Any, args: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Height and width as given, else as pipelines compute their own default."""
+    sample = getattr(pipeline, "default_sample_size", None)
+    if sample is None:
+        model = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
+        sample = getattr(getattr(model, "config", None), "sample_size", None)
+    factor = getattr(pipeline, "vae_scale_factor", None)
+    usual = sample * factor if isinstance(sample, int) and isinstance(factor, int) else None
+    return args.get("height", usual), args.get("width", usual)

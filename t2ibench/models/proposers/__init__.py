@@ -1,0 +1,67 @@
+"""Proposers by name: language models that propose biases, and replies they gave before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from t2ibench.arguments import read_args
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.proposers.replay import conversation_key
+from t2ibench.models.protocols import Message, Proposer
+from t2ibench.models.resolve import checked, closest, find_registered, find_target, forms
+from t2ibench.registry import Registry
+
+__all__ = ["PROPOSERS", "Message", "Proposer", "conversation_key", "create_proposer"]
+
+PROPOSERS: Registry[Adapter[Proposer]] = Registry(
+    "proposer",
+    {
+        "hf": "t2ibench.models.proposers.hf:ADAPTER",
+        "openai": "t2ibench.models.proposers.openai:ADAPTER",
+        "replay": "t2ibench.models.proposers.replay:ADAPTER",
+    },
+)
+
+
+def create_proposer(
+    spec: str | Proposer,
+    args: Mapping[str, Any] | None = None,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+) -> Proposer:
+    """Make a proposer.
+
+    Args:
+        spec: A registered name ('openai:MODEL', that of a plug-in), 'package.module:factory', or
+            an object that is a proposer already.
+        args: Its arguments, as text or values.
+        device: Where it runs; None to choose.
+        dtype: Its precision; None to choose.
+
+    Returns:
+        The proposer.
+
+    Raises:
+        T2IBenchError: there is no such proposer, or it cannot be loaded.
+    """
+    if not isinstance(spec, str):
+        name = getattr(spec, "name", type(spec).__name__)
+        return checked(spec, Proposer, "proposer", str(name))
+    found = find_registered(PROPOSERS, spec) or find_target(PROPOSERS, spec)
+    if found is None:
+        raise T2IBenchError(
+            f"There is no proposer '{spec}'.{closest(spec, PROPOSERS)}",
+            f"Proposers: {', '.join(forms(PROPOSERS))}.",
+        )
+    request = Request(
+        spec=spec,
+        source=found.source,
+        args=read_args(found.adapter.Args, args or {}, spec, flag="--proposer-args"),
+        device=device,
+        dtype=dtype,
+    )
+    made: Proposer = found.adapter.create(request)
+    return checked(made, Proposer, "proposer", spec)

@@ -1,0 +1,66 @@
+"""The proposer `replay:FILE`: replies that were recorded before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from t2ibench.arguments import Arguments
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.protocols import Message
+
+
+def conversation_key(messages: Sequence[Message]) -> str:
+    """The key that a recorded reply is found by."""
+    return json.dumps([[m["role"], m["content"]] for m in messages], ensure_ascii=False)
+
+
+class ReplayProposer:
+    """Replies that were recorded, in the form that `t2ibench propose` writes.
+
+    Args:
+        path: JSON Lines with 'messages' and 'reply'.
+
+    Raises:
+        T2IBenchError: the file is missing or malformed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise T2IBenchError(f"There is no file '{path}'.", "Check the path after replay:")
+        self.name = f"replay:{path.name}"
+        self._path = path
+        self.fingerprint = fingerprint({"adapter": "replay 1", "file": file_hash(path)})
+        self._replies: dict[str, str] = {}
+        with path.open(encoding="utf-8") as file:
+            for line, text in enumerate(file, start=1):
+                try:
+                    row = json.loads(text)
+                    key, reply = conversation_key(row["messages"]), row["reply"]
+                except (ValueError, KeyError, TypeError):
+                    raise T2IBenchError(
+                        f"{path}:{line}: expected an object with 'messages' and 'reply'."
+                    ) from None
+                self._replies[key] = str(reply)
+
+    def reply(self, messages: Sequence[Message]) -> str:
+        """The recorded reply to just this conversation."""
+        reply = self._replies.get(conversation_key(messages))
+        if reply is None:
+            raise T2IBenchError("no recorded reply to this conversation")
+        return reply
+
+
+def _create(request: Request[Arguments]) -> ReplayProposer:
+    return ReplayProposer(Path(request.source).expanduser())
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="replay:FILE",
+    description="replies recorded before; nothing is asked",
+    check=_create,
+)

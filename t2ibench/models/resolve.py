@@ -1,0 +1,209 @@
+"""From what a user names to an adapter: registered names, and 'package.module:factory'."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import ConfigDict, create_model
+
+from t2ibench.arguments import Arguments
+from t2ibench.errors import T2IBenchError, nearest
+from t2ibench.models.adapter import Adapter, Request, listed
+from t2ibench.registry import Registry, is_target, load_target
+
+T = TypeVar("T")
+# Parameters of a factory that are filled in from the request when it has them.
+_FILLED_IN = ("source", "seed", "device", "dtype")
+_PLAIN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Found(NamedTuple):
+    """An adapter, and the part of the user's text after the scheme."""
+
+    adapter: Adapter[Any]
+    source: str
+
+
+def find_registered(registry: Registry[Any], spec: str) -> Found | None:
+    """The registered adapter that a text names.
+
+    Args:
+        registry: Where to look.
+        spec: 'NAME' or 'NAME:SOURCE'.
+
+    Returns:
+        The adapter; None where there is none of that name, or more or less stands after the name
+        than it takes.
+    """
+    name, colon, source = spec.partition(":")
+    if name not in registry:
+        return None
+    adapter = as_adapter(registry.get(name), name)
+    return Found(adapter, source) if adapter.takes(source if colon else None) else None
+
+
+def find_target(registry: Registry[Any], spec: str) -> Found | None:
+    """The adapter that 'package.module:factory' names.
+
+    Args:
+        registry: That of the kind, for 'did you mean'.
+        spec: What the user wrote.
+
+    Returns:
+        The adapter; None where the text has another form, or looks like a misspelt scheme.
+
+    Raises:
+        T2IBenchError: the module cannot be imported or has no such attribute, or what it has can
+            be neither used nor called.
+    """
+    scheme = spec.partition(":")[0]
+    if not is_target(spec) or scheme in registry:
+        return None
+    package = scheme.partition(".")[0]
+    absent = package not in sys.modules and importlib.util.find_spec(package) is None
+    if absent and nearest(scheme, registry.names()):
+        return None
+    return Found(as_adapter(load_target(spec), spec), "")
+
+
+def as_adapter(value: Any, form: str) -> Adapter[Any]:
+    """An adapter as it is, or one around a factory.
+
+    Args:
+        value: An `Adapter`, or a callable that gives a model. It is called with the user's
+            arguments as keywords; parameters named source, seed, device and dtype are filled in.
+        form: How the user writes it.
+
+    Returns:
+        The adapter.
+
+    Raises:
+        T2IBenchError: the value is neither.
+    """
+    if isinstance(value, Adapter):
+        return value
+    if not callable(value):
+        raise T2IBenchError(
+            f"'{form}' is a {type(value).__name__}, which cannot be called.",
+            "Give an Adapter, or a function or class that makes the model.",
+        )
+    parameters = _parameters(value, form)
+    filled = [name for name in _FILLED_IN if name in parameters]
+    if "source" in parameters and ":" not in form:
+        required = parameters["source"].default is inspect.Parameter.empty
+        form = f"{form}:SOURCE" if required else f"{form}[:SOURCE]"
+    lines = (inspect.getdoc(value) or "").splitlines()
+
+    def create(request: Request[Any]) -> Any:
+        given = {name: getattr(request.args, name) for name in request.args.model_fields_set}
+        return value(**given, **{name: getattr(request, name) for name in filled})
+
+    return Adapter(
+        create=create,
+        form=form,
+        description=lines[0] if lines else "",
+        Args=_arguments_of(value, parameters, form),
+    )
+
+
+def _parameters(factory: Callable[..., Any], form: str) -> Mapping[str, inspect.Parameter]:
+    try:
+        parameters = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        raise T2IBenchError(f"'{form}' has no signature that Python can read.") from None
+    for parameter in parameters.values():
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            raise T2IBenchError(
+                f"'{form}' takes '{parameter.name}' by position only.",
+                "Arguments are given as keywords.",
+            )
+    return parameters
+
+
+def _arguments_of(
+    factory: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], form: str
+) -> type[Arguments]:
+    """The argument model that a signature describes."""
+    annotated = factory.__init__ if inspect.isclass(factory) else factory
+    try:
+        hints = typing.get_type_hints(annotated, include_extras=True)
+    except (NameError, TypeError):  # a name that only a type checker imports
+        hints = {}
+    fields: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        if parameter.kind not in _PLAIN or name in _FILLED_IN:
+            continue
+        required = parameter.default is inspect.Parameter.empty
+        usual = Any if required or parameter.default is None else type(parameter.default)
+        fields[name] = (hints.get(name, usual), ... if required else parameter.default)
+    any_key = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    config = ConfigDict(
+        extra="allow" if any_key else "forbid", frozen=True, arbitrary_types_allowed=True
+    )
+    base = type("FactoryArguments", (Arguments,), {"model_config": config, "__module__": __name__})
+    try:
+        return create_model("FactoryArguments", __base__=base, **fields)
+    except Exception as error:  # pydantic's own kinds: a reserved name, an unusable annotation
+        raise T2IBenchError(
+            f"'{form}': its arguments cannot be read from its signature: {error}"
+        ) from None
+
+
+def members_of(protocol: type) -> list[str]:
+    """Names that a Protocol asks for, in the order it declares them."""
+    methods = [name for name, value in vars(protocol).items() if callable(value) and name[0] != "_"]
+    return [*vars(protocol).get("__annotations__", {}), *methods]
+
+
+def lacking(value: object, protocol: type) -> list[str]:
+    """Members of a Protocol that an object does not have."""
+    return [name for name in members_of(protocol) if not hasattr(value, name)]
+
+
+def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
+    """An object that has all members of a Protocol.
+
+    Args:
+        value: What a factory gave, or what a caller passed.
+        protocol: Of its kind.
+        kind: Such as 'encoder', for the message.
+        spec: What made it, for the message.
+
+    Returns:
+        The object itself.
+
+    Raises:
+        T2IBenchError: members are missing.
+    """
+    missing = lacking(value, protocol)
+    if missing:
+        article = "an" if kind[0] in "aeiou" else "a"
+        words = ", ".join(f"'{name}'" for name in missing)
+        raise T2IBenchError(
+            f"'{spec}' gives a {type(value).__name__}, which is not {article} {kind}: "
+            f"it has no {words}.",
+            f"See {protocol.__module__}.{protocol.__name__}.",
+        )
+    return value
+
+
+def forms(registry: Registry[Any]) -> list[str]:
+    """How users write the adapters of a registry, for messages."""
+    return [row.form for row in listed(registry)]
+
+
+def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> str:
+    """' Did you mean …?' over names, schemes and other names; empty where nothing is near."""
+    scheme, colon, _ = spec.partition(":")
+    found = nearest(spec, [*registry.names(), *others]) or (
+        nearest(scheme, registry.names()) if colon else None
+    )
+    if found is None:
+        return ""
+    needs_more = any(form.startswith(f"{found}:") for form in forms(registry))
+    return f" Did you mean '{found}{':' if needs_more else ''}'?"

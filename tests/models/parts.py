@@ -1,0 +1,92 @@
+"""Models of a user's own, as 'tests.models.parts:NAME' names them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from t2ibench.arguments import Arguments, PositiveInt
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
+
+
+def digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+class Grey:
+    """Images of one grey."""
+
+    images_per_prompt = guided_images_per_prompt = revision = None
+    batch_size = 4
+    name = "grey"
+
+    def __init__(self, value: int = 128, *, seed: int = 0, device: str | None = None) -> None:
+        self.value, self.seed, self.device = value, seed, device
+        self.settings: Mapping[str, Any] = {"value": value, "seed": seed}
+        self.fingerprint = digest("grey", value, seed)
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        image = Image.new("RGB", (8, 8), (self.value,) * 3)
+        return [Drawn("ok", image) for _ in requests]
+
+    def available(self, prompt: str) -> int | None:
+        return None
+
+
+class GreyArguments(Arguments):
+    value: PositiveInt = 7
+
+
+def _create(request: Request[GreyArguments]) -> Grey:
+    return Grey(request.args.value, seed=request.seed)
+
+
+ADAPTER = Adapter(create=_create, form="grey", description="greys", Args=GreyArguments)
+
+
+def positional(value: int, /) -> Grey:
+    return Grey(value)
+
+
+def anything(**values: object) -> Grey:
+    return Grey(len(values))
+
+
+def halfway() -> object:
+    return object()
+
+
+class Flat:
+    """Embeds everything on one axis."""
+
+    name = "flat"
+    embeds_images = True
+    batch_size = 2
+    fingerprint = digest("flat")
+
+    def prepare(self, image: Any) -> Any:
+        return image
+
+    def encode_images(self, prepared: Sequence[Any]) -> Any:
+        return np.tile(np.float32([1, 0]), (len(prepared), 1))
+
+    encode_texts = encode_images
+
+
+class Yes:
+    """Answers the first class."""
+
+    name = "yes"
+    batch_size = 2
+
+    def __init__(self, loud: bool = False) -> None:
+        self.loud = loud
+        self.fingerprint = digest("yes", loud)
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        return [Answer(query.classes[0] if query.classes else "yes") for query in queries]

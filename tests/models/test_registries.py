@@ -1,0 +1,187 @@
+"""Models by name, by 'package.module:factory', and as objects."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from t2ibench import registry as registry_module
+from t2ibench.cli import main
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter, Listed, listed
+from t2ibench.models.encoders import ENCODERS, create_encoder, embeds_images
+from t2ibench.models.generators import (
+    GENERATORS,
+    can_regenerate,
+    create_generator,
+    default_encoder,
+    default_judge,
+)
+from t2ibench.models.judges import JUDGES, check_judges, create_judges
+from t2ibench.models.proposers import PROPOSERS, create_proposer
+from t2ibench.models.protocols import Releasable, ReportsSettings
+from t2ibench.registry import Registry
+from tests.models.parts import Flat, Grey, Yes
+
+PARTS = "tests.models.parts"
+HEAVY = {"torch", "diffusers", "transformers", "open_clip", "PIL"}
+
+
+@pytest.mark.parametrize("registry", [GENERATORS, ENCODERS, JUDGES, PROPOSERS])
+def test_every_entry_is_an_adapter_that_says_what_it_is(registry: Registry[Any]) -> None:
+    for name, adapter in registry.items():
+        assert isinstance(adapter, Adapter)
+        assert adapter.form.startswith(name) and adapter.description
+        assert "\n" not in adapter.description
+
+
+@pytest.mark.parametrize(
+    "words", [["ls", kind] for kind in ("models", "encoders", "judges", "proposers")] + [["--help"]]
+)
+def test_listing_imports_no_model_library(words: list[str]) -> None:
+    code = (
+        "import sys\nfrom t2ibench.cli import main\n"
+        f"try:\n    main({words!r})\nexcept SystemExit:\n    pass\n"
+        f"print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]", done.stderr
+
+
+def test_a_factory_gets_its_arguments_and_what_the_run_knows() -> None:
+    made = create_generator(f"{PARTS}:Grey", {"value": "9"}, seed=3, device="cpu")
+    assert isinstance(made, Grey)
+    assert (made.value, made.seed, made.device) == (9, 3, "cpu")
+    assert create_generator(f"{PARTS}:Grey").fingerprint == Grey().fingerprint
+
+
+def test_an_adapter_as_a_target_is_used_like_a_registered_one() -> None:
+    made = create_generator(f"{PARTS}:ADAPTER", {"value": "9"}, seed=2)
+    assert isinstance(made, Grey) and (made.value, made.seed) == (9, 2)
+    with pytest.raises(T2IBenchError, match="expected a whole number of 1 or more"):
+        create_generator(f"{PARTS}:ADAPTER", {"value": "0"})
+
+
+def test_a_factory_that_takes_any_keyword() -> None:
+    made = create_generator(f"{PARTS}:anything", {"a": "1", "b": "2"})
+    assert isinstance(made, Grey) and made.value == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "args", "message"),
+    [
+        (f"{PARTS}:Grey", {"valu": "9"}, "no argument 'valu'. Did you mean 'value'?"),
+        (f"{PARTS}:Grey", {"value": "grey"}, "value=grey: expected a whole number"),
+        (f"{PARTS}:Grey", {"seed": "9"}, "no argument 'seed'"),
+        (f"{PARTS}:Gray", {}, "has no 'Gray'. Did you mean 'Grey'?"),
+        (f"{PARTS}:PARTS", {}, "has no 'PARTS'"),
+        (f"{PARTS}:Grey.name", {}, "is a str, which cannot be called"),
+        (f"{PARTS}:positional", {}, "takes 'value' by position only"),
+        (f"{PARTS}:halfway", {}, "is not a generator: it has no 'name', 'fingerprint'"),
+        ("no_such_package_at_all:make", {}, "cannot be imported"),
+        ("foldr:images", {}, "Did you mean 'folder:'?"),
+        ("toyland:x", {}, "There is no model 'toyland:x'"),
+        ("folder", {}, "There is no model 'folder'"),
+    ],
+)
+def test_what_cannot_be_made_is_one_line(spec: str, args: dict[str, str], message: str) -> None:
+    with pytest.raises(T2IBenchError) as caught:
+        create_generator(spec, args)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_objects_are_used_as_they_are() -> None:
+    generator, encoder, judge = Grey(), Flat(), Yes()
+    assert create_generator(generator) is generator
+    assert create_encoder(encoder) is encoder
+    assert create_judges([judge, "toyland"])[0] is judge
+    with pytest.raises(T2IBenchError, match="is an object"):
+        create_generator(generator, {"value": "3"})
+    with pytest.raises(T2IBenchError, match="not an encoder: it has no 'embeds_images'"):
+        create_encoder(judge)  # type: ignore[arg-type]
+    (clip,) = create_judges(["clip"], {}, encoders=[encoder])
+    assert clip.name == "clip:flat"
+
+
+def test_encoders_and_judges_of_a_users_own() -> None:
+    assert isinstance(create_encoder(f"{PARTS}:Flat"), Flat)
+    loud, _ = create_judges([f"{PARTS}:Yes", "clip"], {"loud": "yes", "margin": "0.2"},
+                            encoders=["toyland"])  # fmt: skip
+    assert isinstance(loud, Yes) and loud.loud
+    with pytest.raises(T2IBenchError, match=r"no argument 'lout'\. Did you mean 'loud'"):
+        check_judges([f"{PARTS}:Yes", "toyland"], {"lout": "yes"})
+    with pytest.raises(T2IBenchError, match="not a judge"):
+        create_judges([f"{PARTS}:Flat"])
+    with pytest.raises(T2IBenchError, match="not a proposer"):
+        create_proposer(f"{PARTS}:Flat")
+    with pytest.raises(T2IBenchError, match="no encoder that embeds images"):
+        create_judges(["clip"], {}, encoders=["vectors:glove.txt"])
+
+
+@pytest.mark.parametrize("spec", ["vlm:./nowhere", "answers:nowhere.csv", "openai:x"])
+def test_judges_are_checked_without_loading_them(spec: str) -> None:
+    with pytest.raises(T2IBenchError, match=r"no folder|no file|expected an address"):
+        check_judges([spec], {"base_url": "localhost"} if spec == "openai:x" else {})
+
+
+def test_capabilities_of_names() -> None:
+    assert embeds_images("clip:x") and embeds_images("gone.away:encoder")
+    assert not embeds_images("vectors:glove.txt")
+    assert can_regenerate("toy") and can_regenerate("org/name") and can_regenerate("gone.away:make")
+    assert not can_regenerate("folder:images")
+    wanted = {"toy": "toy-clip", "toy-fair": "toy-clip", "toyland": "toyland"}
+    for name in (*wanted, "sdxl", "folder:x", "org/name", None):
+        assert default_encoder(name) == wanted.get(name or "", "open_clip:ViT-L-14/openai")
+        judge = "toyland" if name in wanted else "vlm:llava-hf/llava-1.5-7b-hf"
+        assert default_judge(name) == judge
+
+
+def test_what_a_generator_really_used() -> None:
+    toyland = create_generator("toyland", {"nurse.gender.male": 0.25})
+    assert isinstance(toyland, ReportsSettings) and not isinstance(toyland, Releasable)
+    assert toyland.effective_settings()["biases"] == {"nurse.gender.female": 0.75}
+
+
+@pytest.fixture
+def plugins(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Registry[Any]]:
+    """A registry with the entry points of packages that are not there."""
+
+    def make(registry: Registry[Any], **points: str) -> Registry[Any]:
+        found = [EntryPoint(name, value, registry.group) for name, value in points.items()]
+        monkeypatch.setattr(registry_module, "entry_points", lambda group: found)
+        monkeypatch.delitem(vars(registry), "_plugins", raising=False)
+        return registry
+
+    yield make  # type: ignore[misc]
+    for registry in (GENERATORS, ENCODERS, JUDGES):
+        vars(registry).pop("_plugins", None)
+
+
+def test_plugins_stand_beside_the_others(
+    plugins: Callable[..., Registry[Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    registry = plugins(
+        GENERATORS, grey=f"{PARTS}:Grey", broken="no_such_package:x", toyland=f"{PARTS}:Grey"
+    )
+    rows = {row.form: row for row in listed(registry)}
+    assert rows["grey"] == Listed("grey", "Images of one grey.", PARTS)
+    assert "cannot be loaded" in rows["broken"].description
+    assert isinstance(create_generator("grey", {"value": "3"}), Grey)
+    assert main(["ls", "models"]) == 0
+    shown = capsys.readouterr()
+    assert PARTS in shown.out and "'no_such_package' cannot be imported" in shown.out
+    assert "toyland" in shown.err and "is not used" in shown.err
+    with pytest.raises(T2IBenchError, match="Repair or uninstall no_such_package"):
+        create_generator("broken")
+
+
+def test_a_path_and_a_path_object_are_the_same(tmp_path: Path) -> None:
+    for spec in (tmp_path, str(tmp_path)):
+        with pytest.raises(T2IBenchError, match=r"no model_index\.json"):
+            create_generator(spec)
