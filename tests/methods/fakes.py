@@ -40,7 +40,7 @@ class HandEvidence:
         reasons = {**self._excluded, **dict.fromkeys(prompts, excluded)}
         return HandEvidence(images, self._texts, reasons, self._answers)
 
-    def with_images(self, images: Mapping[str, FloatArray]) -> HandEvidence:
+    def with_images(self, images: Mapping[str, Float64Array]) -> HandEvidence:
         """The same evidence but for other images of some prompts."""
         return HandEvidence({**self._images, **images}, self._texts, self._excluded, self._answers)
 
