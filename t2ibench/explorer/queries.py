@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.explorer.source import Collection
-from t2ibench.methods.vibex.score import anchor_probabilities, similarity
+from t2ibench.methods.core.probing import anchor_probabilities, similarity
 from t2ibench.stats import group_distance
 
 FloatArray = npt.NDArray[np.float64]

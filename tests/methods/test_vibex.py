@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import needs, score
+from t2ibench.methods.core.probing import anchor_probabilities, similarity
 from t2ibench.methods.vibex.schema import VibexTask
-from t2ibench.methods.vibex.score import anchor_probabilities, similarity
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
