@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.replies import UnreadableError, plain_key, read_json
 
 _YES = {"true", "yes", "1"}
@@ -106,4 +107,4 @@ def _classes(value: Any) -> tuple[str, ...]:
         for item in items
         if isinstance(item, str | int | float)
     ]
-    return tuple(dict.fromkeys(text for text in texts if text and text != "unknown"))
+    return tuple(dict.fromkeys(text for text in texts if text and text != UNKNOWN))

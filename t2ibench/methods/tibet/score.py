@@ -162,8 +162,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         debiased    = max(0, (mad - m0) / (1 - m0)), m0 the mean of mad where the prompt's images
                       are drawn from all of its counterfactuals' in equal parts
 
-    The headline is the mean over prompts and axes of the debiased MAD before it is cut at 0, then
-    cut at 0.
+    The headline is the mean over prompts and axes of the debiased MAD, cut at 0 only after it.
 
     Args:
         task: The task.
