@@ -37,7 +37,17 @@ class Recorder:
                     self._replies[conversation_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The next reply of a conversation."""
+        """The next reply of a conversation; asked only where it was not recorded.
+
+        Args:
+            messages: The conversation so far.
+
+        Returns:
+            The reply.
+
+        Raises:
+            T2IBenchError: the proposer gives none, or the file cannot be written.
+        """
         key = conversation_key(messages)
         if key not in self._replies:
             reply = self.proposer.reply(messages)
@@ -64,6 +74,9 @@ class Recorder:
             read: Raises UnreadableError where a reply does not hold what was asked for.
             tries: How often to ask.
             again: What is said after a reply that cannot be read; '{why}' says why.
+
+        Returns:
+            What `read` returns.
 
         Raises:
             UnreadableError: none of the replies could be read.

@@ -14,11 +14,11 @@ from scipy import stats as scipy_stats
 from starlette.testclient import TestClient
 
 from t2ibench import evaluate
-from t2ibench.cli.explore import _start
 from t2ibench.explorer.app import Explorer, create_app
-from t2ibench.explorer.queries import evaluate as query
+from t2ibench.explorer.queries import score_texts as query
 from t2ibench.explorer.queries import similarities
 from t2ibench.explorer.source import Collection, open_collection
+from t2ibench.explorer.start import first_state
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
@@ -47,7 +47,7 @@ def collection(run: Path) -> Collection:
 
 @pytest.fixture
 def client(collection: Collection, tmp_path: Path) -> Iterator[TestClient]:
-    explorer = Explorer(collection, _start(collection, None), tmp_path / "session.json")
+    explorer = Explorer(collection, first_state(collection, None), tmp_path / "session.json")
     with TestClient(create_app(explorer, 1234), base_url=HOME) as found:
         yield found
 
@@ -221,7 +221,7 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     found = open_collection([tmp_path], "toyland", reporter)
     assert len(found.pictures) == 6 and "broken.png" in reporter.warnings[0]
     assert {one.prompt for one in found.pictures} == {"a man", "a woman"}
-    start = _start(found, ["a woman", "a man"])
+    start = first_state(found, ["a woman", "a man"])
     assert [anchor.prompt for anchor in start.anchors] == ["a woman", "a man"]
     ((score,),) = query(found, ["a photo of a woman"], ["a woman", "a man"])
     assert score is not None and score["lean"] == 0 and score["d"] == 1.0

@@ -29,7 +29,6 @@ __all__ = [
     "Item",
     "MethodResult",
     "TestKind",
-    "above_null",
     "average",
     "average_results",
     "debiased",
@@ -37,11 +36,9 @@ __all__ = [
     "excess",
     "mean_debiased",
     "mean_over_encoders",
-    "missing",
     "ranking",
     "recentred",
     "share_estimate",
-    "tested",
 ]
 
 TestKind = Literal["exact", "monte_carlo", "binomial"]
@@ -359,9 +356,3 @@ def _average_scores(scores: Sequence[dict[str, Estimate]]) -> dict[str, Estimate
         for name in scores[0]
         if all(name in by_name for by_name in scores)
     }
-
-
-# Old names, until every family and the pipeline use the new ones.
-missing = Estimate.undefined
-tested = Estimate.from_permutation
-above_null = Estimate.from_null

@@ -205,19 +205,3 @@ class ImageCollector:
             self.n_images += len(images.indices)
             self._requested[prompt] = n
         return images
-
-
-# Old names, until every family and the pipeline use the new ones.
-FloatArray = Float64Array
-Pool = PromptImages
-
-
-class Gatherer(ImageCollector):
-    """Old name of `ImageCollector`."""
-
-    pool = ImageCollector.collect
-
-    @property
-    def seen(self) -> dict[str, int]:
-        """Prompts, each with the number of images asked for."""
-        return self._requested
