@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -164,4 +166,15 @@ def test_the_description_of_no_score_has_the_reason() -> None:
     evidence._images = {}
     assert describe(task, score(task, evidence, SETTINGS)) == (
         "No score: no stimulus has all of its images."
+    )
+
+
+def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> None:
+    task = make_task()
+    result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS)
+    for item in result.by:
+        item.scores["asc"] = replace(item.scores["asc"], p=0.2)
+    assert describe(task, result) == (
+        "Images of jobs lean to one group or another more than chance would make them, but no "
+        "single stimulus shows its direction beyond chance."
     )
