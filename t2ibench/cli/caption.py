@@ -21,8 +21,9 @@ _PART = 64
 def run(arguments: argparse.Namespace) -> int:
     """Write prompts.jsonl beside the images, which `folder:` and `propose` read."""
     from t2ibench.models.judges import create_judges
+    from t2ibench.pipeline.observers import open_judge
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.pipeline.work import ask, open_judge
+    from t2ibench.pipeline.work import ask
     from t2ibench.store.jsonl import append_rows, read_rows
 
     folder = Path(arguments.folder)

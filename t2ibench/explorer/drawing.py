@@ -12,7 +12,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.explorer.source import Collection, Picture, Source, of_attempt
 from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.pipeline.work import EncoderRun, embed, generate
+from t2ibench.pipeline.observers import EncoderRun
+from t2ibench.pipeline.work import embed, generate
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed
 

@@ -15,8 +15,9 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import default_encoder
 from t2ibench.models.protocols import Encoder
+from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.work import EncoderRun, embed, missing_embeddings
+from t2ibench.pipeline.work import embed, missing_embeddings
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import SUFFIXES, Attempt, ImageStore, StoredImage

@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
+from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.evidence import FloatArray
 from t2ibench.models.encoders import embeds_images
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
@@ -155,7 +155,7 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, target: Path, c
             write_bytes(target / f"{one.key}.jpg", thumbnail(images.path(one), THUMB, 80))
 
 
-def short(draws: Mapping[str, FloatArray]) -> dict[str, Any]:
+def short(draws: Mapping[str, Float64Array]) -> dict[str, Any]:
     """The first draws of each headline, in half precision.
 
     Prompts and images are resampled by the same random numbers in every model, so the draws of

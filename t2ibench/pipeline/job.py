@@ -10,14 +10,10 @@ from typing import Any, Literal
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Generator, Releasable, ReportsSettings
+from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun, Question
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.work import (
     MAX_CONSECUTIVE_FAILURES,
-    AskReport,
-    Damaged,
-    EncoderRun,
-    JudgeRun,
-    Question,
     ask,
     embed,
     embed_texts,

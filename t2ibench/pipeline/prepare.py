@@ -109,7 +109,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     objects = objects or Objects()
     if not settings.tasks:
         raise T2IBenchError(
-            "Which tasks? Give --tasks all, a group such as t2iat, or task names.",
+            "Which tasks? Give --tasks all, a group, or task names.",
             "`t2ibench ls` lists them.",
         )
     generator = _generator(settings, objects)
@@ -216,7 +216,7 @@ def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, in
     if not lacking:
         return (
             "These tasks need images: name a model with --model. "
-            "An --encoder alone runs tasks on texts (--tasks weat)."
+            "An --encoder alone runs tasks on texts, such as word embedding tests."
         )
     absent = [prompt for prompt, (there, _) in sorted(lacking.items()) if there == 0]
     shown = "; ".join(repr(prompt) for prompt in absent[:5])

@@ -10,10 +10,10 @@ from pathlib import Path
 from t2ibench.models.generators import libraries_of
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.job import Job, Stage, pending_images
+from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Stores, score_plan
-from t2ibench.pipeline.work import open_encoder, open_judge
 from t2ibench.results.build import is_complete
 from t2ibench.results.environment import versions
 from t2ibench.results.run import EncoderRecord, GeneratorRecord, HistoryEntry

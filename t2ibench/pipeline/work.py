@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +15,12 @@ import numpy as np
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.protocols import Drawn, Encoder, Generator, ImageRequest, Judge, Query
+from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun, Question
 from t2ibench.store.answers import AnswerStore, StoredAnswer
-from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.evidence import text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 from t2ibench.store.pixels import UnreadableImageError, is_black, read_image
 
-Question = tuple[str, tuple[str, ...]]  # what is asked, and what it can be answered with
 _THREADS = 4
 _PART = 256  # embeddings in one part on disk: what a kill can cost, and what memory holds
 MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is no longer asked
@@ -30,78 +28,6 @@ MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is no longer asked
 
 def _ignore(_: Any) -> None:
     pass
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderRun:
-    """An encoder and where its embeddings go."""
-
-    encoder: Encoder
-    store: EvidenceStore
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeRun:
-    """A judge and where its answers go."""
-
-    judge: Judge
-    store: AnswerStore
-
-
-@dataclass(frozen=True, slots=True)
-class Damaged:
-    """An image file that cannot be used.
-
-    Attributes:
-        image: The file.
-        reason: Why not.
-    """
-
-    image: StoredImage
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.image.path} cannot be used: {self.reason}"
-
-
-@dataclass(slots=True)
-class AskReport:
-    """What came of asking a judge.
-
-    Attributes:
-        answered: Answers got now.
-        reasons: Why there is no answer, with the number of questions.
-        damaged: Image files that could not be read.
-        streak: Questions without an answer at the end, one after another.
-    """
-
-    answered: int = 0
-    reasons: dict[str, int] = field(default_factory=dict)
-    damaged: list[Damaged] = field(default_factory=list)
-    streak: int = 0
-
-    @property
-    def failed(self) -> int:
-        """Questions without an answer."""
-        return sum(self.reasons.values())
-
-    def add(self, other: AskReport) -> None:
-        """Take in what came of further questions to the same judge."""
-        self.answered += other.answered
-        for reason, count in other.reasons.items():
-            self.reasons[reason] = self.reasons.get(reason, 0) + count
-        self.damaged += other.damaged
-        self.streak = other.streak
-
-
-def open_encoder(encoder: Encoder, root: Path) -> EncoderRun:
-    """An encoder with its embeddings under a run's evidence/."""
-    return EncoderRun(encoder, EvidenceStore(root, encoder.name, encoder.fingerprint))
-
-
-def open_judge(judge: Judge, root: Path) -> JudgeRun:
-    """A judge with its answers under a run's evidence/."""
-    return JudgeRun(judge, AnswerStore(root, judge.name, judge.fingerprint))
 
 
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:

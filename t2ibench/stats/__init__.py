@@ -22,7 +22,7 @@ from t2ibench.stats.effects import (
     cliffs_delta,
     cohens_d,
     two_sample_statistic,
-    weat_effect_size,
+    union_effect_size,
 )
 from t2ibench.stats.ks import group_distance, shuffled_labels
 from t2ibench.stats.multiple import benjamini_hochberg, holm
@@ -65,5 +65,5 @@ __all__ = [
     "two_sample_bootstrap",
     "two_sample_permutation",
     "two_sample_statistic",
-    "weat_effect_size",
+    "union_effect_size",
 ]

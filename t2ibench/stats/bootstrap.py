@@ -55,8 +55,8 @@ def two_sample_bootstrap(
         clusters_x: Shape (n,), labels; None makes each value its own cluster.
         clusters_y: Shape (m,).
         statistics: Names in the table `t2ibench.stats.moments.STATISTICS`: mean_difference,
-            mean_x, mean_y, prompt_mean_difference (of cluster means), cohens_d, weat_d,
-            t2iat_code_d, cliffs_delta.
+            mean_x, mean_y, prompt_mean_difference (of cluster means), cohens_d, union_d,
+            union_d_ddof0, cliffs_delta.
         n_draws: Number of draws, at least 1.
         rng: Source of the draws.
 

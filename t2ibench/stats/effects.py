@@ -26,7 +26,7 @@ def two_sample_statistic(
         x: Shape (n,), n ≥ 1.
         y: Shape (m,), m ≥ 1.
         statistic: mean_difference, mean_x, mean_y, prompt_mean_difference (of cluster means),
-            cohens_d, weat_d, t2iat_code_d (as weat_d, with ddof 0) or cliffs_delta.
+            cohens_d, union_d, union_d_ddof0 (as union_d, with ddof 0) or cliffs_delta.
         clusters_x: Shape (n,), labels; None makes each value its own cluster. Only
             prompt_mean_difference reads them.
         clusters_y: Shape (m,), the same for Y.
@@ -37,7 +37,7 @@ def two_sample_statistic(
     Raises:
         ValueError: the statistic is unknown.
 
-    Source: see `cohens_d`, `weat_effect_size` and `cliffs_delta`; t2iat_code_d is the formula of
+    Source: see `cohens_d`, `union_effect_size` and `cliffs_delta`; union_d_ddof0 is the formula of
         T2IAT's public code.
 
     Example:
@@ -101,7 +101,7 @@ def cohens_d(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     return two_sample_statistic(x, y, "cohens_d")
 
 
-def weat_effect_size(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+def union_effect_size(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """WEAT effect size: difference of means over the SD of both samples together, ddof 1.
 
     d = (x̄ − ȳ) / s, with s² = Σ(z − z̄)² / (n + m − 1) over all values z of X and Y
@@ -118,10 +118,10 @@ def weat_effect_size(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     Example:
         Means 3 and 1; all four values have mean 2 and squares 0 + 4 + 4 + 0 over 3.
 
-        >>> round(weat_effect_size([2, 4], [0, 2]), 4)  # 2 / √(8 / 3)
+        >>> round(union_effect_size([2, 4], [0, 2]), 4)  # 2 / √(8 / 3)
         1.2247
     """
-    return two_sample_statistic(x, y, "weat_d")
+    return two_sample_statistic(x, y, "union_d")
 
 
 def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:

@@ -127,12 +127,12 @@ STATISTICS: dict[str, Statistic] = {
         Need.SQUARES,
         "difference of means / pooled within-sample SD",
     ),
-    "weat_d": Statistic(
+    "union_d": Statistic(
         lambda pair: safe_ratio(pair.difference, pair.union_sd(ddof=1)),
         Need.SQUARES,
         "difference of means / SD of all values, ddof 1",
     ),
-    "t2iat_code_d": Statistic(
+    "union_d_ddof0": Statistic(
         lambda pair: safe_ratio(pair.difference, pair.union_sd(ddof=0)),
         Need.SQUARES,
         "difference of means / SD of all values, ddof 0",
@@ -156,7 +156,7 @@ def select(names: Iterable[str]) -> dict[str, Statistic]:
         ValueError: a name is not in the table.
 
     Example:
-        >>> select(["weat_d"])["weat_d"].meaning
+        >>> select(["union_d"])["union_d"].meaning
         'difference of means / SD of all values, ddof 1'
     """
     wanted = list(names)
@@ -196,7 +196,7 @@ def combined_needs(statistics: Iterable[Statistic]) -> Need:
         The union of their `needs`.
 
     Example:
-        >>> combined_needs(select(["mean_x", "weat_d"]).values()) == Need.SQUARES
+        >>> combined_needs(select(["mean_x", "union_d"]).values()) == Need.SQUARES
         True
     """
     return reduce(lambda needs, one: needs | one.needs, statistics, Need.MEANS)

@@ -22,7 +22,8 @@ from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.executors.local import EXECUTOR
 from t2ibench.pipeline.job import Job, Stage
-from t2ibench.pipeline.work import ask, embed, generate_batch, open_encoder, open_judge
+from t2ibench.pipeline.observers import open_encoder, open_judge
+from t2ibench.pipeline.work import ask, embed, generate_batch
 from t2ibench.pipeline.work import generate as generate_images
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore

@@ -14,12 +14,12 @@ from t2ibench.stats import (
     two_sample_bootstrap,
     two_sample_permutation,
     two_sample_statistic,
-    weat_effect_size,
+    union_effect_size,
 )
 from t2ibench.stats.moments import STATISTICS, Need, Statistic, safe_ratio
 
 EVERY = tuple(STATISTICS)
-SCALED = ("cohens_d", "weat_d", "t2iat_code_d")  # a ratio to an SD
+SCALED = ("cohens_d", "union_d", "union_d_ddof0")  # a ratio to an SD
 sides = st.lists(st.integers(-20, 20).map(lambda i: i / 4), min_size=2, max_size=8)
 
 
@@ -55,8 +55,8 @@ def test_formulas_written_out(x: list[float], y: list[float]) -> None:
     pooled = ((len(a) - 1) * a.var(ddof=1) + (len(b) - 1) * b.var(ddof=1)) / (len(union) - 2)
     for effect, name, sd in (
         (cohens_d, "cohens_d", np.sqrt(pooled)),
-        (weat_effect_size, "weat_d", union.std(ddof=1)),
-        (None, "t2iat_code_d", union.std()),
+        (union_effect_size, "union_d", union.std(ddof=1)),
+        (None, "union_d_ddof0", union.std()),
     ):
         value = two_sample_statistic(x, y, name)
         assert value == pytest.approx(float(safe_ratio(difference, sd)), nan_ok=True)

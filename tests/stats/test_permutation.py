@@ -19,15 +19,15 @@ from t2ibench.stats import (
     sign_flip_permutation,
     two_sample_permutation,
     two_sample_statistic,
-    weat_effect_size,
+    union_effect_size,
 )
 
-STATISTICS = ("mean_difference", "cohens_d", "weat_d", "t2iat_code_d", "cliffs_delta")
+STATISTICS = ("mean_difference", "cohens_d", "union_d", "union_d_ddof0", "cliffs_delta")
 DIRECT = {
     "mean_difference": lambda x, y: x.mean() - y.mean(),
     "cohens_d": cohens_d,
-    "weat_d": weat_effect_size,
-    "t2iat_code_d": lambda x, y: two_sample_statistic(x, y, "t2iat_code_d"),
+    "union_d": union_effect_size,
+    "union_d_ddof0": lambda x, y: two_sample_statistic(x, y, "union_d_ddof0"),
     "cliffs_delta": cliffs_delta,
 }
 
@@ -142,7 +142,7 @@ def test_constant_values_have_no_effect_size() -> None:
     )
     assert found["mean_difference"].p == 1.0
     assert found["cliffs_delta"].observed == pytest.approx(0.0)
-    for name in ("cohens_d", "weat_d", "t2iat_code_d"):
+    for name in ("cohens_d", "union_d", "union_d_ddof0"):
         assert np.isnan(found[name].observed) and np.isnan(found[name].p)
 
 

@@ -29,7 +29,7 @@ from t2ibench.stats import (
     two_sample_permutation,
 )
 
-_TWO_SAMPLE = ("mean_difference", "cohens_d", "weat_d", "cliffs_delta")
+_TWO_SAMPLE = ("mean_difference", "cohens_d", "union_d", "cliffs_delta")
 _CONVENTION = {
     "cohen": "Cohen's d over images, pooled within-group SD",
     "weat": "SD over X and Y together, ddof 1, over images",
@@ -231,10 +231,10 @@ def _differential(
         name: Estimate.from_permutation(tests[name], boot[name], task.alternative)
         for name in _TWO_SAMPLE
     }
-    over_images = by_name["weat_d" if task.effect_size == "weat" else "cohens_d"]
+    over_images = by_name["union_d" if task.effect_size == "weat" else "cohens_d"]
     scores = {
         "S": by_name["mean_difference"],
-        "d": _over_prompts(task, concepts, settings, "t2iat_code_d")
+        "d": _over_prompts(task, concepts, settings, "union_d_ddof0")
         if task.effect_size == "t2iat_code"
         else over_images,
         "d_prompt": _over_prompts(task, concepts, settings, "cohens_d"),

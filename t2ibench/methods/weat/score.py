@@ -19,7 +19,7 @@ from t2ibench.settings import Settings
 from t2ibench.stats import resample_weights, two_sample_bootstrap, two_sample_permutation
 
 _SHOWN = 8  # missing words that a message names
-_TESTED = ("mean_difference", "weat_d", "cliffs_delta")
+_TESTED = ("mean_difference", "union_d", "cliffs_delta")
 
 
 @dataclass(frozen=True, slots=True)
