@@ -11,11 +11,11 @@ from t2ibench.toyland.world import AXES, world
 
 TEXT = """# Toyland
 
-Toyland is a small drawn world: captions in, 64 x 64 pictures out. It is no model of people. It is
+Toyland is a small synthetic world: captions in, 64 x 64 images out. It is no model of people. It is
 an instrument whose biases are known, because they are planted: what is measured on it can be
 compared with what is true.
 
-**A picture.** People (presentation, skin, age, an occupation's clothes and tool), flowers,
+**An image.** People (presentation, skin, age, an occupation's clothes and tool), flowers,
 insects, instruments, weapons, buildings, and a plain shape for any other noun, in pleasant or
 unpleasant weather. A noun's colours and shape come from a hash of its name. A caption fixes what
 it names ("a male nurse", "a photo of tulip, joy"); what it leaves open is drawn from the shares
@@ -29,14 +29,14 @@ planted; among what you set the most particular thing wins, `all` last.
 
 **Axes.** {axes}.
 
-**Its encoder** (`--encoder toyland`) reads pictures with a small network on their pixels and on
+**Its encoder** (`--encoder toyland`) reads images with a small network on their pixels and on
 nothing else; it was trained on balanced scenes, blurred, compressed and disturbed
 (tools/train_toyland_reader.py), and reads presentation, skin, age, weather and kind of at least
-99 % of fresh pictures (the tests check it). Texts are read by their words. Words also carry
+99 % of fresh images (the tests check it). Texts are read by their words. Words also carry
 associations: 0.35 of what toyland plants for their subject, more or less from word to word, a
 fixed part of the encoder that knows nothing of them. That is why WEAT finds something on it.
 
-**What it is not.** Presentations are drawn by hair and clothes because a 64 x 64 picture has
+**What it is not.** Presentations are drawn by hair and clothes because a 64 x 64 image has
 little else; that is a convention of these drawings, not a claim about people. Binary shares follow
 the published tests; captions can also name androgynous people.
 

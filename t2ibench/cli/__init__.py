@@ -16,6 +16,7 @@ VERBS = (
     "propose",
     "caption",
     "leaderboard",
+    "check-adapter",
 )
 
 

@@ -88,6 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_propose(verbs, _handler("propose"))
     _add_caption(verbs)
     add_leaderboard(verbs, _handler("leaderboard"))
+    _add_check_adapter(verbs)
     return parser
 
 
@@ -192,6 +193,29 @@ def _add_caption(verbs: Any) -> None:
     caption.add_argument("--device", metavar="D", help="cuda, mps or cpu")
     caption.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
     caption.set_defaults(handler=_handler("caption"))
+
+
+def _add_check_adapter(verbs: Any) -> None:
+    check = verbs.add_parser(
+        "check-adapter",
+        help="try a generator, encoder or judge of your own against its contract",
+        description="Try a generator, encoder or judge against its contract and print what it "
+        "breaks, one line each; exit 1 if anything.",
+    )
+    check.add_argument("spec", metavar="SPEC", help="as --model, --encoder or --judge takes it")
+    check.add_argument(
+        "--kind", choices=["generator", "encoder", "judge"], help="by default that of the name"
+    )
+    check.add_argument("--model-args", metavar="k=v,…", help="its arguments")
+    check.add_argument(
+        "--other-args", metavar="k=v,…", help="arguments that must change the fingerprint"
+    )
+    check.add_argument(
+        "--prompt", metavar="P", action="append", help="try these prompts or texts; repeatable"
+    )
+    check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
+    check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
+    check.set_defaults(handler=_handler("check_adapter"))
 
 
 def _add_explore(verbs: Any) -> None:

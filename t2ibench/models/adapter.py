@@ -120,7 +120,14 @@ class Listed:
 
 
 def listed(registry: Registry[Any]) -> Iterator[Listed]:
-    """Every adapter of a registry; one that cannot be imported is a row that says so."""
+    """Every adapter of a registry; one that cannot be imported is a row that says so.
+
+    Args:
+        registry: Of one kind of adapters.
+
+    Yields:
+        A row for each entry, those of t2ibench first.
+    """
     for name in registry:
         origin = registry.origin(name)
         try:

@@ -21,8 +21,18 @@ _SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "half": "flo
 def dtype_name(name: str | None) -> str | None:
     """A dtype's full name.
 
+    Args:
+        name: A full or short name, such as 'fp16'; 'auto' and None are no choice.
+
+    Returns:
+        The full name; None where nothing was chosen.
+
     Raises:
         T2IBenchError: there is no such dtype.
+
+    Examples:
+        >>> dtype_name("bf16")
+        'bfloat16'
     """
     if name is None or name == "auto":
         return None
@@ -35,12 +45,29 @@ def dtype_name(name: str | None) -> str | None:
 
 
 def model_dtype(name: str | None, device: str) -> str:
-    """The dtype asked for, else what large models run in: bfloat16 on CUDA, float32 elsewhere."""
+    """The dtype asked for, else what large models run in: bfloat16 on CUDA, float32 elsewhere.
+
+    Args:
+        name: As the user wrote it; None to choose.
+        device: Where the model runs.
+
+    Returns:
+        Its full name.
+
+    Raises:
+        T2IBenchError: there is no such dtype.
+    """
     return dtype_name(name) or ("bfloat16" if device.startswith("cuda") else "float32")
 
 
 def choose_device(device: str | None) -> str:
     """The device asked for, or the best there is.
+
+    Args:
+        device: 'cpu', 'cuda', 'cuda:N' or 'mps'; None or 'auto' to choose.
+
+    Returns:
+        A device that torch can use.
 
     Raises:
         T2IBenchError: the device does not exist here.

@@ -161,7 +161,15 @@ def members_of(protocol: type) -> list[str]:
 
 
 def lacking(value: object, protocol: type) -> list[str]:
-    """Members of a Protocol that an object does not have."""
+    """Members of a Protocol that an object does not have.
+
+    Args:
+        value: The object.
+        protocol: The Protocol.
+
+    Returns:
+        Their names, in the order the Protocol declares them.
+    """
     return [name for name in members_of(protocol) if not hasattr(value, name)]
 
 
@@ -198,7 +206,16 @@ def forms(registry: Registry[Any]) -> list[str]:
 
 
 def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> str:
-    """' Did you mean …?' over names, schemes and other names; empty where nothing is near."""
+    """' Did you mean …?' over names, schemes and other names; empty where nothing is near.
+
+    Args:
+        spec: What the user wrote.
+        registry: Of its kind.
+        others: Further names, such as aliases.
+
+    Returns:
+        A sentence to append to a message.
+    """
     scheme, colon, _ = spec.partition(":")
     found = nearest(spec, [*registry.names(), *others]) or (
         nearest(scheme, registry.names()) if colon else None

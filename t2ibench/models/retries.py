@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from http.cookiejar import DefaultCookiePolicy
+from time import monotonic
 from typing import Any
 
 import requests
@@ -37,7 +37,7 @@ class BoundedRetry(Retry):
     def increment(self, *args: Any, **keywords: Any) -> BoundedRetry:
         """Count one failed attempt."""
         copy = super().increment(*args, **keywords)
-        now = time.monotonic()
+        now = monotonic()
         copy.deadline = self.deadline or now + self.patience
         if now >= copy.deadline:
             pool = args[3] if len(args) > 3 else keywords.get("_pool")
@@ -84,7 +84,15 @@ def retrying_session(attempts: int, timeout: float, connections: int = 32) -> re
 
 
 def why_unreachable(error: requests.RequestException, timeout: float) -> str:
-    """What went wrong, in the words of an error message."""
+    """What went wrong, in the words of an error message.
+
+    Args:
+        error: What requests raised.
+        timeout: Seconds that one attempt may take.
+
+    Returns:
+        Words that follow 'The server …'.
+    """
     cause = error.args[0] if error.args else error
     reason = getattr(cause, "reason", None) or error
     if "Timeout" in type(reason).__name__:

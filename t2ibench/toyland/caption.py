@@ -16,7 +16,7 @@ class Caption:
 
     Attributes:
         kind: One of world.KINDS.
-        noun: The thing whose look the picture takes.
+        noun: The thing whose look the image takes.
         things: Names of bias settings that apply, the most particular first.
         gender: 'female', 'male', 'androgynous', or None where the caption leaves it open.
         skin: 'dark', 'light' or None.
@@ -119,7 +119,7 @@ def _read_phrase(words: list[str], place: int, found: _Found, here: World) -> in
 
 
 def _subject(found: _Found) -> tuple[str, str]:
-    """The kind of picture and the noun that decides its look."""
+    """The kind of image and the noun that decides its look."""
     people = [thing for thing, _, kind in found.things if kind == "person"]
     if people or found.people or found.fixed:
         # Skin, sexuality and names describe somebody; an occupation or activity says who.

@@ -20,7 +20,16 @@ Colour = tuple[int, int, int]
 
 
 def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
-    """The colour of a noun: a hue of its own, lively enough to be told from the background."""
+    """The colour of a noun: a hue of its own, lively enough to be told from the background.
+
+    Args:
+        kind: One of world.KINDS.
+        noun: Whose colour.
+        other: Its second colour instead.
+
+    Returns:
+        Red, green and blue from 0 to 255.
+    """
     hue, value = look(noun)[0], look(noun)[1]
     if kind == "flower":
         hue = (0.68 + 0.48 * hue) % 1.0  # violet to yellow; leaves are green
@@ -95,7 +104,7 @@ def _storm(draw: ImageDraw.ImageDraw, scene: Scene) -> None:
 
 
 class Pen:
-    """Draws in 64ths of the picture, moved and scaled with the scene."""
+    """Draws in 64ths of the image, moved and scaled with the scene."""
 
     def __init__(self, draw: ImageDraw.ImageDraw, scene: Scene) -> None:
         self._draw = draw
@@ -103,7 +112,7 @@ class Pen:
         self._scale = scene.scale
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """A place in the picture; the ground in the middle stays where it is."""
+        """A place in the image; the ground in the middle stays where it is."""
         return (
             (32 + (x - 32) * self._scale + self._dx) * _SCALE,
             (56 + (y - 56) * self._scale + self._dy) * _SCALE,
@@ -218,7 +227,7 @@ def _instrument(pen: Pen, noun: str) -> None:
 
 
 def _weapon(pen: Pen, noun: str) -> None:
-    """A steel blade across the picture, its grip in the noun's colour."""
+    """A steel blade across the image, its grip in the noun's colour."""
     steel, shine = (150, 156, 166), (214, 220, 228)
     pen.shape([(20, 47), (25, 52), (54, 20), (57, 11), (48, 14)], steel)
     pen.shape([(22, 49), (24, 51), (55, 16), (57, 11)], shine)

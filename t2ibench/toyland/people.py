@@ -53,11 +53,11 @@ def draw_person(pen: _Pen, person: Person, clothes: Colour, x: float, size: floa
     """Draw one person standing at x.
 
     Args:
-        pen: Draws in 64ths of the picture.
+        pen: Draws in 64ths of the image.
         person: Who.
         clothes: Colour of the clothes.
         x: Middle of the person.
-        size: 1 fills the picture's height.
+        size: 1 fills the image's height.
     """
     place = _Place(pen, x, size * (0.72 if person.age == "child" else 1.0))
     skin = _shaded(_SKIN[person.skin], 10 * person.shade)

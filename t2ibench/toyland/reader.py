@@ -1,7 +1,7 @@
-"""Reading a picture back: a small network on the pixels, and nothing but the pixels.
+"""Reading an image back: a small network on the pixels, and nothing but the pixels.
 
-The weights in reader.safetensors were trained by tools/train_toyland_reader.py on drawn scenes,
-blurred, compressed and disturbed, so that pictures that imitate toyland can be read too.
+The weights in reader.safetensors were trained by tools/train_toyland_reader.py on rendered scenes,
+blurred, compressed and disturbed, so that images that imitate toyland can be read too.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from t2ibench.arrays import Float32Array
 from t2ibench.toyland.world import KINDS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FloatArray = npt.NDArray[np.float32]
+
 PixelArray = npt.NDArray[np.uint8]
 
 WEIGHTS = Path(__file__).parent / "reader.safetensors"
@@ -40,7 +41,7 @@ _CELLS = 16
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a picture shows.
+    """What an image shows.
 
     Attributes:
         shares: Attribute to {class: probability}.
@@ -57,23 +58,23 @@ class Reading:
 
 
 def prepare(image: Image) -> PixelArray:
-    """Any picture as 64 x 64 RGB pixels, shape (64, 64, 3)."""
-    picture = image if image.mode == "RGB" else image.convert("RGB")
-    if picture.size != (SIZE, SIZE):
-        picture = picture.resize((SIZE, SIZE))
-    return np.asarray(picture, dtype=np.uint8)
+    """Any image as 64 x 64 RGB pixels, shape (64, 64, 3)."""
+    rgb = image if image.mode == "RGB" else image.convert("RGB")
+    if rgb.size != (SIZE, SIZE):
+        rgb = rgb.resize((SIZE, SIZE))
+    return np.asarray(rgb, dtype=np.uint8)
 
 
-def features(pixels: PixelArray) -> FloatArray:
+def features(pixels: PixelArray) -> Float32Array:
     """Means of 4 x 4 blocks, shape (768,), about -1 to 1."""
     blocks = pixels.reshape(_CELLS, SIZE // _CELLS, _CELLS, SIZE // _CELLS, 3)
-    means: FloatArray = blocks.mean(axis=(1, 3), dtype=np.float32).ravel()
-    scaled: FloatArray = means / np.float32(127.5) - np.float32(1.0)
+    means: Float32Array = blocks.mean(axis=(1, 3), dtype=np.float32).ravel()
+    scaled: Float32Array = means / np.float32(127.5) - np.float32(1.0)
     return scaled
 
 
 @lru_cache(maxsize=1)
-def _weights() -> dict[str, FloatArray]:
+def _weights() -> dict[str, Float32Array]:
     from safetensors.numpy import load_file
 
     return {name: array.astype(np.float32) for name, array in load_file(WEIGHTS).items()}
@@ -85,11 +86,11 @@ def fingerprint() -> str:
     return hashlib.sha256(WEIGHTS.read_bytes()).hexdigest()
 
 
-def outputs(pixels: Sequence[PixelArray]) -> FloatArray:
+def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
     """Raw outputs of the network, shape (n, classes of all heads + 3).
 
-    One picture at a time: a product of matrices would round differently with the number of rows,
-    and a picture's reading must not depend on its neighbours.
+    One image at a time: a product of matrices would round differently with the number of rows,
+    and an image's reading must not depend on its neighbours.
     """
     weights = _weights()
     rows = []
@@ -100,7 +101,7 @@ def outputs(pixels: Sequence[PixelArray]) -> FloatArray:
     return np.stack(rows).astype(np.float32) if rows else np.zeros((0, width), dtype=np.float32)
 
 
-def split(row: FloatArray) -> Reading:
+def split(row: Float32Array) -> Reading:
     """A row of outputs as probabilities."""
     shares, start = {}, 0
     for head, classes in HEADS.items():
@@ -113,5 +114,5 @@ def split(row: FloatArray) -> Reading:
 
 
 def read(image: Image) -> Reading:
-    """What one picture shows, from its pixels."""
+    """What one image shows, from its pixels."""
     return split(outputs([prepare(image)])[0])

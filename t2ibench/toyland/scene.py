@@ -1,4 +1,4 @@
-"""From a caption and a seed to everything a picture shows."""
+"""From a caption and a seed to everything an image shows."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is in a picture.
+    """What is in an image.
 
     Attributes:
         kind: One of world.KINDS.
         noun: Whose look it has.
         weather: 'pleasant' or 'unpleasant'.
         people: One or three persons, for kind 'person'.
-        shift: Place of the subject, in 64ths of the picture (x, y).
+        shift: Place of the subject, in 64ths of the image (x, y).
         scale: Size of the subject; 1 is usual.
         jitter: Further small variations, from -1 to 1.
     """

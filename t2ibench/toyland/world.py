@@ -31,12 +31,12 @@ class World:
     """The contents of world.yaml, ready for look-ups.
 
     Attributes:
-        version: Raised when any picture changes.
+        version: Raised when any image changes.
         things: Phrase to (thing, group or None, kind).
         fixed: Phrase to {axis: value}.
         person: Words for somebody.
         several: Words for more than one.
-        plain: Words that say nothing about the picture.
+        plain: Words that say nothing about the image.
         shares: Thing to {axis: share of its first value}, the planted biases.
         longest: Words of the longest phrase.
     """
@@ -57,7 +57,12 @@ def words_of(text: str) -> list[str]:
 
 
 def thing_name(words: str) -> str:
-    """A phrase as the name of a thing: 'Computer programmer' is 'computer_programmer'."""
+    """A phrase as the name of a thing.
+
+    Examples:
+        >>> thing_name("Computer programmer")
+        'computer_programmer'
+    """
     return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
 
 

@@ -13,12 +13,13 @@ from typing import Any
 
 from PIL import Image
 
-# From a request's body to a status and what to send (text is a reply, anything else the body).
-Speak = Callable[[dict[str, Any]], tuple[int, Any]]
+# From a request's body to a status, what to send (text is a reply, anything else the body) and
+# perhaps headers.
+Speak = Callable[[dict[str, Any]], tuple[Any, ...]]
 
 
 def posted_image(body: dict[str, Any]) -> Image.Image:
-    """The picture in the last message."""
+    """The image in the last message."""
     (part,) = [one for one in body["messages"][-1]["content"] if one["type"] == "image_url"]
     data = base64.b64decode(part["image_url"]["url"].partition(",")[2])
     return Image.open(io.BytesIO(data)).convert("RGB")
@@ -35,17 +36,19 @@ def posted_text(body: dict[str, Any]) -> str:
 @contextmanager
 def serving(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The address of a running server, and everything that it is sent."""
-    heard: list[dict[str, Any]] = []
+    posted: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            heard.append(body | {"authorization": self.headers.get("Authorization")})
-            status, said = speak(body)
+            posted.append(body | {"authorization": self.headers.get("Authorization")})
+            status, said, *headers = speak(body)
             if isinstance(said, str) and status == 200:
                 said = {"choices": [{"message": {"role": "assistant", "content": said}}]}
             data = (said if isinstance(said, str) else json.dumps(said)).encode()
             self.send_response(status)
+            for key, value in (headers[0] if headers else {}).items():
+                self.send_header(key, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -57,7 +60,7 @@ def serving(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", heard
+        yield f"http://127.0.0.1:{server.server_port}/v1", posted
     finally:
         server.shutdown()
         server.server_close()

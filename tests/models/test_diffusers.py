@@ -245,7 +245,7 @@ def test_unknown_names(tmp_path: Path) -> None:
         create_generator("sdlx", {})
     with pytest.raises(T2IBenchError, match="no folder"):
         create_generator("./nowhere", {})
-    tiny.pictures(1)[0].save(tmp_path / "x.png")
+    tiny.images(1)[0].save(tmp_path / "x.png")
     with pytest.raises(T2IBenchError, match=r"no model_index\.json.*--model folder:"):
         create_generator(str(tmp_path), {})
     with pytest.raises(T2IBenchError, match=r"no cuda device|expected cpu"):

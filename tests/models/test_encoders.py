@@ -28,7 +28,7 @@ def specs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def embed(encoder: Encoder, count: int = 5) -> np.ndarray:
-    return encoder.encode_images([encoder.prepare(one) for one in tiny.pictures(count)])
+    return encoder.encode_images([encoder.prepare(one) for one in tiny.images(count)])
 
 
 @pytest.mark.parametrize("name", ["open_clip", "clip", "toyland"])
@@ -42,7 +42,7 @@ def test_unit_float32_rows_that_do_not_depend_on_the_batch(
     assert np.allclose(np.linalg.norm(images, axis=1), 1, atol=1e-5)
     assert np.allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-5)
     assert not np.allclose(texts[0], texts[1])
-    prepared = [encoder.prepare(one) for one in tiny.pictures(5)]
+    prepared = [encoder.prepare(one) for one in tiny.images(5)]
     singly = np.concatenate([encoder.encode_images([one]) for one in prepared])
     assert np.array_equal(singly, images)
     one_by_one = np.concatenate([encoder.encode_texts([text]) for text in TEXTS])

@@ -35,7 +35,7 @@ def judge(folder: Path) -> VlmJudge:
 
 
 def queries(*classes: str) -> list[Query]:
-    images = tiny.pictures(3)
+    images = tiny.images(3)
     return [Query(image, "p", n, str(n), "Which?", classes) for n, image in enumerate(images)]
 
 

@@ -410,8 +410,8 @@ def llama(folder: Path, *, chat: bool = True) -> Path:
     return folder
 
 
-def pictures(count: int, size: int = 40) -> list[Image.Image]:
-    """Random pictures."""
+def images(count: int, size: int = 40) -> list[Image.Image]:
+    """Random images."""
     rng = np.random.default_rng(0)
     return [
         Image.fromarray(rng.integers(0, 256, (size, size + 8, 3), dtype=np.uint8))

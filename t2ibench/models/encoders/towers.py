@@ -42,7 +42,14 @@ def encode(
 
 
 def unit_rows(rows: Float32Array) -> Float32Array:
-    """Rows of length 1; a row of zeros becomes nan."""
+    """Rows of length 1; a row of zeros becomes NaN.
+
+    Args:
+        rows: Shape (n, d).
+
+    Returns:
+        float32, shape (n, d).
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         unit: Float32Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return unit.astype(np.float32)

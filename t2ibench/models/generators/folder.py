@@ -155,7 +155,12 @@ ADAPTER = Adapter(
 
 
 def normal(prompt: str) -> str:
-    """A prompt for comparing: case, underscores and runs of spaces do not count."""
+    """A prompt for comparing: case, underscores and runs of spaces do not count.
+
+    Examples:
+        >>> normal("A_photo of  a Nurse")
+        'a photo of a nurse'
+    """
     return " ".join(prompt.replace("_", " ").split()).casefold()
 
 

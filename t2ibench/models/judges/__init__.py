@@ -13,7 +13,7 @@ from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.models.resolve import Found, checked, closest, find_registered, find_target, forms
 from t2ibench.registry import Registry
 
-__all__ = ["DEFAULT_JUDGE", "JUDGES", "check_judges", "create_judges"]
+__all__ = ["DEFAULT_JUDGE", "JUDGES", "answers_in_words", "check_judges", "create_judges"]
 
 DEFAULT_JUDGE = "vlm:llava-hf/llava-1.5-7b-hf"
 JUDGES: Registry[Adapter[Judge]] = Registry(
@@ -157,3 +157,18 @@ def _read(adapter: Adapter[Any], args: Mapping[str, Any], spec: str) -> Any:
         if key in adapter.Args.model_fields or _takes_any(adapter)
     }
     return read_args(adapter.Args, own, spec, flag=_FLAG)
+
+
+def answers_in_words(spec: str) -> bool:
+    """Whether a judge answers questions that have no classes.
+
+    Args:
+        spec: As the user wrote it; a module that it names is imported.
+
+    Returns:
+        What its adapter declares.
+
+    Raises:
+        T2IBenchError: there is no such judge.
+    """
+    return _find(spec).adapter.free_text

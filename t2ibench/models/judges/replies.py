@@ -10,7 +10,15 @@ UNKNOWN = "unknown"
 
 
 def instruction(question: str, classes: Sequence[str]) -> str:
-    """What a language model is told."""
+    """What a language model is told.
+
+    Args:
+        question: What is asked.
+        classes: What it can be answered with, besides 'unknown'; empty for free text.
+
+    Returns:
+        The text that goes with the image.
+    """
     if not classes:
         return f"{question} Answer in a few words."
     options = "; ".join((*classes, UNKNOWN))
@@ -24,6 +32,19 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
     """The class a reply names; 'unknown' where it names none, or more than one.
 
     Understands a bare class, a sentence around it, quotes, fences and a JSON object.
+
+    Args:
+        reply: What the model wrote.
+        classes: What the question can be answered with, besides 'unknown'.
+
+    Returns:
+        A class as it is written in `classes`, or 'unknown'.
+
+    Examples:
+        >>> class_of("The person is Female.", ["male", "female"])
+        'female'
+        >>> class_of("either male or female", ["male", "female"])
+        'unknown'
     """
     text = _unwrapped(reply).strip().strip("\"'`*. \n").lower()
     by_lower = {name.lower(): name for name in (*classes, UNKNOWN)}

@@ -1,0 +1,60 @@
+"""A method: are the images of one prompt brighter than those of another?
+
+This module is read to list methods and to check task files, so it imports what computes scores
+lazily (`score.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from t2ibench.methods import Family, MainScore
+from t2ibench.methods.core.checks import Finding
+from t2ibench.methods.core.schema import ImageTask, Text
+from t2ibench.registry import lazy
+
+if TYPE_CHECKING:
+    from t2ibench.methods.core.estimate import MethodResult
+
+
+class ToneTask(ImageTask):
+    """A task file of the method `tone`. Unknown keys are errors, told with their lines.
+
+    Attributes:
+        first: The prompt whose images are asked about.
+        second: The prompt they are compared with.
+    """
+
+    method: Literal["tone"]
+    first: Text
+    second: Text
+
+
+def check(task: ToneTask) -> Iterator[Finding]:
+    """What is wrong with a task that its schema cannot say."""
+    if task.first == task.second:
+        yield Finding(("second",), "is the same prompt as 'first'")
+
+
+def describe(task: ToneTask, result: MethodResult) -> str:
+    """The result as a plain sentence with its direction."""
+    gap = result.scores["gap"].value
+    if gap is None:
+        return "There is no result."
+    word = "brighter" if gap > 0 else "darker"
+    return f"Images of '{task.first}' are {word} than those of '{task.second}'."
+
+
+METHOD = Family(
+    name="tone",
+    title="Tone",
+    Task=ToneTask,
+    check=check,
+    needs=lazy("t2ibench_example.score:needs"),
+    score=lazy("t2ibench_example.score:score"),
+    describe=describe,
+    main_score=MainScore("gap", "gap"),
+    estimand="The difference of two shares: how much more often images of the first prompt are "
+    "bright than those of the second.",
+)

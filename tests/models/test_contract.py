@@ -1,0 +1,309 @@
+"""Every adapter that can run here keeps its contract, and broken ones are told what they break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from t2ibench.cli import main
+from t2ibench.models.contract import check_encoder, check_generator, check_judge
+from t2ibench.models.encoders import create_encoder
+from t2ibench.models.generators import create_generator
+from t2ibench.models.judges import create_judges
+from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
+from tests.models import tiny
+from tests.models.chat import posted_image, serving
+from tests.models.parts import Flat, Grey, Yes, digest
+
+TINY = {"steps": "1", "size": "32"}
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("toyland", {"nurse.gender.female": "0.1"}), ("toy", {"steps": "1"})]
+)
+def test_generators_compared_to_the_byte(name: str, other: dict[str, str]) -> None:
+    first = {} if name == "toyland" else {"steps": "2"}
+    assert not check_generator(
+        lambda: create_generator(name, first, device="cpu"),
+        make_other=lambda: create_generator(name, other, device="cpu"),
+    )
+
+
+def test_a_folder_of_images(tmp_path: Path) -> None:
+    for word in ("rose", "ant"):
+        (tmp_path / f"a_{word}").mkdir()
+        for number, image in enumerate(tiny.images(2)):
+            image.rotate(len(word)).save(tmp_path / f"a_{word}" / f"{number}.png")
+    assert not check_generator(
+        lambda: create_generator(f"folder:{tmp_path}"), prompts=["a rose", "an ant", "a ant"]
+    )
+
+
+@pytest.mark.parametrize("name", list(tiny.PIPELINES))
+def test_diffusers_pipelines(name: str, tmp_path: Path) -> None:
+    folder = str(tiny.PIPELINES[name](tmp_path / name))
+    assert not check_generator(
+        lambda: create_generator(folder, TINY, device="cpu"),
+        make_other=lambda: create_generator(folder, {**TINY, "guidance": "3"}, device="cpu"),
+        pixel_tolerance=1,
+    )
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> str:
+    rows = {"man": "1 0 0.5", "woman": "-1 0 0.5", "flower": "0 2 1"}
+    path = tmp_path / "vectors.txt"
+    path.write_text("".join(f"{word} {numbers}\n" for word, numbers in rows.items()))
+    return f"vectors:{path}"
+
+
+def test_encoders(tmp_path: Path, vectors: str) -> None:
+    architecture, weights = tiny.open_clip_model(tmp_path / "open_clip")
+    clip = tiny.clip_model(tmp_path / "clip")
+    for spec in (
+        "toyland", "toy-clip", vectors, f"clip:{clip}", f"open_clip:{architecture}/{weights}"
+    ):  # fmt: skip
+        assert not check_encoder(lambda: create_encoder(spec, device="cpu")), spec  # noqa: B023
+
+
+def judge(spec: str, args: dict[str, str] | None = None) -> Any:
+    return create_judges([spec], args, device="cpu", encoders=["toyland"])[0]
+
+
+def test_judges(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.csv"
+    answers.write_text("prompt,index,answer\na photo of a person,0,male\n")
+    vlm = tiny.llava(tmp_path / "llava")
+    assert not check_judge(lambda: judge("toyland"))
+    assert not check_judge(lambda: judge(f"answers:{answers}"))
+    assert not check_judge(
+        lambda: judge("clip"), make_other=lambda: judge("clip", {"margin": "0.3"}), free_text=False
+    )
+    assert not check_judge(
+        lambda: judge(f"vlm:{vlm}", {"max_tokens": "4"}),
+        make_other=lambda: judge(f"vlm:{vlm}", {"max_tokens": "5"}),
+    )
+
+
+def test_a_judge_on_a_server() -> None:
+    def sees(body: dict[str, Any]) -> tuple[int, Any]:
+        bright = np.asarray(posted_image(body)).mean() > 110
+        return 200, "male" if bright else "sunny"
+
+    with serving(sees) as (url, _):
+        assert not check_judge(lambda: judge("openai:eye", {"base_url": url}))
+    lines = check_judge(lambda: judge("openai:eye", {"base_url": url, "retries": "1"}))
+    assert len(lines) == 1 and "cannot be reached" in lines[0]
+
+
+class Coloured(Grey):
+    """A good generator: its image depends on prompt and seed."""
+
+    def image(self, request: ImageRequest) -> Image.Image:
+        value = int(digest(request.prompt, request.seed)[:2], 16)
+        return Image.new("RGB", (8, 8), (value, 10, 10))
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return [Drawn("ok", self.image(request)) for request in requests]
+
+
+class Reversed(Coloured):
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return super().generate(requests[::-1])
+
+
+class Batchy(Coloured):
+    def image(self, request: ImageRequest) -> Image.Image:
+        return Image.new("RGB", (8, 8), (self.size, 0, 0))
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        self.size = len(requests)
+        return super().generate(requests)
+
+
+class Prudish(Coloured):
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        if not all(request.prompt for request in requests):
+            raise ValueError("no prompt\nat all")
+        return super().generate(requests)
+
+
+class Silent(Coloured):
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return [Drawn("refused") for _ in requests]
+
+
+class Short(Coloured):
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return super().generate(requests[:2])
+
+
+class Transparent(Coloured):
+    def image(self, request: ImageRequest) -> Image.Image:
+        return super().image(request).convert("RGBA")
+
+
+class Timely(Coloured):
+    made = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Timely.made += 1
+        self.fingerprint = digest(Timely.made)
+        self.settings = {"size": (1, 2)}
+        self.batch_size = 0
+
+
+class Nameless:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("kind", "messages"),
+    [
+        (Coloured, []),
+        (Reversed, ["results are not in the order of the requests"]),
+        (Batchy, ["a batch of 3 differ by up to 2 of 255 levels", "its own request only"]),
+        (Prudish, ["generate() of 1 requests for the empty text raises ValueError: no prompt"]),
+        (Silent, ["'refused' without a reason", "none of the prompts gives an image"]),
+        (Short, ["returns 2 results for 3 requests"]),
+        (Transparent, ["has the mode RGBA; expected RGB"]),
+        (
+            Timely,
+            ["fingerprint differs between two", "expected a mapping of JSON", "batch_size is 0"],
+        ),
+        (Nameless, ["name is missing", "fingerprint is missing", "available is missing"]),
+    ],
+)
+def test_broken_generators(kind: type[Any], messages: list[str]) -> None:
+    lines = check_generator(kind)
+    assert all(any(message in line for line in lines) for message in messages), lines
+    assert bool(lines) == bool(messages) and not any("\n" in line for line in lines)
+
+
+def test_a_fingerprint_that_forgets_an_argument() -> None:
+    (line,) = check_generator(Coloured, make_other=Coloured)
+    assert "the same with other arguments" in line
+    assert not check_generator(Coloured, make_other=lambda: Coloured(3))
+
+
+class Rows(Flat):
+    """A good encoder: mean colour, and a hash of the text."""
+
+    def encode_images(self, prepared: Sequence[Any]) -> Any:
+        rows = [np.asarray(image, dtype=float).mean(axis=(0, 1)) for image in prepared]
+        return self.unit(np.array(rows))
+
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        return self.unit(
+            np.array([[int(digest(text)[i], 16) + 1 for i in range(3)] for text in texts])
+        )
+
+    def unit(self, rows: Any) -> Any:
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+class Long(Rows):
+    def unit(self, rows: Any) -> Any:
+        return rows.astype(np.float32)
+
+
+class Doubles(Rows):
+    def unit(self, rows: Any) -> Any:
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+class Unsorted(Rows):
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        return super().encode_texts(sorted(texts))
+
+
+class Centred(Rows):
+    def encode_images(self, prepared: Sequence[Any]) -> Any:
+        rows = super().encode_images(prepared)
+        return self.unit(rows + rows.mean(axis=0) + [0, 0, len(rows)])
+
+
+class Zeros(Rows):
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        rows = super().encode_texts(texts)
+        rows[[text == "qzxv" for text in texts]] = 0  # should be NaN
+        return rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Rows, None),
+        (Long, "not of unit length"),
+        (Doubles, "gives float64 of shape (1, 3); expected a float32 array"),
+        (Unsorted, "rows that are not in the order of the items"),
+        (Centred, "an embedding must depend on its own item only"),
+        (Zeros, "row of NaN where there is no embedding"),
+    ],
+)
+def test_broken_encoders(kind: type[Any], message: str | None) -> None:
+    lines = check_encoder(kind)
+    assert any(message in line for line in lines) if message else not lines, lines
+
+
+class Poetic(Yes):
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        return [Answer("a rose by any other name") for _ in queries]
+
+
+class Counting(Yes):
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        return [
+            Answer(query.classes[min(place, 1)] if query.classes else "x")
+            for place, query in enumerate(queries)
+        ]
+
+
+class Mute(Yes):
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        return [Answer(None) for _ in queries]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Yes, None),
+        (Poetic, "is none of the classes male, female and not 'unknown'"),
+        (Counting, "an answer must depend on its own query only"),
+        (Mute, "no reason for that"),
+    ],
+)
+def test_broken_judges(kind: type[Any], message: str | None) -> None:
+    lines = check_judge(kind)
+    assert any(message in line for line in lines) if message else not lines, lines
+
+
+@pytest.fixture
+def check(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    def run(*words: str) -> tuple[int, str]:
+        status = main(["check-adapter", *words])
+        return status, "".join(capsys.readouterr())
+
+    return run
+
+
+def test_the_command(check: Callable[..., tuple[int, str]], vectors: str) -> None:
+    here = "tests.models.test_contract"
+    assert check("toyland") == (0, "toyland: keeps the contract of a generator.\n")
+    assert check(vectors)[1].endswith("keeps the contract of an encoder.\n")
+    assert check("clip", "--model-args", "margin=0.2", "--other-args", "margin=0.3")[0] == 0
+    status, said = check(f"{here}:Reversed")
+    assert status == 1 and "not in the order" in said and "1 problem found" not in said[:20]
+    status, said = check(f"{here}:Zeros", "--kind", "encoder")
+    assert status == 1 and "not of unit length" in said
+    status, said = check("toylnd")
+    assert status == 1 and "Did you mean 'toyland'" in said and "\n" not in said.strip()
+    status, said = check("toyland", "--model-args", "nurze.gender.female=1")
+    assert status == 1 and "Did you mean 'nurse'" in said

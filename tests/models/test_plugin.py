@@ -1,0 +1,90 @@
+"""The example plug-in, installed as pip would leave it, from entry points to results."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "examples" / "plugin"
+NAMES = ("tone", "grey", "mean-colour", "brightness", "fixed")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for PYTHONPATH with the package and the metadata that its pyproject.toml gives."""
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((SOURCE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    site = tmp_path_factory.mktemp("site")
+    (site / "t2ibench_example").symlink_to(SOURCE / "t2ibench_example")
+    info = site / f"t2ibench_example-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    lines = []
+    for group, points in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in points.items()), ""]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    return site
+
+
+def command(site: Path, cwd: Path, *words: str) -> tuple[int, str, str]:
+    path = os.pathsep.join([str(site), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-m", "t2ibench.cli", *words],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_it_is_listed_with_its_origin(site: Path, tmp_path: Path) -> None:
+    kinds = ("methods", "models", "encoders", "judges", "proposers")
+    for kind, name in zip(kinds, NAMES, strict=True):
+        status, out, errors = command(site, tmp_path, "ls", kind, "--json")
+        assert (status, errors) == (0, "")
+        row = next(row for row in json.loads(out) if row[kind.removesuffix("s")] == name)
+        assert row["from"] == "t2ibench-example" and row["what it is"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "args"),
+    [
+        ("grey", ("--other-args", "contrast=10")),
+        ("mean-colour", ()),
+        ("brightness", ("--other-args", "threshold=0.7")),
+    ],
+)
+def test_its_adapters_keep_the_contract(
+    spec: str, args: tuple[str, ...], site: Path, tmp_path: Path
+) -> None:
+    status, out, errors = command(site, tmp_path, "check-adapter", spec, *args)
+    assert status == 0 and "keeps the contract" in out, out + errors
+
+
+def test_its_method_on_its_models(site: Path, tmp_path: Path) -> None:
+    tasks = str(SOURCE / "t2ibench_example" / "tasks")
+    assert command(site, tmp_path, "validate", tasks)[0] == 0
+    words = ("--model", "grey", "--judge", "brightness", "--include-path", tasks)
+    status, out, errors = command(site, tmp_path, *words, "--tasks", "tone_day_night")
+    assert status == 0, out + errors
+    results = json.loads((tmp_path / "runs" / "grey" / "results.json").read_text(encoding="utf-8"))
+    gap = results["tasks"]["tone_day_night"]["scores"]["gap"]
+    assert gap["value"] > 0.3 and gap["p"] < 0.05
+    assert results["tasks"]["tone_day_night"]["n_images"] == 80
+
+
+def test_a_wrong_argument_of_a_plugin_is_one_line(site: Path, tmp_path: Path) -> None:
+    status, _, errors = command(
+        site, tmp_path, "check-adapter", "grey", "--model-args", "contras=1"
+    )
+    assert status == 1 and "Did you mean 'contrast'?" in errors and "Traceback" not in errors
