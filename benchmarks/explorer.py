@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 from scipy import stats as scipy_stats
 
-from t2ibench.explorer.queries import evaluate, similarities
+from t2ibench.explorer.queries import score_texts, similarities
 from t2ibench.explorer.source import Collection, Picture, Source
 from t2ibench.store.evidence import EvidenceStore
 
@@ -88,7 +88,7 @@ def scrolling(folder: Path) -> tuple[float, float]:
             page = browser.new_page(viewport={"width": 1500, "height": 950})
             page.goto(address)
             page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
-            longest, mean = page.locator("#grid").evaluate(
+            longest, mean = page.locator("#grid").score_texts(
                 """async grid => {
                   const frames = [];
                   let last = await new Promise(requestAnimationFrame);
@@ -112,12 +112,12 @@ def main() -> None:
         found = collection(folder / "evidence")
         anchors = ["a woman", "a man"]
         found.texts(["nurse"])
-        ours = best(lambda: evaluate(found, ["nurse"], anchors))
+        ours = best(lambda: score_texts(found, ["nurse"], anchors))
         plot = best(lambda: similarities(found, ["nurse"]))
         (values,) = similarities(found, ["nurse"])
         first = np.array([one.prompt == "a woman" for one in found.pictures])
         peer = plot + best(lambda: scipy_answer(values, first))
-        ((score,),) = evaluate(found, ["nurse"], anchors)
+        ((score,),) = score_texts(found, ["nurse"], anchors)
         assert score is not None
         d, z = scipy_answer(values, first)
         assert abs(score["d"] - d) < 1e-9 and abs(score["z"] - z) < 1e-6

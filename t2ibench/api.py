@@ -1,100 +1,131 @@
-"""The Python API: evaluate a model, load tasks, score a run."""
+"""The Python API: evaluate a model, generate its images, load tasks, score a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.pipeline.prepare import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescore import rescore
-from t2ibench.pipeline.run import RunOptions, execute, prepare
+from t2ibench.pipeline.run import execute, generate_only
+from t2ibench.reports.files import write_reports
 from t2ibench.results.schema import Results
-from t2ibench.settings import Settings
+from t2ibench.settings import read_settings
 from t2ibench.tasks.index import load_tasks
 
-__all__ = ["evaluate", "load_tasks", "score"]
+__all__ = ["evaluate", "generate", "load_tasks", "score"]
 
 
 def evaluate(
-    model: str | None = None,
+    model: str | Generator | None = None,
     tasks: str | Sequence[str] = "all",
     *,
-    model_args: Mapping[str, Any] | None = None,
-    encoder: str | Sequence[str] = (),
-    judge: str | Sequence[str] = (),
-    judge_args: Mapping[str, Any] | None = None,
-    images_per_prompt: int | None = None,
-    guided_images_per_prompt: int | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    n_permutations: int = 100_000,
-    n_bootstrap: int = 10_000,
-    batch_size: int | None = None,
-    device: str | None = None,
-    dtype: str | None = None,
-    output_dir: str | Path = "runs",
-    include_paths: Sequence[str | Path] = (),
+    encoder: str | Encoder | Sequence[str | Encoder] = (),
+    judge: str | Judge | Sequence[str | Judge] = (),
     progress: bool = False,
+    **settings: Any,
 ) -> Results:
-    """Run tasks on a model, as `t2ibench run` does, and return what results.json holds.
+    """Run tasks on a model, as `t2ibench run` does.
 
     Args:
-        model: As for --model; None to score text encoders alone.
+        model: As for --model, or an object with the members of `Generator`; None to score text
+            encoders alone.
         tasks: Task ids, globs, groups, 'tag:NAME' or 'all'.
-        model_args: Arguments of the generator.
-        encoder: One or more encoders; empty for the model's default.
-        judge: One or more judges, for tasks that ask questions; empty for the model's default.
-        judge_args: Arguments of the judges.
-        images_per_prompt: Images of every prompt; None leaves it to the tasks.
-        guided_images_per_prompt: Images of guided prompts; None is as many as of the others.
-        limit: First so many stimuli of each concept, for a try.
-        seed: Seed of images and statistics.
-        n_permutations: Draws of permutation tests.
-        n_bootstrap: Draws of the bootstrap.
-        batch_size: Images at once; None to choose.
-        device: Where models run; None to choose.
-        dtype: 'float32', 'float16' or 'bfloat16'; None to choose.
-        output_dir: Folder of all runs.
-        include_paths: Folders of further tasks.
+        encoder: One or more encoders, by name or as objects; empty for the model's default.
+        judge: The same for judges, which tasks that ask questions need.
         progress: Show progress on standard error.
+        **settings: Every other setting of `t2ibench.settings.RunSettings` by its name, such as
+            model_args, images_per_prompt, limit, seed, n_permutations, n_bootstrap, batch_size,
+            device, dtype, output_dir and include_path.
+
+    Returns:
+        What results.json holds.
 
     Raises:
         T2IBenchError: something about the request cannot work; the message says what to do.
     """
-    paths = [Path(path) for path in include_paths]
-    options = RunOptions(
-        model=model,
-        tasks=load_tasks(tasks, paths),
-        model_args={key: str(value) for key, value in (model_args or {}).items()},
-        encoders=[encoder] if isinstance(encoder, str) else list(encoder),
-        judges=[judge] if isinstance(judge, str) else list(judge),
-        judge_args={key: str(value) for key, value in (judge_args or {}).items()},
-        settings=Settings(
-            images_per_prompt=images_per_prompt,
-            guided_images_per_prompt=guided_images_per_prompt,
-            limit=limit,
-            seed=seed,
-            n_permutations=n_permutations,
-            n_bootstrap=n_bootstrap,
-        ),
-        batch_size=batch_size,
-        device=device,
-        dtype=dtype,
-        output_dir=Path(output_dir),
-        include_paths=paths,
-        argv=("t2ibench.evaluate",),
-    )
+    prepared = _prepare(model, tasks, encoder, judge, settings, "t2ibench.evaluate")
     reporter = ConsoleReporter() if progress else SilentReporter()
-    outcome = execute(prepare(options), reporter)
-    assert outcome.results is not None  # only --generate-only has none
-    return outcome.results
+    results = execute(prepared, reporter).results
+    if results is None:
+        raise AssertionError("execute always scores")
+    write_reports(results, prepared.folder.path)
+    return results
+
+
+def generate(
+    model: str | Generator,
+    tasks: str | Sequence[str] = "all",
+    *,
+    progress: bool = False,
+    **settings: Any,
+) -> Path:
+    """Generate the images that tasks need, and score nothing.
+
+    Args:
+        model: As for `evaluate`.
+        tasks: As for `evaluate`.
+        progress: Show progress on standard error.
+        **settings: As for `evaluate`.
+
+    Returns:
+        The run folder.
+
+    Raises:
+        T2IBenchError: something about the request cannot work.
+    """
+    prepared = _prepare(model, tasks, (), (), settings, "t2ibench.generate")
+    reporter = ConsoleReporter() if progress else SilentReporter()
+    return generate_only(prepared, reporter).folder
 
 
 def score(run: str | Path) -> Results:
     """Score a run folder again from its stored evidence, without loading a model.
 
+    Args:
+        run: The run folder.
+
+    Returns:
+        What results.json holds now.
+
     Raises:
         T2IBenchError: it is no run folder, or it holds no evidence.
     """
-    return rescore(Path(run), SilentReporter())
+    results = rescore(Path(run), SilentReporter())
+    write_reports(results, Path(run))
+    return results
+
+
+def _prepare(
+    model: Any, tasks: Any, encoder: Any, judge: Any, settings: dict[str, Any], call: str
+) -> Prepared:
+    encoders, encoder_names = _split(encoder)
+    judges, judge_names = _split(judge)
+    named = model is None or isinstance(model, str)
+    read = read_settings(
+        {
+            "model": model if named else None,
+            "tasks": tasks,
+            "encoder": encoder_names,
+            "judge": judge_names,
+            **settings,
+        }
+    )
+    return prepare(read, Objects(None if named else model, encoders, judges), call)
+
+
+def _split(given: Any) -> tuple[dict[str, Any], list[str]]:
+    """Objects by name, and the names of all in their order."""
+    several = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    objects: dict[str, Any] = {}
+    names: list[str] = []
+    for item in several:
+        if isinstance(item, str):
+            names += [name for name in map(str.strip, item.split(",")) if name]
+        else:
+            objects[item.name] = item
+            names.append(item.name)
+    return objects, names

@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend: one clear line, no traceback."""
+"""User-facing errors: one clear line, no traceback."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class T2IBenchError(Exception):
-    """Something the user can mend; the command line prints it as one line and exits 1.
+    """Something the user can fix; the command line prints it as one line and exits 1.
 
     Args:
         message: What is wrong and what was expected.
@@ -31,6 +31,21 @@ class TaskFileError(T2IBenchError):
         count = len(self.problems)
         super().__init__(
             "\n".join(self.problems) + f"\n{count} problem{'s' if count != 1 else ''} found."
+        )
+
+
+class MissingEvidence(T2IBenchError):
+    """A text or an image that a score needs was never observed.
+
+    Args:
+        what: Names it, as the subject of a sentence: "the text 'a nurse'".
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(
+            f"{what[:1].upper()}{what[1:]} was never observed.",
+            "Run the same command again to complete the evidence.",
         )
 
 

@@ -90,6 +90,9 @@ def _path(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
+# Settings whose flag may be repeated.
+_ONE_FLAG_EACH = ("include_path",)
+REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args")
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_names)]
 Args = Annotated[dict[str, str], BeforeValidator(_args)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
@@ -187,6 +190,7 @@ class RunSettings(Settings):
         device: Where models run; None to choose.
         dtype: Their precision; None to choose.
         output_dir: Folder of all runs.
+        engine: The executor; see `t2ibench ls executors`.
         generate_only: Stop after generating.
     """
 
@@ -230,6 +234,9 @@ class RunSettings(Settings):
     output_dir: Annotated[
         str, BeforeValidator(_path), Flag("where and how", "DIR", "folder of all runs (runs)")
     ] = "runs"
+    engine: Annotated[
+        str, Flag("where and how", "E", "who does the work: local", decides=False)
+    ] = "local"
     generate_only: bool = False
 
     def command(self) -> list[str]:
@@ -243,15 +250,17 @@ class RunSettings(Settings):
             if not flag.decides or value == field.get_default(call_default_factory=True):
                 continue
             option = flag_names(name, flag)[0]
-            if name == "include_path":
-                words += [word for path in value for word in (option, path)]
-            elif isinstance(value, dict):
-                words += [option, format_args(value)]
-            elif isinstance(value, tuple):
-                words += [option, ",".join(value)]
-            else:
-                words += [option, str(value)]
+            texts = value if name in _ONE_FLAG_EACH else [_written(value)]
+            for text in texts:
+                # A value that begins like a flag has to be joined to its own.
+                words += [f"{option}={text}"] if text.startswith("-") else [option, text]
         return words
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        return format_args(value)
+    return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
 def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:

@@ -10,6 +10,7 @@ VERBS = (
     "ls",
     "validate",
     "score",
+    "report",
     "compare",
     "explore",
     "propose",

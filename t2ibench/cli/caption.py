@@ -1,73 +1,85 @@
-"""`t2ibench caption DIR`: captions for pictures that have none, by a judge."""
+"""`t2ibench caption DIR`: captions for images that have none, by a judge."""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from t2ibench.arguments import parse_args
 from t2ibench.errors import T2IBenchError
 
+if TYPE_CHECKING:
+    from t2ibench.store.images import StoredImage
+
 QUESTION = "Describe the image in one sentence."
+_PART = 64
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write prompts.jsonl beside the pictures, which `folder:` and `propose` read."""
+    """Write prompts.jsonl beside the images, which `folder:` and `propose` read."""
     from t2ibench.models.judges import create_judges
+    from t2ibench.pipeline.observers import open_judge
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.store.files import read_json_lines
-    from t2ibench.store.images import SUFFIXES
+    from t2ibench.pipeline.work import ask
+    from t2ibench.store.jsonl import append_rows, read_rows
 
     folder = Path(arguments.folder)
-    if not folder.is_dir():
-        raise T2IBenchError(f"There is no folder '{folder}'.")
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-    if not files:
-        raise T2IBenchError(f"'{folder}' holds no pictures.")
+    files = _files(folder)
     args = parse_args(arguments.judge_args, "--judge-args")
     (judge,) = create_judges(
         [arguments.judge], args, device=arguments.device, dtype=arguments.dtype
     )
+    judge_run = open_judge(judge, folder / ".t2ibench" / "evidence")
     output, reporter = folder / "prompts.jsonl", ConsoleReporter()
-    there = {str(row.get("file")) for row in read_json_lines(output)} if output.is_file() else set()
+    there = {str(row.get("file")) for row in read_rows(output)} if output.is_file() else set()
     todo = [path for path in files if path.relative_to(folder).as_posix() not in there]
-    failed: list[str] = []
+    problems: list[str] = []
+    captioned = len(files) - len(todo)
     with reporter.stage("Captioning", len(todo), "images") as ticker:
-        for start in range(0, len(todo), judge.batch_size):
-            part = todo[start : start + judge.batch_size]
-            _caption(part, folder, judge, output, failed)
-            ticker.advance(len(part))
-    for line in failed[:10]:
+        for start in range(0, len(todo), _PART):
+            images = list(_stored(todo[start : start + _PART]))
+            report = ask([(image, [(QUESTION, ())]) for image in images], judge_run)
+            rows = []
+            for image in images:
+                answer = judge_run.store.get(image.sha256, QUESTION, ())
+                if answer is not None and answer.answer not in {"", "unknown"}:
+                    name = image.path.relative_to(folder).as_posix()
+                    rows.append({"file": name, "prompt": answer.answer})
+                elif answer is not None:
+                    problems.append(f"{image.path} has no caption: the judge cannot tell")
+            append_rows(output, rows)
+            captioned += len(rows)
+            problems += map(str, report.damaged)
+            problems += [
+                f"{count} images have no caption: {why}" for why, count in report.reasons.items()
+            ]
+            ticker.advance(len(images))
+    for line in problems[:10]:
         reporter.warn(line)
-    reporter.say(f"{len(files) - len(failed)} of {len(files)} pictures have a caption: {output}")
-    return 3 if failed else 0
+    reporter.say(f"{captioned} of {len(files)} images have a caption: {output}")
+    return 0 if captioned == len(files) else 3
 
 
-def _caption(
-    paths: list[Path], folder: Path, judge: object, output: Path, failed: list[str]
-) -> None:
-    from PIL import Image
+def _files(folder: Path) -> list[Path]:
+    from t2ibench.store.images import SUFFIXES
 
-    from t2ibench.models.protocols import Judge, Query
+    if not folder.is_dir():
+        raise T2IBenchError(f"There is no folder '{folder}'.")
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in SUFFIXES and ".t2ibench" not in path.parts
+    )
+    if not files:
+        raise T2IBenchError(f"'{folder}' holds no images.")
+    return files
 
-    assert isinstance(judge, Judge)
-    queries, asked = [], []
+
+def _stored(paths: list[Path]) -> Iterator[StoredImage]:
+    from t2ibench.store.images import StoredImage
+
     for path in paths:
-        try:
-            with Image.open(path) as picture:
-                image = picture.convert("RGB")
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            failed.append(f"{path} cannot be read as a picture ({type(error).__name__})")
-            continue
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        queries.append(Query(image, "", 0, digest, QUESTION))
-        asked.append(path)
-    with output.open("a", encoding="utf-8") as file:
-        for path, found in zip(asked, judge.answer(queries), strict=True):
-            if not found.answer or found.answer == "unknown":
-                failed.append(f"{path} has no caption: {found.reason or 'the judge cannot tell'}")
-                continue
-            row = {"file": path.relative_to(folder).as_posix(), "prompt": found.answer}
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        yield StoredImage(path, hashlib.sha256(path.read_bytes()).hexdigest(), "", 0)

@@ -1,4 +1,4 @@
-"""`t2ibench run --dry-run`: what would be drawn, what is there, how long it may take."""
+"""`t2ibench run --dry-run`: what would be generated, what is there, how long it may take."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from t2ibench.methods import method_of, needs
-from t2ibench.pipeline.generate import pending
-from t2ibench.pipeline.run import encoder_names, judge_names
+from t2ibench.pipeline.job import pending_images
 
 if TYPE_CHECKING:
-    from t2ibench.pipeline.run import Prepared
+    from t2ibench.pipeline.prepare import Prepared
 
 
 def show(prepared: Prepared) -> None:
@@ -21,13 +20,13 @@ def show(prepared: Prepared) -> None:
     plan = prepared.plan
     waiting: dict[str, int] = {}
     if prepared.images is not None:
-        for request in pending(plan, prepared.images):
+        for request in pending_images(plan, prepared.images):
             waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
     print(f"Run folder: {prepared.folder.path}")
     if plan.needs_encoder:
-        print(f"Encoders: {', '.join(encoder_names(prepared.options))}")
+        print(f"Encoders: {', '.join(prepared.settings.encoder)}")
     if plan.questions:
-        print(f"Judges: {', '.join(judge_names(prepared.options))}")
+        print(f"Judges: {', '.join(prepared.settings.judge)}")
     print()
     rows = []
     for task in plan.tasks:
@@ -36,19 +35,19 @@ def show(prepared: Prepared) -> None:
         answers = sum(need.images for need in found.questions)
         row = [task.id, found.n_prompts, found.n_images, todo, len(found.texts), answers]
         rows.append(row)
-    headers = ["Task", "Prompts", "Images", "To draw", "Texts", "Answers"]
+    headers = ["Task", "Prompts", "Images", "To generate", "Texts", "Answers"]
     print(tabulate(rows, headers=headers, tablefmt="simple"))
     todo = sum(waiting.values())
     print(
         f"\nAll tasks together, each image once: {len(plan.prompts)} prompts, "
         f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are there and "
-        f"{todo} have to be drawn; {len(plan.texts)} texts, {plan.n_questions} answers of each "
+        f"{todo} have to be generated; {len(plan.texts)} texts, {plan.n_questions} answers of each "
         "judge."
     )
     print(_estimate(prepared, todo))
     for line in _variant_costs(prepared):
         print(line)
-    print("\nPrompts (images, to draw):")
+    print("\nPrompts (images, to generate):")
     for prompt, count in sorted(plan.prompts.items()):
         print(f"  {count:5d} {waiting.get(prompt, 0):5d}  {json.dumps(prompt, ensure_ascii=False)}")
     for prompt, (there, needed) in sorted(prepared.lacking.items()):
@@ -58,13 +57,13 @@ def show(prepared: Prepared) -> None:
 def _estimate(prepared: Prepared, todo: int) -> str:
     """Time for what has to be drawn, from the speed of earlier runs of this folder."""
     if not todo:
-        return "Nothing has to be drawn."
-    for entry in reversed(prepared.folder.history):
-        drawn = sum(entry["drawn"].values())
-        started, finished = (datetime.fromisoformat(entry[key]) for key in ("started", "finished"))
+        return "Nothing has to be generated."
+    for entry in reversed(prepared.folder.record.history):
+        generated = sum(entry.generated.values())
+        started, finished = map(datetime.fromisoformat, (entry.started, entry.finished))
         seconds = (finished - started).total_seconds()
-        if drawn >= 50 and seconds > 0:
-            rate = drawn / seconds
+        if generated >= 50 and seconds > 0:
+            rate = generated / seconds
             return (
                 f"At the {rate:.1f} images a second of the last run (scoring included): "
                 f"about {_duration(todo / rate)}."

@@ -48,7 +48,7 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     build = actions.add_parser("build", help="write the static site")
     build.add_argument("--output", metavar="DIR", default="site")
     table = actions.add_parser("table", help="print the table, for papers and READMEs")
-    table.add_argument("--format", choices=["md", "latex", "csv"], default="md")
+    table.add_argument("--format", metavar="F", default="md", help="md, latex, csv or a plug-in's")
     for action in (build, table):
         action.add_argument("--submissions", metavar="DIR", default="leaderboard/submissions")
         action.set_defaults(handler=handler)

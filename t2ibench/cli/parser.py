@@ -1,4 +1,4 @@
-"""All flags of all verbs. Importing it imports argparse and nothing else."""
+"""All flags of all verbs; those of `run` are the fields of `RunSettings`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.values import not_negative, positive
+from t2ibench.settings import REPEATED, flag_names, flags
 from t2ibench.version import __version__
 
 _EXAMPLES = """examples:
@@ -21,6 +22,7 @@ _EXAMPLES = """examples:
   t2ibench propose tibet --prompt "a chef" --proposer openai:my-llm --output my-tasks/chef.yaml
   t2ibench ls                                              tasks, groups, tags, models, encoders
 """
+_FORMATS = "md, latex, csv; see t2ibench ls writers"
 _RUN_EXAMPLES = """examples:
   t2ibench run --model toyland --model-args all.gender.female=0.5 --tasks occupations
   t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
@@ -48,8 +50,21 @@ def _handler(module: str) -> Any:
     return call
 
 
+# Types of flags that are no text; pydantic checks the values again, for every way in.
+_TYPES = {
+    name: not_negative if name == "seed" else positive
+    for name in (
+        *("images_per_prompt", "guided_images_per_prompt", "limit", "seed"),
+        *("n_permutations", "n_bootstrap"),
+    )
+}
+
+
 def _batch_size(text: str) -> int | None:
     return None if text == "auto" else positive(text)
+
+
+_TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -67,6 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_ls(verbs)
     _add_validate(verbs)
     _add_score(verbs)
+    _add_report(verbs)
     _add_compare(verbs)
     _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
@@ -85,56 +101,24 @@ def _add_run(verbs: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    what = run.add_argument_group("what to measure")
-    what.add_argument(
-        "--model",
-        metavar="M",
-        help="toy, toyland, an alias (sdxl), a hub id, a diffusers folder, or folder:DIR",
-    )
-    what.add_argument(
-        "--tasks", metavar="T,…", help="ids, globs, groups, tag:NAME or all (see t2ibench ls)"
-    )
-    what.add_argument("--model-args", metavar="k=v,…", default=None, help="see the README")
-    what.add_argument(
-        "--encoder",
-        metavar="E,…",
-        default=None,
-        help="open_clip:ARCH/TAG, clip:ID_OR_DIR, toy-clip, toyland, vectors:FILE; averaged",
-    )
-    what.add_argument(
-        "--judge",
-        metavar="J,…",
-        default=None,
-        help="for tasks that ask: vlm:ID_OR_DIR, openai:MODEL, clip, answers:FILE, toyland",
-    )
-    what.add_argument("--judge-args", metavar="k=v,…", default=None, help="base_url=…, margin=…")
-    what.add_argument("--include-path", metavar="DIR", action="append", help="further tasks")
-    size = run.add_argument_group("how much")
-    size.add_argument("--images-per-prompt", metavar="N", type=positive)
-    size.add_argument(
-        "--guided-images-per-prompt",
-        metavar="N",
-        type=positive,
-        help="of attribute prompts and counterfactuals (as many as of the others)",
-    )
-    size.add_argument(
-        "--limit", metavar="N", type=positive, help="first N stimuli of each concept; for a try"
-    )
-    size.add_argument("--seed", metavar="N", type=not_negative, help="of images and statistics (0)")
-    size.add_argument("--permutations", metavar="N", type=positive, help="draws (100000)")
-    size.add_argument("--bootstrap", metavar="N", type=positive, help="draws (10000)")
-    where = run.add_argument_group("where and how")
-    where.add_argument(
-        "--batch-size", metavar="N|auto", type=_batch_size, help="images at once (auto)"
-    )
-    where.add_argument("--device", metavar="D", help="cuda, cuda:1, mps or cpu")
-    where.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
-    where.add_argument("--output-dir", metavar="DIR", help="folder of all runs (runs)")
+    titles = ("what to measure", "how much", "where and how")
+    groups = {title: run.add_argument_group(title) for title in titles}
+    for name, _, flag in flags():
+        repeated = name in REPEATED
+        groups[flag.group].add_argument(
+            *flag_names(name, flag),
+            dest=name,
+            metavar=flag.metavar,
+            help=flag.help,
+            default=None,
+            **({"action": "append"} if repeated else {"type": _TYPES.get(name, str)}),
+        )
+    where = groups["where and how"]
     where.add_argument("--config", metavar="FILE", help="YAML with any of these flags as keys")
     where.add_argument(
-        "--dry-run", action="store_true", help="print prompts, images and time; draw nothing"
+        "--dry-run", action="store_true", help="print prompts, images and time; generate nothing"
     )
-    where.add_argument("--generate-only", action="store_true", help="draw, do not score")
+    where.add_argument("--generate-only", action="store_true", help="generate, do not score")
     run.set_defaults(handler=_handler("run"))
 
 
@@ -172,6 +156,14 @@ def _add_score(verbs: Any) -> None:
     score.set_defaults(handler=_handler("score"))
 
 
+def _add_report(verbs: Any) -> None:
+    report = verbs.add_parser("report", help="a run's results in another format")
+    report.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
+    report.add_argument("--format", metavar="F", default="md", help=_FORMATS)
+    report.add_argument("--output", metavar="FILE", help="write a file instead of printing")
+    report.set_defaults(handler=_handler("report"))
+
+
 def _add_compare(verbs: Any) -> None:
     compare = verbs.add_parser(
         "compare",
@@ -182,7 +174,9 @@ def _add_compare(verbs: Any) -> None:
     compare.add_argument("first", metavar="RUN_A")
     compare.add_argument("second", metavar="RUN_B")
     compare.add_argument("--rows", action="store_true", help="every bias and concept too")
-    compare.add_argument("--format", choices=["md", "latex", "csv"], default="md")
+    compare.add_argument(
+        "--format", metavar="F", default="md", help="md, latex, csv or a plug-in's"
+    )
     compare.set_defaults(handler=_handler("compare"))
 
 

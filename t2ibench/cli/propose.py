@@ -4,29 +4,50 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.arguments import parse_args
-from t2ibench.errors import T2IBenchError
+from t2ibench.arguments import Arguments, parse_args, read_args
+from t2ibench.errors import T2IBenchError, did_you_mean
 
 if TYPE_CHECKING:
+    from t2ibench.methods.core.proposal import Proposal
+    from t2ibench.models.proposers import Proposer
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.proposals.recording import Recorder
 
 _LICENCE = "Proposed by a language model: read, correct and cite it before you publish a score."
+_MOST_PROBLEMS = 10
+# Flags for what is asked about, and flags that a method takes where its settings have such a name.
+_SUBJECT_FLAGS = {
+    "captions": ("captions", "column", "split", "people", "clean"),
+    "prompts": ("prompt", "prompts"),
+}
+_SETTING_FLAGS = ("overlap", "support", "per_bias", "tries")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask a proposer and write a task file."""
+    """Ask a proposer and write a task file.
+
+    Args:
+        arguments: The flags.
+
+    Returns:
+        0, or 3 where something is missing from the task.
+
+    Raises:
+        T2IBenchError: a flag is wrong, the proposer does not answer, or nothing was proposed.
+    """
     from t2ibench.models.proposers import create_proposer
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.proposals.recording import Recorder
 
+    proposal = _proposal(arguments.method)
     output = Path(arguments.output)
     if output.suffix not in {".yaml", ".yml"}:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
-    subjects = _subjects(arguments)
+    settings = _settings(arguments, proposal)
+    subjects = _subjects(arguments, proposal)
     proposer = create_proposer(
         arguments.proposer,
         parse_args(arguments.proposer_args, "--proposer-args"),
@@ -35,30 +56,104 @@ def run(arguments: argparse.Namespace) -> int:
     )
     replies = output.with_suffix(".replies.jsonl")
     recorder, reporter = Recorder(proposer, replies), ConsoleReporter()
-    work = _openbias if arguments.method == "openbias" else _tibet
-    body, failed = work(subjects, recorder, reporter, arguments)
-    task = _head(arguments, output, proposer) | body
+    unit = proposal.subjects
+    with reporter.stage(f"Asking about {unit}", len(subjects), unit) as ticker:
+        proposed = proposal.propose(subjects, recorder, settings, ticker.advance)
+    _report(reporter, proposed.problems)
+    for reason, count in proposed.dropped.items():
+        reporter.say(f"Dropped {count}: {reason}.")
+    if proposed.error is not None:
+        raise proposed.error
+    notes = {"notes": list(proposed.notes)} if proposed.notes else {}
+    task = _head(arguments, output, proposer, proposal) | dict(proposed.body) | notes
     _write(output, task)
     reporter.say(f"Replies: {replies} ({recorder.asked} asked now)")
     reporter.say(f"Task: {output}; run it with --include-path {output.parent} --tasks {task['id']}")
-    return 3 if failed else 0
+    return 3 if proposed.failed else 0
 
 
-def _subjects(arguments: argparse.Namespace) -> list[str]:
-    """The captions or prompts to ask about."""
-    if arguments.method == "openbias":
-        if not arguments.captions:
-            raise T2IBenchError("Which captions? Give --captions FILE or a datasets id.")
-        from t2ibench.proposals.captions import read_captions
+def _proposal(name: str) -> Proposal[Any]:
+    """The proposal of a method.
 
-        return read_captions(
-            arguments.captions,
-            column=arguments.column,
-            split=arguments.split,
-            people=arguments.people,
-            clean=arguments.clean,
-            limit=arguments.limit,
-        )
+    Raises:
+        T2IBenchError: there is no such method, or a language model cannot propose its tasks.
+    """
+    from t2ibench.methods.registry import METHODS
+    from t2ibench.registry import load_target
+
+    targets = {key: method.proposes for key, method in METHODS.items() if method.proposes}
+    if name in targets:
+        proposal: Proposal[Any] = load_target(targets[name])
+        return proposal
+    hint = f"These can be proposed: {', '.join(targets)}."
+    if name in METHODS:
+        raise T2IBenchError(f"No language model proposes tasks of the method '{name}'.", hint)
+    raise T2IBenchError(f"There is no method '{name}'.{did_you_mean(name, targets)}", hint)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _settings(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Arguments:
+    """The method's own settings, from its flags and from --method-args.
+
+    Raises:
+        T2IBenchError: one that it does not take, a value that is wrong, or one given twice.
+    """
+    known = proposal.Args.model_fields
+    given: dict[str, Any] = {}
+    for name in _SETTING_FLAGS:
+        value = getattr(arguments, name)
+        if value is not None and name not in known:
+            takes = ", ".join(sorted(map(_flag, known))) or "none"
+            raise T2IBenchError(
+                f"'{arguments.method}' does not take {_flag(name)}.", f"Its settings: {takes}."
+            )
+        if value is not None:
+            given[name] = value
+    for name, text in parse_args(arguments.method_args, "--method-args").items():
+        if name in given:
+            raise T2IBenchError(
+                f"'{name}' is given twice: as {_flag(name)} and in --method-args.", "Keep one."
+            )
+        given[name] = text
+    settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
+    return settings
+
+
+def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
+    """The captions or prompts to ask about.
+
+    Raises:
+        T2IBenchError: there are none, they cannot be read, or a flag is for the other kind.
+    """
+    for kind, flags in _SUBJECT_FLAGS.items():
+        stray = [name for name in flags if getattr(arguments, name)]
+        if kind != proposal.subjects and stray:
+            raise T2IBenchError(
+                f"'{arguments.method}' starts from {proposal.subjects}; it does not take "
+                f"{_flag(stray[0])}."
+            )
+    return _captions(arguments) if proposal.subjects == "captions" else _prompts(arguments)
+
+
+def _captions(arguments: argparse.Namespace) -> list[str]:
+    if not arguments.captions:
+        raise T2IBenchError("Which captions? Give --captions FILE or a datasets id.")
+    from t2ibench.proposals.captions import read_captions
+
+    return read_captions(
+        arguments.captions,
+        column=arguments.column,
+        split=arguments.split,
+        people=arguments.people,
+        clean=arguments.clean,
+        limit=arguments.limit,
+    )
+
+
+def _prompts(arguments: argparse.Namespace) -> list[str]:
     prompts = list(arguments.prompt or ())
     if arguments.prompts:
         try:
@@ -71,20 +166,19 @@ def _subjects(arguments: argparse.Namespace) -> list[str]:
     return list(dict.fromkeys(prompts))[: arguments.limit]
 
 
-def _head(arguments: argparse.Namespace, output: Path, proposer: Any) -> dict[str, Any]:
+def _head(
+    arguments: argparse.Namespace, output: Path, proposer: Proposer, proposal: Proposal[Any]
+) -> dict[str, Any]:
+    """What every task file begins with."""
     name = re.sub(r"[^a-z0-9]+", "_", output.stem.lower()).strip("_")[:80] or "proposed"
     source = arguments.captions or "prompts given on the command line"
-    papers = {
-        "openbias": "D'Incà et al. (2024), OpenBias, CVPR 2024.",
-        "tibet": "Chinchure et al. (2024), TIBET, ECCV 2024.",
-    }
     return {
         "id": name,
         "version": 1,
         "method": arguments.method,
         "title": f"Proposed by {proposer.name}",
         "description": f"What {proposer.name} proposed for {source}. {_LICENCE}",
-        "citation": f"Method: {papers[arguments.method]}",
+        "citation": f"Method: {proposal.citation}",
         "tags": ["proposed"],
         "proposal": {
             "proposer": proposer.name,
@@ -94,77 +188,19 @@ def _head(arguments: argparse.Namespace, output: Path, proposer: Any) -> dict[st
     }
 
 
-def _openbias(
-    captions: list[str], recorder: Recorder, reporter: ConsoleReporter, arguments: Any
-) -> tuple[dict[str, Any], int]:
-    from t2ibench.methods.core.concepts import synonyms
-    from t2ibench.methods.core.replies import ProposedBias, UnreadableError, read_biases
-    from t2ibench.methods.openbias import propose as openbias
-
-    proposals: dict[str, list[ProposedBias]] = {}
-    unreadable: list[str] = []
-    with reporter.stage("Asking about captions", len(captions), "captions") as ticker:
-        for caption in captions:
-            try:
-                found, skipped = recorder.read(
-                    openbias.messages_for(caption), read_biases, arguments.tries, openbias.AGAIN
-                )
-                proposals[caption] = found
-                unreadable += [f"'{caption}': {why}" for why in skipped]
-            except UnreadableError as error:
-                unreadable.append(f"'{caption}': {error}")
-            ticker.advance(1)
-    merging = synonyms()
-    kept, dropped = openbias.merge(
-        proposals, merging, overlap=arguments.overlap, support=arguments.support
-    )
-    _report(reporter, unreadable)
-    for reason, count in dropped.items():
-        reporter.say(f"Dropped {count}: {reason}.")
-    if not kept:
-        raise T2IBenchError(
-            f"No bias is left of {len(captions)} captions.",
-            f"A bias needs {arguments.support} captions; lower --support, or give more captions. "
-            "The replies are kept.",
-        )
-    notes = [f"Captions that name a class were found with: {merging.name}."]
-    return {"biases": openbias.task_of(kept, arguments.per_bias), "notes": notes}, 0
-
-
-def _tibet(
-    prompts: list[str], recorder: Recorder, reporter: ConsoleReporter, arguments: Any
-) -> tuple[dict[str, Any], int]:
-    from t2ibench.methods.core.replies import UnreadableError
-    from t2ibench.methods.tibet import propose as tibet
-
-    found, problems, failed = [], [], 0
-    with reporter.stage("Asking about prompts", len(prompts), "prompts") as ticker:
-        for prompt in prompts:
-            try:
-                one, left_out = tibet.task_of(
-                    prompt, tibet.propose(prompt, recorder, arguments.tries)
-                )
-                found.append(one)
-                problems += [f"'{prompt}': {why}" for why in left_out]
-            except UnreadableError as error:
-                failed += 1
-                problems.append(f"'{prompt}' is left out: {error}")
-            ticker.advance(1)
-    _report(reporter, problems)
-    if not found:
-        raise T2IBenchError("No prompt got readable axes.", "The replies are kept; see them.")
-    return {"prompts": found}, failed
-
-
-def _report(reporter: ConsoleReporter, problems: list[str]) -> None:
-    for line in problems[:10]:
+def _report(reporter: ConsoleReporter, problems: Sequence[str]) -> None:
+    for line in problems[:_MOST_PROBLEMS]:
         reporter.warn(line)
-    if len(problems) > 10:
-        reporter.warn(f"and {len(problems) - 10} more; the replies have them all.")
+    if len(problems) > _MOST_PROBLEMS:
+        reporter.warn(f"and {len(problems) - _MOST_PROBLEMS} more; the replies have them all.")
 
 
 def _write(output: Path, task: dict[str, Any]) -> None:
-    """Write the task and check it as `validate` does."""
+    """Write the task and check it as `validate` does.
+
+    Raises:
+        T2IBenchError: the task is not valid.
+    """
     import yaml
 
     from t2ibench.store.files import write_text

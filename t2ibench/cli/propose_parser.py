@@ -27,7 +27,12 @@ def _share(text: str) -> float:
 
 
 def add_propose(verbs: Any, handler: Any) -> None:
-    """Add the verb."""
+    """Add the verb.
+
+    Args:
+        verbs: The sub-parsers.
+        handler: What runs it.
+    """
     propose = verbs.add_parser(
         "propose",
         help="let a language model propose biases, and write a task file",
@@ -36,32 +41,45 @@ def add_propose(verbs: Any, handler: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    propose.add_argument("method", choices=["openbias", "tibet"])
+    propose.add_argument("method", metavar="METHOD", help="a method whose tasks can be proposed")
     propose.add_argument(
         "--proposer", metavar="P", required=True, help="hf:ID_OR_DIR, openai:MODEL or replay:FILE"
     )
     propose.add_argument("--proposer-args", metavar="k=v,…", default="", help="base_url=…")
     propose.add_argument("--output", metavar="FILE", required=True, help="the task YAML to write")
-    propose.add_argument("--captions", metavar="FILE|ID", help="openbias: COCO, Flickr30k, CSV, …")
-    propose.add_argument("--column", metavar="NAME", help="column of the captions (caption)")
-    propose.add_argument("--split", metavar="NAME", help="split of a datasets id (train)")
-    propose.add_argument("--people", action="store_true", help="captions of one person only")
-    propose.add_argument(
-        "--clean", action="store_true", help="TIBET's clean-up of DiffusionDB prompts"
-    )
     propose.add_argument("--limit", metavar="N", type=positive, help="first N captions or prompts")
-    propose.add_argument(
-        "--overlap", metavar="S", type=_share, default=0.75, help="merge at such a share of classes"
-    )
-    propose.add_argument(
-        "--support", metavar="N", type=positive, default=30, help="captions a bias must have (30)"
-    )
-    propose.add_argument(
-        "--per-bias", metavar="N", type=positive, default=100, help="captions kept a bias (100)"
-    )
-    propose.add_argument("--prompt", metavar="TEXT", action="append", help="tibet: may be repeated")
-    propose.add_argument("--prompts", metavar="FILE", help="tibet: a file of prompts, one a line")
-    propose.add_argument("--tries", metavar="N", type=positive, default=3, help="at one reply (3)")
+    _add_subjects(propose)
+    _add_settings(propose)
     propose.add_argument("--device", metavar="D", help="cuda, mps or cpu, for hf:")
     propose.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16, for hf:")
     propose.set_defaults(handler=handler)
+
+
+def _add_subjects(propose: argparse.ArgumentParser) -> None:
+    captions = propose.add_argument_group("for methods that start from captions")
+    captions.add_argument("--captions", metavar="FILE|ID", help="COCO, Flickr30k, CSV, …")
+    captions.add_argument("--column", metavar="NAME", help="column of the captions (caption)")
+    captions.add_argument("--split", metavar="NAME", help="split of a datasets id (train)")
+    captions.add_argument("--people", action="store_true", help="captions of one person only")
+    captions.add_argument("--clean", action="store_true", help="clean up DiffusionDB prompts")
+    prompts = propose.add_argument_group("for methods that start from prompts")
+    prompts.add_argument("--prompt", metavar="TEXT", action="append", help="may be repeated")
+    prompts.add_argument("--prompts", metavar="FILE", help="a file of prompts, one a line")
+
+
+def _add_settings(propose: argparse.ArgumentParser) -> None:
+    """Settings without a default: the default is the method's own."""
+    settings = propose.add_argument_group("settings of the method, where it has them")
+    settings.add_argument(
+        "--overlap", metavar="S", type=_share, help="merge biases that share so many classes (0.75)"
+    )
+    settings.add_argument(
+        "--support", metavar="N", type=positive, help="captions a bias must have (30)"
+    )
+    settings.add_argument(
+        "--per-bias", metavar="N", type=positive, help="captions kept for each bias (100)"
+    )
+    settings.add_argument("--tries", metavar="N", type=positive, help="at one reply (3)")
+    settings.add_argument(
+        "--method-args", metavar="k=v,…", default="", help="settings of a method of another package"
+    )

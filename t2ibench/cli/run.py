@@ -4,106 +4,65 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.arguments import parse_args
 from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
 
 if TYPE_CHECKING:
-    from t2ibench.pipeline.run import Outcome, Prepared, RunOptions
+    from t2ibench.pipeline.prepare import Prepared
+    from t2ibench.pipeline.run import Outcome
 
-_LISTS = {"tasks", "encoder", "judge"}
-_NUMBERS = {
-    *("images_per_prompt", "guided_images_per_prompt", "limit"),
-    *("seed", "permutations", "bootstrap", "batch_size"),
-}
-_CONFIG_KEYS = {
-    "model",
-    "tasks",
-    "model_args",
-    "encoder",
-    "judge",
-    "judge_args",
-    "include_path",
-    "images_per_prompt",
-    "guided_images_per_prompt",
-    "limit",
-    "seed",
-    "permutations",
-    "bootstrap",
-    "batch_size",
-    "device",
-    "dtype",
-    "output_dir",
-}
+_SHOWN = 10
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run tasks on a model."""
-    if arguments.config:
-        _merge_config(arguments, Path(arguments.config))
-    if not arguments.model and not arguments.encoder:
-        raise T2IBenchError(
-            "Nothing to measure: give --model (or --encoder for word vectors).",
-            "For a first try: t2ibench --model toy --tasks all",
-        )
-    if not arguments.tasks:
-        raise T2IBenchError(
-            "Which tasks? Give --tasks all, a group such as t2iat, or task names.",
-            "`t2ibench ls` lists them.",
-        )
+    settings = settings_of(arguments)
+    from t2ibench.pipeline.prepare import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.pipeline.run import execute, prepare
+    from t2ibench.pipeline.run import execute, generate_only
+    from t2ibench.reports.files import write_reports
 
     reporter = ConsoleReporter()
-    options = _options(arguments)
-    prepared = prepare(options)
+    prepared = prepare(settings, call=shlex.join(arguments.argv))
     _announce(prepared, reporter)
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
 
         show(prepared)
         return 0
-    outcome = execute(prepared, reporter)
+    outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
+    if outcome.results is not None:
+        write_reports(outcome.results, outcome.folder)
     return _finish(outcome, prepared, reporter)
 
 
-def _options(arguments: argparse.Namespace) -> RunOptions:
-    from t2ibench.pipeline.run import RunOptions
-    from t2ibench.settings import Settings
-    from t2ibench.tasks.index import load_tasks
+def settings_of(arguments: argparse.Namespace) -> RunSettings:
+    """The settings of a command line, and of its --config where the line does not say.
 
-    include_paths = [Path(path) for path in arguments.include_path or ()]
-    defaults = Settings()
-    settings = Settings(
-        images_per_prompt=arguments.images_per_prompt,
-        guided_images_per_prompt=arguments.guided_images_per_prompt,
-        limit=arguments.limit,
-        seed=defaults.seed if arguments.seed is None else arguments.seed,
-        n_permutations=arguments.permutations or defaults.n_permutations,
-        n_bootstrap=arguments.bootstrap or defaults.n_bootstrap,
-    )
-    return RunOptions(
-        model=arguments.model,
-        tasks=load_tasks(arguments.tasks, include_paths),
-        model_args=parse_args(arguments.model_args or ""),
-        encoders=[name.strip() for name in (arguments.encoder or "").split(",") if name.strip()],
-        judges=[name.strip() for name in (arguments.judge or "").split(",") if name.strip()],
-        judge_args=parse_args(arguments.judge_args or "", "--judge-args"),
-        settings=settings,
-        batch_size=arguments.batch_size,
-        device=arguments.device,
-        dtype=arguments.dtype,
-        output_dir=Path(arguments.output_dir or "runs"),
-        include_paths=include_paths,
-        generate_only=arguments.generate_only,
-        argv=arguments.argv,
-    )
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The settings.
+
+    Raises:
+        T2IBenchError: a value does not fit, or the file cannot be read.
+    """
+    values = _read_config(Path(arguments.config)) if arguments.config else {}
+    given = {name: getattr(arguments, name) for name, _, _ in flags()}
+    values |= {name: value for name, value in given.items() if value is not None}
+    if arguments.generate_only:
+        values["generate_only"] = True
+    return read_settings(values)
 
 
-def _merge_config(arguments: argparse.Namespace, path: Path) -> None:
-    """Take from a YAML file what the command line does not say."""
+def _read_config(path: Path) -> dict[str, Any]:
+    """Settings of a YAML file; every value is checked, with its line."""
     from t2ibench.tasks.source import read_yaml
 
     document = read_yaml(path)
@@ -111,73 +70,55 @@ def _merge_config(arguments: argparse.Namespace, path: Path) -> None:
         raise T2IBenchError("\n".join(str(problem) for problem in document.problems))
     if not isinstance(document.data, dict):
         raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
+    values: dict[str, Any] = {}
+    known = [name.lstrip("-") for field, _, flag in flags() for name in flag_names(field, flag)]
     for key, value in document.data.items():
-        name = str(key).replace("-", "_")
-        if name not in _CONFIG_KEYS:
-            raise T2IBenchError(
-                str(document.problem((key,), f"unknown key '{key}'."))
-                + did_you_mean(name, _CONFIG_KEYS)
-            )
-        if getattr(arguments, name) is None:
-            setattr(arguments, name, _config_value(name, value, path, document.line((key,))))
-
-
-def _config_value(name: str, value: Any, path: Path, line: int | None) -> Any:
-    if name in {"model_args", "judge_args"} and isinstance(value, dict):
-        return ",".join(f'{key}="{item}"' for key, item in value.items())
-    if name == "include_path":
-        return [str(item) for item in (value if isinstance(value, list) else [value])]
-    if name in _LISTS and isinstance(value, list):
-        return ",".join(str(item) for item in value)
-    if name in _NUMBERS:
-        if name == "batch_size" and value == "auto":
-            return None
-        low = 0 if name == "seed" else 1
-        if not isinstance(value, int) or isinstance(value, bool) or value < low:
-            raise T2IBenchError(f"{path}:{line}: {name}: expected a whole number of {low} or more.")
-        return value
-    if not isinstance(value, str):
-        raise T2IBenchError(f"{path}:{line}: {name}: expected text, found {value!r}.")
-    return value
+        name = "generate_only" if key in {"generate_only", "generate-only"} else field_of(str(key))
+        if name is None:
+            near = did_you_mean(str(key).replace("_", "-"), known).replace("-", "_")
+            raise T2IBenchError(str(document.problem((key,), f"unknown key '{key}'.")) + near)
+        read_settings({name: value}, f"{path}:{document.line((key,))}: ")
+        values[name] = value
+    return values
 
 
 def _announce(prepared: Prepared, reporter: Any) -> None:
+    for line in prepared.warnings:
+        reporter.warn(line)
     for task, why in prepared.skipped.items():
         reporter.warn(f"{task} is left out: {why}.")
-    lacking = [
-        (prompt, there, needed)
-        for prompt, (there, needed) in sorted(prepared.lacking.items())
-        if there > 0 and prompt in prepared.plan.prompts
-    ]
-    if lacking:
-        reporter.warn(f"{len(lacking)} prompts have fewer pictures than the tasks ask for:")
-        for prompt, there, needed in lacking[:10]:
-            reporter.say(f"  {there} of {needed}: {prompt}")
-        if len(lacking) > 10:
-            reporter.say(f"  and {len(lacking) - 10} more (--dry-run lists them all)")
-    absent = [prompt for prompt, (there, _) in sorted(prepared.lacking.items()) if there == 0]
-    if absent:
-        reporter.warn(f"{len(absent)} prompts have no picture:")
-        for prompt in absent[:10]:
-            reporter.say(f"  {prompt}")
-        if len(absent) > 10:
-            reporter.say(f"  and {len(absent) - 10} more (--dry-run lists them all)")
+    shortages: tuple[tuple[str, Callable[[int], bool]], ...] = (
+        ("prompts have fewer images than the tasks ask for:", lambda there: there > 0),
+        ("prompts have no image:", lambda there: there == 0),
+    )
+    for title, wanted in shortages:
+        lines = [
+            f"  {there} of {needed}: {prompt}" if there else f"  {prompt}"
+            for prompt, (there, needed) in sorted(prepared.lacking.items())
+            if wanted(there) and (there == 0 or prompt in prepared.plan.prompts)
+        ]
+        if lines:
+            reporter.warn(f"{len(lines)} {title}")
+        for line in lines[:_SHOWN]:
+            reporter.say(line)
+        if len(lines) > _SHOWN:
+            reporter.say(f"  and {len(lines) - _SHOWN} more (--dry-run lists them all)")
 
 
 def _finish(outcome: Outcome, prepared: Prepared, reporter: Any) -> int:
-    for line in outcome.broken[:10]:
-        reporter.warn(f"{line}. Run the same command again to draw it anew.")
-    if len(outcome.broken) > 10:
-        reporter.warn(f"and {len(outcome.broken) - 10} more pictures could not be read.")
+    for line in outcome.damaged[:_SHOWN]:
+        reporter.warn(f"{line}.")
+    if len(outcome.damaged) > _SHOWN:
+        reporter.warn(f"and {len(outcome.damaged) - _SHOWN} more images cannot be used.")
     for line in outcome.problems:
         reporter.warn(line)
-    drawn = ", ".join(f"{count} {status}" for status, count in sorted(outcome.drawn.items()))
     if prepared.generator is not None:
         total = len(prepared.plan.requests)
-        if outcome.drawn:
-            reporter.say(f"Drawn now: {drawn} (of {total} images).")
-        elif not outcome.embedded:
-            reporter.say(f"Everything is there: {total} images and all of their evidence.")
+        if outcome.attempts:
+            counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.attempts.items()))
+            reporter.say(f"Generated now: {counts} (of {total} images).")
+        elif not outcome.observed:
+            reporter.say(f"Nothing to do: all {total} images and all of their evidence are there.")
         else:
             reporter.say(f"All {total} images were there.")
     if outcome.results is None:
@@ -186,7 +127,7 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any) -> int:
     print_results(outcome.results)
     reporter.say(f"Results: {outcome.folder / 'results.json'} and results.md")
     if not outcome.complete:
-        reporter.warn("some evidence is missing; the column 'Left out' and results.md say what.")
+        reporter.warn("some evidence is missing; the column 'Excluded' and results.md say what.")
     return 0 if outcome.complete else 3
 
 

@@ -11,13 +11,12 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.cli.run import print_results
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.rescore import rescore
+    from t2ibench.reports.files import write_reports
+    from t2ibench.results.build import is_complete
 
     reporter = ConsoleReporter()
     results = rescore(Path(arguments.run), reporter)
+    write_reports(results, Path(arguments.run))
     print_results(results)
     reporter.say(f"Results: {Path(arguments.run) / 'results.json'} and results.md")
-    lacking = any(
-        task.reason or task.excluded.get("missing") or task.excluded.get("failed")
-        for task in results.tasks.values()
-    )
-    return 3 if lacking else 0
+    return 0 if is_complete(results.tasks.values()) else 3

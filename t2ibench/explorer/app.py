@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from functools import lru_cache
@@ -21,10 +20,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from t2ibench.explorer.drawing import Drawing
-from t2ibench.explorer.queries import evaluate, similarities
+from t2ibench.explorer.queries import score_texts, similarities
 from t2ibench.explorer.source import Collection
 from t2ibench.explorer.tree import Export, Session, State, Tree, task_of
 from t2ibench.store.files import write_text
+from t2ibench.store.pixels import thumbnail
 
 _STATIC = Path(__file__).parent / "static"
 _POLICY = (
@@ -179,7 +179,7 @@ class Explorer:
         asked = _Evaluate.model_validate_json(await request.body())
         nodes = [(node.id, asked.tree.text([node.id])) for node in asked.tree.nodes]
         known = [(name, text) for name, text in nodes if text]
-        scores = evaluate(self.collection, [text for _, text in known], asked.anchors)
+        scores = score_texts(self.collection, [text for _, text in known], asked.anchors)
         by_node = {name: rows for (name, _), rows in zip(known, scores, strict=True)}
         found = [{"id": n, "text": t, "scores": by_node.get(n)} for n, t in nodes]
         return JSONResponse({"nodes": found})
@@ -261,14 +261,7 @@ _CACHED = {"cache-control": "private, max-age=86400, immutable"}
 
 
 def _thumbnail(path: Path) -> bytes:
-    from PIL import Image
-
-    with Image.open(path) as picture:
-        small = picture.convert("RGB")
-        small.thumbnail((_THUMB, _THUMB))
-        buffer = io.BytesIO()
-        small.save(buffer, format="JPEG", quality=85)
-    return buffer.getvalue()
+    return thumbnail(path, _THUMB)
 
 
 def _wrong(request: Request, error: Exception) -> Response:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.explorer.source import Collection, Source, embed_part, of_attempt
-from t2ibench.models.generators import create_generator
+from t2ibench.explorer.source import Collection, Picture, Source, of_attempt
+from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
+from t2ibench.pipeline.observers import EncoderRun
+from t2ibench.pipeline.work import embed, generate
+from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed
 
 
@@ -60,7 +63,9 @@ class Drawing:
     def can_draw(self, number: int) -> bool:
         """Whether a source has a generator that draws."""
         run = self._collection.sources[number].run
-        return bool(run and run.generator and not str(run.generator["model"]).startswith("folder:"))
+        if run is None or run.record.generator is None or run.record.from_objects:
+            return False
+        return can_regenerate(run.record.generator.model)
 
     def start(self, number: int, text: str, count: int) -> Job:
         """Queue a drawing."""
@@ -95,49 +100,46 @@ class Drawing:
             except Exception as error:  # a thread must not die unseen: the page shows the reason
                 job.state, job.reason = "failed", f"{type(error).__name__}: {error}"[:300]
 
-    def _generator(self, number: int, source: Source) -> Generator:
+    def _generator(self, number: int, run: RunFolder) -> Generator:
         if number not in self._generators:
-            assert source.run is not None and source.run.generator is not None
-            recorded = source.run.generator
+            recorded = run.record.generator
+            assert recorded is not None
             generator = create_generator(
-                recorded["model"],
-                recorded["model_args"],
-                seed=int(source.run.settings.get("seed", 0)),
+                recorded.model,
+                recorded.model_args,
+                seed=run.record.measurement.seed,
                 device=self._device,
                 recorded=True,
             )
-            if generator.fingerprint != recorded["fingerprint"]:
+            if generator.fingerprint != recorded.fingerprint:
                 raise T2IBenchError(
-                    f"{recorded['model']} is not what the run was made with any more.",
+                    f"{recorded.model} is not what the run was made with any more.",
                     "Its images would be another model's; run it anew.",
                 )
             self._generators[number] = generator
         return self._generators[number]
 
     def _draw(self, job: Job) -> None:
+        """Generate, embed and show one image after the other; one that fails ends nothing."""
         source = self._collection.sources[job.source]
         assert source.images is not None and source.run is not None
-        generator = self._generator(job.source, source)
-        seed = int(source.run.settings.get("seed", 0))
+        generator = self._generator(job.source, source.run)
+        seed = source.run.record.measurement.seed
         for index in range(job.total):
+            request = ImageRequest(job.text, index, image_seed(seed, job.text, index))
+            generate([request], generator, source.images)
             attempt = source.images.get(job.text, index)
-            if attempt is None or attempt.status == "failed":
-                request = ImageRequest(job.text, index, image_seed(seed, job.text, index))
-                (drawn,) = generator.generate([request])
-                if drawn.status != "ok" or drawn.image is None:
-                    reason = drawn.reason or drawn.status
-                    missing = source.images.add_missing(
-                        job.text, index, request.seed, drawn.status, reason
-                    )
-                    source.images.record([missing])
-                    job.reason = f"{drawn.status}: {reason}"
-                    continue
-                attempt = source.images.add_image(job.text, index, request.seed, drawn.image)
-                source.images.record([attempt])
-            if attempt.status == "ok":
-                picture = of_attempt(attempt, source.images, job.source)
-                if not source.evidence.has("images", picture.sha256):
-                    embed_part([picture], source.evidence, self._collection.encoder)
-                row = source.evidence.get("images", picture.sha256)
-                self._collection.add([picture], np.asarray(row)[None])
+            if attempt is not None and attempt.status == "ok":
+                self._show(of_attempt(attempt, source.images, job.source), source, job)
+            elif attempt is not None:
+                job.reason = f"{attempt.status}: {attempt.reason}"
             job.done = index + 1
+
+    def _show(self, picture: Picture, source: Source, job: Job) -> None:
+        encoder = self._collection.encoder
+        _, damaged = embed([picture], [EncoderRun(encoder, source.evidence)])
+        if damaged:
+            job.reason = str(damaged[0])
+            return
+        row = source.evidence.get("images", picture.sha256)
+        self._collection.add([picture], np.asarray(row)[None])

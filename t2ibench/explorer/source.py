@@ -9,37 +9,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder
+from t2ibench.models.generators import default_encoder
 from t2ibench.models.protocols import Encoder
+from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.scoring import embeds_images
+from t2ibench.pipeline.work import embed, missing_embeddings
+from t2ibench.results.run import RunFolder, open_run
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import SUFFIXES, Attempt, ImageStore
-from t2ibench.store.run import RunFolder, open_run
-
-FloatArray = npt.NDArray[np.float32]
-_PART = 256
+from t2ibench.store.images import SUFFIXES, Attempt, ImageStore, StoredImage
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
-    """One image.
+class Picture(StoredImage):
+    """One image of a source.
 
     Attributes:
-        path: Its file.
-        prompt: What it was drawn for.
-        index: Which sample of the prompt.
-        sha256: Of the file.
         source: Number of its run or folder.
     """
 
-    path: Path
-    prompt: str
-    index: int
-    sha256: str
     source: int
 
 
@@ -81,7 +72,7 @@ class Collection:
         self.pictures = list(pictures)
         rows = [sources[one.source].evidence.get("images", one.sha256) for one in pictures]
         self._rows = np.stack(rows).astype(np.float32)
-        self._texts: dict[str, FloatArray] = {}
+        self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 
     @property
@@ -89,11 +80,11 @@ class Collection:
         """Grows with every image that is added."""
         return len(self.pictures)
 
-    def embeddings(self) -> FloatArray:
+    def embeddings(self) -> Float32Array:
         """Shape (n, d), in the order of `pictures`."""
         return self._rows
 
-    def add(self, pictures: Sequence[Picture], rows: FloatArray) -> None:
+    def add(self, pictures: Sequence[Picture], rows: Float32Array) -> None:
         """Add images that were just drawn; those that are there already are left out."""
         with self._lock:
             known = {(one.source, one.prompt, one.index) for one in self.pictures}
@@ -106,8 +97,8 @@ class Collection:
                 self._rows = np.concatenate([self._rows, rows[new].astype(np.float32)])
                 self.pictures = [*self.pictures, *(pictures[place] for place in new)]
 
-    def texts(self, texts: Sequence[str]) -> FloatArray:
-        """Embeddings of texts, shape (m, d); kept in memory and with the first source."""
+    def texts(self, texts: Sequence[str]) -> Float32Array:
+        """Embeddings of texts, shape (m, d); kept in memory."""
         with self._lock:
             store = self.sources[0].evidence
             todo = [text for text in dict.fromkeys(texts) if text not in self._texts]
@@ -164,12 +155,10 @@ def open_collection(
 
 def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
     for run in runs:
-        for name in run.encoders if run else ():
-            if embeds_images(name):
+        for name, encoder in run.record.encoders.items() if run else ():
+            if encoder.embeds_images:
                 return name
-    from t2ibench.pipeline.run import DEFAULT_ENCODER
-
-    return DEFAULT_ENCODER
+    return default_encoder(None)
 
 
 def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
@@ -179,10 +168,11 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
         evidence = path / ".t2ibench" / "evidence"
         name, images = path.resolve().name, None
     else:
-        if not run.generator:
-            raise T2IBenchError(f"'{path}' is a run on texts alone; it has no pictures.")
-        name, evidence = str(run.generator["name"]), run.evidence
-        images = ImageStore(run.images, str(run.generator["fingerprint"]))
+        generator = run.record.generator
+        if generator is None:
+            raise T2IBenchError(f"'{path}' is a run on texts alone; it has no images.")
+        name, evidence = generator.name, run.evidence
+        images = ImageStore(run.images, generator.fingerprint)
     store = EvidenceStore(evidence, encoder.name, encoder.fingerprint)
     return Source(name, path, run, images, store)
 
@@ -200,14 +190,14 @@ def _pictures(source: Source, number: int) -> list[Picture]:
     for path, prompt in _with_prompts(source.folder):
         index = counts[prompt] = counts.get(prompt, -1) + 1
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found.append(Picture(path, prompt, index, digest, number))
+        found.append(Picture(path, digest, prompt, index, number))
     return sorted(found, key=lambda one: (one.prompt, one.index))
 
 
 def of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
     """An image of a run."""
     return Picture(
-        images.path(attempt), attempt.prompt, attempt.index, attempt.sha256 or "", number
+        images.path(attempt), attempt.sha256 or "", attempt.prompt, attempt.index, number
     )
 
 
@@ -230,34 +220,14 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 
 
 def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
-    """Embed what has no embedding; pictures that cannot be read are left out."""
-    store = source.evidence
-    todo = {one.sha256: one for one in pictures if not store.has("images", one.sha256)}
-    broken: set[str] = set()
-    if todo:
-        with reporter.stage("Reading images", len(todo), "images") as ticker:
-            waiting = list(todo.values())
-            for start in range(0, len(waiting), _PART):
-                part = waiting[start : start + _PART]
-                broken |= embed_part(part, store, encoder)
-                ticker.advance(len(part))
-    for digest in broken:
-        reporter.warn(f"{todo[digest].path} cannot be read as a picture; it is left out.")
+    """Embed what has no embedding; images that cannot be read are left out."""
+    run = EncoderRun(encoder, source.evidence)
+    todo = missing_embeddings(pictures, [run])
+    if not todo:
+        return
+    with reporter.stage("Embedding images", len(todo), "images") as ticker:
+        _, damaged = embed(todo, [run], ticker.advance)
+    for one in damaged:
+        reporter.warn(f"{one}; it is left out.")
+    broken = {one.image.sha256 for one in damaged}
     pictures[:] = [one for one in pictures if one.sha256 not in broken]
-
-
-def embed_part(pictures: Sequence[Picture], store: EvidenceStore, encoder: Encoder) -> set[str]:
-    """Embed some images; returns the hashes of those that cannot be read."""
-    from PIL import Image
-
-    prepared, keys, broken = [], [], set()
-    for one in pictures:
-        try:
-            with Image.open(one.path) as picture:
-                prepared.append(encoder.prepare(picture.convert("RGB")))
-            keys.append(one.sha256)
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-            broken.add(one.sha256)
-    if prepared:
-        store.add("images", keys, encoder.encode_images(prepared))
-    return broken

@@ -8,7 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.exploration import Exploration, ExploredConcept
 from t2ibench.methods.core.prompts import article
+from t2ibench.methods.registry import METHODS
+from t2ibench.registry import load_target
 
 PROPERTY = "has property"
 Label = Annotated[str, Field(max_length=200)]
@@ -47,16 +51,23 @@ class Tree(_Strict):
     @model_validator(mode="after")
     def _is_a_tree(self) -> Tree:
         seen: set[str] = set()
-        for place, node in enumerate(self.nodes):
+        for index, node in enumerate(self.nodes):
             if node.id in seen:
                 raise ValueError(f"the node '{node.id}' is there twice")
-            if (node.parent is None) != (place == 0) or (place and node.parent not in seen):
+            if (node.parent is None) != (index == 0) or (index and node.parent not in seen):
                 raise ValueError(f"the node '{node.id}' does not come after its parent")
             seen.add(node.id)
         return self
 
     def children(self, parent: str) -> list[Node]:
-        """The children of a node, in order."""
+        """The children of a node.
+
+        Args:
+            parent: Its id.
+
+        Returns:
+            Its children, in order.
+        """
         return [node for node in self.nodes if node.parent == parent]
 
     def text(self, chosen: Iterable[str]) -> str:
@@ -64,6 +75,12 @@ class Tree(_Strict):
 
         Properties chain before their noun ("young male person"); other relations of one level are
         joined by "and" ("picture that shows a person and a dog").
+
+        Args:
+            chosen: Ids of nodes.
+
+        Returns:
+            The text, with single spaces.
 
         Raises:
             KeyError: there is no such node.
@@ -79,12 +96,12 @@ class Tree(_Strict):
 
     def _render(self, node: Node, kept: set[str]) -> str:
         inside = [child for child in self.children(node.id) if child.id in kept]
-        properties = [self._render(one, kept) for one in inside if one.relation == PROPERTY]
+        properties = [self._render(child, kept) for child in inside if child.relation == PROPERTY]
         words = [" ".join([*properties, node.label])]
-        relations = dict.fromkeys(one.relation for one in inside if one.relation != PROPERTY)
+        relations = dict.fromkeys(child.relation for child in inside if child.relation != PROPERTY)
         parts = []
         for relation in relations:
-            items = [self._render(one, kept) for one in inside if one.relation == relation]
+            items = [self._render(child, kept) for child in inside if child.relation == relation]
             marked = _ARTICLE.search(relation)
             stem = relation[: marked.start()] if marked else relation
             if marked:
@@ -95,9 +112,16 @@ class Tree(_Strict):
         return " ".join(words)
 
     def concepts(self, anchors: Sequence[str]) -> list[tuple[str, str]]:
-        """Node id and text of every node but the root and nodes whose text is an anchor's."""
-        found = [(node.id, self.text([node.id])) for node in self.nodes[1:]]
-        return [(name, text) for name, text in found if text and text not in anchors]
+        """The nodes that can be test concepts.
+
+        Args:
+            anchors: Prompts of the anchors.
+
+        Returns:
+            Node id and text of every node but the root and nodes whose text is an anchor's.
+        """
+        texts = [(node.id, self.text([node.id])) for node in self.nodes[1:]]
+        return [(node, text) for node, text in texts if text and text not in anchors]
 
 
 class ExportedAnchor(_Strict):
@@ -113,7 +137,7 @@ class Export(_Strict):
     Attributes:
         tree: The tree.
         anchors: The anchors.
-        inverse: Ids of nodes that were drawn: they become inverse queries too.
+        inverse: Ids of nodes whose images were generated: they become inverse queries too.
         pairs: Ids of nodes looked at together.
         name: Id of the task.
     """
@@ -126,41 +150,55 @@ class Export(_Strict):
     images_per_prompt: Annotated[int, Field(ge=1, le=100_000)] = 50
 
 
+def exploration() -> Exploration[Any]:
+    """The exploration of the first registered method that has one.
+
+    Returns:
+        What writes the task file.
+
+    Raises:
+        T2IBenchError: there is no such method.
+    """
+    for _, method in METHODS.items():
+        if method.explores is not None:
+            loaded: Exploration[Any] = load_target(method.explores)
+            return loaded
+    raise T2IBenchError("No method is installed whose tasks can be explored.")
+
+
 def task_of(export: Export) -> dict[str, Any]:
-    """A ViBEx task that `t2ibench run` accepts.
+    """A task that `t2ibench run` accepts.
+
+    Args:
+        export: The tree and what was done with it.
+
+    Returns:
+        The body of the task file.
 
     Raises:
         ValueError: the tree has no test concept.
     """
     tree = export.tree
-    rows: list[dict[str, Any]] = []
-    names: dict[str, str] = {}
-    for node, text in tree.concepts([one.prompt for one in export.anchors]):
-        label = next(one.label for one in tree.nodes if one.id == node) or text
-        name = label if label not in names.values() else text
-        if name in names.values():
-            continue
-        names[node] = name
-        rows.append({"name": name, "prompt": text})
-        if node in export.inverse:
-            rows.append({"name": name, "prompt": text, "query": "inverse"})
-    if not rows:
+    anchors = {anchor.prompt: anchor.name for anchor in export.anchors}
+    labels = {node.id: node.label for node in tree.nodes}
+    concepts: dict[str, ExploredConcept] = {}
+    taken: set[str] = set()
+    for node, text in tree.concepts(list(anchors)):
+        label = labels[node] or text
+        name = label if label not in taken else text
+        if name not in taken:
+            taken.add(name)
+            concepts[node] = ExploredConcept(name, text, node in export.inverse)
+    if not concepts:
         raise ValueError("the tree has no test concept yet")
-    pairs = [[names[a], names[b]] for a, b in export.pairs if a in names and b in names and a != b]
-    task: dict[str, Any] = {
-        "id": export.name,
-        "version": 1,
-        "method": "vibex",
-        "title": "Concepts explored by hand",
-        "description": "Made with t2ibench explore. Say here what is asked, and what the scores do "
-        "and do not show.",
-        "citation": "Method: Eschner et al. (2025), ViBEx, Computer Graphics Forum.",
-        "tags": ["explored"],
-        "images_per_prompt": export.images_per_prompt,
-        "anchors": [one.model_dump() for one in export.anchors],
-        "concepts": rows,
-    }
-    return task | ({"intersections": pairs} if pairs else {})
+    pairs = [
+        (concepts[first].name, concepts[second].name)
+        for first, second in export.pairs
+        if first in concepts and second in concepts and first != second
+    ]
+    return exploration().task_file(
+        export.name, anchors, list(concepts.values()), pairs, export.images_per_prompt
+    )
 
 
 class Session(_Strict):
@@ -192,7 +230,7 @@ class State(_Strict):
         tree: The prompting tree.
         anchors: Two or more, with their colours.
         chosen: Ids of the nodes that the plots show.
-        inverse: Ids of nodes whose images were drawn.
+        inverse: Ids of nodes whose images were generated.
     """
 
     tree: Tree

@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tabulate import tabulate
-
 from t2ibench.leaderboard.table import Cell, Entry, borda, cell_of, rank_intervals
 from t2ibench.methods import METHODS
-from t2ibench.store.files import read_json_lines, write_text
+from t2ibench.reports.csv import cell as csv_cell
+from t2ibench.reports.writers import WRITERS, Table
+from t2ibench.store.files import write_text
 from t2ibench.store.images import image_key
+from t2ibench.store.jsonl import read_rows
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
 _STATIC = Path(__file__).parent / "static"
-_FORMATS = {"md": "github", "latex": "latex_booktabs", "csv": "csv"}
 
 
 def build(entries: Sequence[Entry], output: Path) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _pictures(entry: Entry) -> dict[str, list[str]]:
     if not there:
         return {}
     found: dict[str, list[str]] = {}
-    for row in read_json_lines(entry.folder / "attempts.jsonl"):
+    for row in read_rows(entry.folder / "attempts.jsonl"):
         key = image_key(entry.manifest.fingerprint, str(row.get("prompt")), int(row["index"]))
         if key in there:
             found.setdefault(str(row["prompt"]), []).append(f"thumbs/{entry.id}/{key}.jpg")
@@ -181,7 +181,7 @@ def results_csv(entries: Sequence[Entry]) -> str:
     writer.writerow(
         [
             *("model", "verified", "family", "task", "headline", "ci_low", "ci_high"),
-            *("without_bias", "p_holm", "images", "left_out"),
+            *("null", "p_holm", "images", "excluded"),
         ]
     )
     for entry in entries:
@@ -189,17 +189,12 @@ def results_csv(entries: Sequence[Entry]) -> str:
             head = task.headline
             writer.writerow(
                 [
-                    *(_plain(entry.manifest.name), entry.level, task.family, _plain(name)),
+                    *(csv_cell(entry.manifest.name), entry.level, task.family, csv_cell(name)),
                     *(head.value, head.ci_low, head.ci_high, head.null, head.p_holm),
                     *(task.n_images, sum(task.excluded.values())),
                 ]
             )
     return out.getvalue()
-
-
-def _plain(text: str) -> str:
-    """A cell that begins like a formula is text all the same."""
-    return f"'{text}" if text[:1] in "=+-@\t" else text
 
 
 def bibtex(data: Mapping[str, Any]) -> str:
@@ -225,11 +220,7 @@ def table(entries: Sequence[Entry], form: str) -> str:
         for entry in entries
     ]
     headers = ["Model", "Verified", *(METHODS.get(name).title for name in names)]
-    if form == "csv":
-        out = io.StringIO()
-        csv.writer(out).writerows([headers, *[[_plain(cell) for cell in row] for row in rows]])
-        return out.getvalue()
-    return str(tabulate(rows, headers, tablefmt=_FORMATS[form], disable_numparse=True)) + "\n"
+    return WRITERS.get(form).table(Table(headers, rows))
 
 
 def _text(cell: Cell | None) -> str:

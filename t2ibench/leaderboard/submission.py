@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,19 +13,23 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
+from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.evidence import FloatArray
+from t2ibench.models.encoders import embeds_images
+from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescore import stored_plan
-from t2ibench.pipeline.scoring import assemble, embeds_images, open_stores, score_plan
-from t2ibench.pipeline.writing import command_for
-from t2ibench.results.schema import Model, Results
+from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.results.run import EncoderRecord, GeneratorRecord, RunFolder, open_run
+from t2ibench.results.schema import Results
+from t2ibench.results.write import assemble, command_of, generator_info
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, slug, text_key
 from t2ibench.store.files import write_atomically, write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
-from t2ibench.store.run import RunFolder, open_run
+from t2ibench.store.jsonl import write_rows
+from t2ibench.store.pixels import thumbnail
 from t2ibench.version import __version__
 
 LARGEST = 50_000_000
@@ -70,6 +73,13 @@ class Manifest(BaseModel):
     judges: dict[str, Sha256] = Field(default_factory=dict)
     files: dict[str, Sha256]
 
+    def encoder_records(self) -> dict[str, EncoderRecord]:
+        """The encoders as a run records them."""
+        return {
+            name: EncoderRecord(fingerprint=fingerprint, embeds_images=embeds_images(name))
+            for name, fingerprint in self.encoders.items()
+        }
+
 
 class PackedImages:
     """What became of each image, without the images (see pipeline.scoring.Images)."""
@@ -103,34 +113,31 @@ def pack(
     """
     folder = open_run(run)
     _check(folder, run)
-    assert folder.generator is not None
+    record, generator = folder.record, _generator(folder)
     plan = stored_plan(folder)
-    images = ImageStore(folder.images, str(folder.generator["fingerprint"]))
+    images = ImageStore(folder.images, generator.fingerprint)
     attempts = list(_attempts(plan, images))
-    target = to / f"{slug(name or folder.generator['name'])}-{folder.generator['fingerprint'][:8]}"
+    target = to / f"{slug(name or generator.name)}-{generator.fingerprint[:8]}"
     for old in sorted(target.rglob("*"), reverse=True):
         if old.is_file():
             old.unlink()
-    rows = "".join(json.dumps(attempt_row(one), ensure_ascii=False) + "\n" for one in attempts)
-    write_text(target / "attempts.jsonl", rows)
+    write_rows(target / "attempts.jsonl", map(attempt_row, attempts))
     _pack_evidence(folder, plan, attempts, target / "evidence")
-    stores = open_stores(target / "evidence", folder.encoders, folder.judges)
-    draws: dict[str, FloatArray] = {}
-    new, samples = score_plan(plan, PackedImages(attempts), stores, reporter, draws)
-    _save(target / "draws.safetensors", short(draws))
-    model = Model(
-        name=name or folder.generator["name"],
-        revision=folder.generator["revision"],
-        fingerprint=folder.generator["fingerprint"],
-        settings=folder.generator["settings"],
-    )
-    command = command_for(folder, plan.settings, stores, sorted(new))
-    results = assemble(model, new, None, command)
+    stores = open_stores(target / "evidence", record.encoders, record.judges)
+    scored = score_plan(plan, PackedImages(attempts), stores, reporter)
+    _save(target / "draws.safetensors", short(scored.draws))
+    info = generator_info(generator)
+    if name:
+        info = info.model_copy(update={"name": name})
+    settings = record.repeatable()
+    assert settings is not None  # _check refuses runs of Python objects
+    # Where files lay on this machine is no part of a submission.
+    settings = settings.model_copy(update={"output_dir": "runs", "include_path": ()})
+    results = assemble(info, scored.results, None, command_of(settings, scored.results, None))
     write_text(target / "results.json", results.to_json())
-    for task, lines in samples.items():
-        text = "".join(json.dumps(_bare(row), ensure_ascii=False) + "\n" for row in lines)
-        if text:
-            write_text(target / "samples" / f"{task}.jsonl", text)
+    for task, lines in scored.samples.items():
+        if lines:
+            write_rows(target / "samples" / f"{task}.jsonl", map(_bare, lines))
     _thumbnails(attempts, images, target / "thumbs", thumbnails)
     _write_manifest(folder, results, target)
     return target
@@ -142,20 +149,13 @@ def shown_prompts(prompts: Iterable[str], count: int) -> list[str]:
 
 
 def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, target: Path, count: int) -> None:
-    from PIL import Image
-
     chosen = set(shown_prompts((one.prompt for one in attempts), count))
     for one in attempts:
         if one.prompt in chosen and one.index < SHOWN_IMAGES and one.status == "ok":
-            with Image.open(images.path(one)) as picture:
-                small = picture.convert("RGB")
-            small.thumbnail((THUMB, THUMB))
-            buffer = io.BytesIO()
-            small.save(buffer, format="JPEG", quality=80)
-            write_bytes(target / f"{one.key}.jpg", buffer.getvalue())
+            write_bytes(target / f"{one.key}.jpg", thumbnail(images.path(one), THUMB, 80))
 
 
-def short(draws: Mapping[str, FloatArray]) -> dict[str, Any]:
+def short(draws: Mapping[str, Float64Array]) -> dict[str, Any]:
     """The first draws of each headline, in half precision.
 
     Prompts and images are resampled by the same random numbers in every model, so the draws of
@@ -166,19 +166,29 @@ def short(draws: Mapping[str, FloatArray]) -> dict[str, Any]:
     }
 
 
+def _generator(folder: RunFolder) -> GeneratorRecord:
+    if folder.record.generator is None:
+        raise T2IBenchError(f"'{folder.path}' is a run on texts alone.", "Submit a run of a model.")
+    return folder.record.generator
+
+
 def _check(folder: RunFolder, run: Path) -> None:
-    if not folder.generator:
-        raise T2IBenchError(f"'{run}' is a run on texts alone.", "Submit a run of a model.")
-    if str(folder.generator["model"]).startswith("folder:"):
+    record, generator = folder.record, _generator(folder)
+    if record.repeatable() is None:
         raise T2IBenchError(
-            f"'{run}' holds pictures of unknown origin (folder:).",
+            f"'{run}' measured a Python object, which nobody else can name.",
+            "Give the model as package.module:factory and run it anew.",
+        )
+    if not can_regenerate(generator.model):
+        raise T2IBenchError(
+            f"'{run}' holds images of unknown origin ({generator.model.partition(':')[0]}:).",
             "The leaderboard compares models; run one by its name.",
         )
-    if folder.settings.get("limit") is not None:
+    if record.measurement.limit is not None:
         raise T2IBenchError(
             f"'{run}' was made with --limit: a try, not a result.", "Run it without --limit."
         )
-    if not folder.encoders and not folder.judges:
+    if not record.encoders and not record.judges:
         raise T2IBenchError(f"'{run}' holds no evidence yet.", "Run it without --generate-only.")
 
 
@@ -221,11 +231,11 @@ def _pack_evidence(
         {sha for (prompt, index), sha in hashes.items() if index < plan.embedded.get(prompt, 0)}
     )
     texts = sorted(text_key(text) for text in plan.texts)
-    for name, fingerprint in folder.encoders.items():
-        store = EvidenceStore(folder.evidence, name, fingerprint)
+    for name, encoder in folder.record.encoders.items():
+        store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
         place = target / store.folder.name
         kinds: list[tuple[Literal["images", "texts"], list[str]]] = [("texts", texts)]
-        if embeds_images(name):
+        if encoder.embeds_images:
             kinds.append(("images", embedded))
         for kind, keys in kinds:
             lacking = store.missing(kind, keys)
@@ -238,7 +248,7 @@ def _pack_evidence(
                 rows = np.stack([store.get(kind, key) for key in keys]).astype(np.float16)
                 raw = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(len(keys), -1)
                 _save(place / f"{kind}-packed.safetensors", {"keys": raw, "embeddings": rows})
-    for name, fingerprint in folder.judges.items():
+    for name, fingerprint in folder.record.judges.items():
         answers = AnswerStore(folder.evidence, name, fingerprint)
         lines: dict[str, None] = {}
         for prompt, questions in plan.questions.items():
@@ -270,7 +280,7 @@ def _save(path: Path, tensors: dict[str, Any]) -> None:
 
 
 def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
-    assert folder.generator is not None
+    generator = _generator(folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
     files = {
         path.relative_to(target).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -280,12 +290,12 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
     manifest = Manifest(
         t2ibench=__version__,
         name=str(results.model.name),
-        model=folder.generator["model"],
-        model_args=folder.generator["model_args"],
-        fingerprint=folder.generator["fingerprint"],
-        revision=folder.generator["revision"],
-        encoders=folder.encoders,
-        judges=folder.judges,
+        model=generator.model,
+        model_args=generator.model_args,
+        fingerprint=generator.fingerprint,
+        revision=generator.revision,
+        encoders={name: one.fingerprint for name, one in folder.record.encoders.items()},
+        judges=folder.record.judges,
         files=files,
     )
     size = sum(path.stat().st_size for path in paths)

@@ -14,6 +14,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
+from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.leaderboard.submission import (
     FILES,
@@ -24,15 +25,19 @@ from t2ibench.leaderboard.submission import (
     read_manifest,
     short,
 )
-from t2ibench.methods.core.evidence import FloatArray
+from t2ibench.models.encoders import create_encoder
+from t2ibench.models.generators import create_generator
+from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import Stores, open_stores, score_plan
-from t2ibench.results.build import adjust_run
+from t2ibench.pipeline.work import encode, generate_batch
+from t2ibench.results.build import adjusted_run
 from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_results
 from t2ibench.settings import Settings
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import Attempt, image_key, image_seed
+from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
@@ -128,16 +133,18 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         return
     attempts = list(_attempts(folder, manifest))
     images = PackedImages(attempts)
-    stores = open_stores(folder / "evidence", manifest.encoders, manifest.judges)
+    stores = open_stores(folder / "evidence", manifest.encoder_records(), manifest.judges)
     found: dict[str, TaskResult] = {}
-    draws: dict[str, FloatArray] = {}
+    draws: dict[str, Float64Array] = {}
     needed: set[tuple[str, int]] = set()
     for settings, group in _groups(results, tasks):
         plan = make_plan(group, settings)
         needed |= {(request.prompt, request.index) for request in plan.requests}
         verdict.problems += _evidence_problems(plan, images, stores)
         if not verdict.problems:
-            found |= score_plan(plan, images, stores, SilentReporter(), draws)[0]
+            scored = score_plan(plan, images, stores, SilentReporter())
+            found |= scored.results
+            draws |= scored.draws
     extra = [one for one in attempts if (one.prompt, one.index) not in needed]
     if extra:
         verdict.problems.append(
@@ -145,11 +152,11 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         )
     verdict.problems += _thumbnail_problems(folder, attempts)
     if not verdict.problems:
-        adjust_run(found[name] for name in results.tasks)
+        found = adjusted_run({name: found[name] for name in results.tasks})
         verdict.problems += _differences(results, found)
         verdict.problems += _draw_problems(folder, draws)
     if draw and not verdict.problems:
-        _draw_again(folder, manifest, attempts, stores, draw, verdict)
+        _draw_again(manifest, attempts, stores, draw, verdict)
 
 
 def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
@@ -201,23 +208,18 @@ def _groups(
 
 
 def _settings(recorded: TaskSettings) -> Settings:
-    defaults = Settings()
-    found = Settings(
-        images_per_prompt=recorded.images_per_prompt,
-        guided_images_per_prompt=recorded.guided_images_per_prompt,
-        seed=recorded.seed,
-        n_permutations=recorded.n_permutations,
-        n_bootstrap=recorded.n_bootstrap,
-        level=recorded.level,
-    )
-    if found.n_permutations < defaults.n_permutations or found.n_bootstrap < defaults.n_bootstrap:
+    defaults, settings = Settings(), Settings.of(recorded)
+    if (
+        settings.n_permutations < defaults.n_permutations
+        or settings.n_bootstrap < defaults.n_bootstrap
+    ):
         raise T2IBenchError(
-            f"it was scored with {found.n_permutations} permutations and {found.n_bootstrap} "
-            "bootstrap draws; the leaderboard takes the defaults or more"
+            f"it was scored with {settings.n_permutations} permutations and "
+            f"{settings.n_bootstrap} bootstrap draws; the leaderboard takes the defaults or more"
         )
-    if found.level != defaults.level:
-        raise T2IBenchError(f"its intervals are at {found.level}, not at {defaults.level}")
-    return found
+    if settings.level != defaults.level:
+        raise T2IBenchError(f"its intervals are at {settings.level}, not at {defaults.level}")
+    return settings
 
 
 def _attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
@@ -257,8 +259,8 @@ def _evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iter
             yield from _image_problems(plan, attempt, stores)
     for prompt, count in list(lacking.items())[:_SHOWN]:
         yield f"{count} images of '{prompt}' are missing"
-    for name, (store, _, _) in stores.encoders.items():
-        absent = store.missing("texts", [text_key(text) for text in plan.texts])
+    for name, one in stores.encoders.items():
+        absent = one.store.missing("texts", [text_key(text) for text in plan.texts])
         if absent:
             yield f"{len(absent)} texts have no embedding by {name}"
 
@@ -267,18 +269,18 @@ def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[st
     where = f"image {attempt.index} of '{attempt.prompt}'"
     sha = attempt.sha256 or ""
     if attempt.index < plan.embedded.get(attempt.prompt, 0):
-        for name, (store, _, sees) in stores.encoders.items():
-            if sees and not store.has("images", sha):
+        for name, encoder in stores.encoders.items():
+            if encoder.embeds_images and not encoder.store.has("images", sha):
                 yield f"{where} has no embedding by {name}"
-            elif sees:
-                row = store.get("images", sha).astype(np.float64)
+            elif encoder.embeds_images:
+                row = encoder.store.get("images", sha).astype(np.float64)
                 if not np.isfinite(row).all() or abs(float(row @ row) - 1.0) > 0.02:
                     yield f"the embedding of {where} by {name} is not of unit length"
     for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
         if attempt.index >= count:
             continue
-        for name, (answers, _) in stores.judges.items():
-            found = answers.get(sha, question, classes)
+        for name, judge in stores.judges.items():
+            found = judge.store.get(sha, question, classes)
             if found is None:
                 yield f"{name} has no answer to '{question}' about {where}"
 
@@ -295,24 +297,20 @@ def _differences(results: Results, found: dict[str, TaskResult]) -> list[str]:
 
 def _thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[str]:
     """Thumbnails that are no small pictures of images of the submission."""
-    from PIL import Image
-
     keys = {one.key for one in attempts if one.status == "ok"}
     for path in sorted((folder / "thumbs").glob("*.jpg")):
         if path.stem not in keys:
             yield f"thumbs/{path.name} is of no image of the submission"
             continue
         try:
-            with Image.open(path, formats=["JPEG"]) as picture:
-                small = max(picture.size) <= THUMB
-                picture.load()
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            small = max(read_image(path, ("JPEG",)).size) <= THUMB
+        except UnreadableImageError:
             small = False
         if not small:
             yield f"thumbs/{path.name} is no picture of at most {THUMB} pixels"
 
 
-def _draw_problems(folder: Path, draws: dict[str, FloatArray]) -> Iterator[str]:
+def _draw_problems(folder: Path, draws: dict[str, Float64Array]) -> Iterator[str]:
     """Bootstrap draws that do not follow from the evidence."""
     path = folder / "draws.safetensors"
     if not path.is_file():
@@ -336,6 +334,8 @@ def _unlike(claimed: Any, computed: Any, where: str) -> Iterator[str]:
     elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
         for place, (one, other) in enumerate(zip(claimed, computed, strict=True)):
             yield from _unlike(one, other, f"{where}[{place}]")
+    elif claimed is None and where.endswith(".direction"):
+        return  # packed before results had a sentence
     elif not _same(claimed, computed, where):
         yield f"{where} says {_short(claimed)}, the evidence gives {_short(computed)}"
 
@@ -355,48 +355,39 @@ def _short(value: Any) -> str:
 
 
 def _draw_again(
-    folder: Path,
-    manifest: Manifest,
-    attempts: Sequence[Attempt],
-    stores: Stores,
-    count: int,
-    verdict: Verdict,
+    manifest: Manifest, attempts: Sequence[Attempt], stores: Stores, count: int, verdict: Verdict
 ) -> None:
-    """Draw some images with the model that the submission names, and embed them."""
-    from t2ibench.models.encoders import create_encoder
-    from t2ibench.models.generators import create_generator
-    from t2ibench.models.protocols import ImageRequest
-
-    name, (store, fingerprint, _) = next(
-        (item for item in stores.encoders.items() if item[1][2]), (None, (None, "", False))
+    """Generate some images again with the model that the submission names, and embed them."""
+    name, evidence = next(
+        ((name, one) for name, one in stores.encoders.items() if one.embeds_images), (None, None)
     )
-    if name is None or store is None:
+    if name is None or evidence is None:
         verdict.notes.append("nothing is embedded, so no image could be compared")
         return
     generator = create_generator(manifest.model, manifest.model_args, recorded=True)
     encoder = create_encoder(name, recorded=True)
-    if generator.fingerprint != manifest.fingerprint or encoder.fingerprint != fingerprint:
+    if generator.fingerprint != manifest.fingerprint or encoder.fingerprint != evidence.fingerprint:
         verdict.problems.append(
             f"{manifest.model} or {name} is not here what it was there: other weights or settings"
         )
         return
-    drawable = [one for one in attempts if one.sha256 and store.has("images", one.sha256)]
+    embedded = [one for one in attempts if one.sha256 and evidence.store.has("images", one.sha256)]
     # Which images cannot be known before the submission is made.
     seed = int.from_bytes(
         hashlib.sha256("".join(manifest.files.values()).encode()).digest()[:8], "big"
     )
-    picks = np.random.default_rng(seed).choice(len(drawable), min(count, len(drawable)), False)
-    chosen = [drawable[int(place)] for place in picks]
+    picks = np.random.default_rng(seed).choice(len(embedded), min(count, len(embedded)), False)
+    chosen = [embedded[int(index)] for index in picks]
     requests = [ImageRequest(one.prompt, one.index, one.seed) for one in chosen]
-    for one, drawn in zip(chosen, generator.generate(requests), strict=True):
-        where = f"image {one.index} of '{one.prompt}'"
-        if drawn.image is None:
-            verdict.problems.append(f"{where} could not be drawn again: {drawn.reason}")
+    for attempt, image in zip(chosen, generate_batch(generator, requests), strict=True):
+        where = f"image {attempt.index} of '{attempt.prompt}'"
+        if image.image is None:
+            verdict.problems.append(f"{where} could not be generated again: {image.reason}")
             continue
-        row = encoder.encode_images([encoder.prepare(drawn.image.convert("RGB"))])[0]
-        claimed = store.get("images", one.sha256 or "").astype(np.float64)
+        (row,) = encode(encoder, [encoder.prepare(image.image.convert("RGB"))])
+        claimed = evidence.store.get("images", attempt.sha256 or "").astype(np.float64)
         if float(row.astype(np.float64) @ claimed) < _ALIKE:
-            verdict.problems.append(f"{where} looks different when it is drawn again")
+            verdict.problems.append(f"{where} looks different when it is generated again")
     if not verdict.problems:
         verdict.level = "reproduced"
         verdict.notes.append(f"{len(chosen)} images were drawn again and are the same")

@@ -9,12 +9,12 @@ from functools import cached_property
 from t2ibench.methods import needs
 from t2ibench.methods.core.needs import Needs
 from t2ibench.models.protocols import ImageRequest
+from t2ibench.pipeline.observers import Question
 from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks.loader import LoadedTask
 
 SHARD_SIZE = 256
-Question = tuple[str, tuple[str, ...]]  # what is asked, and what it can be answered with
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,15 @@ class Plan:
 
 
 def make_plan(tasks: Sequence[LoadedTask], settings: Settings) -> Plan:
-    """The union of the needs of all tasks."""
+    """The union of the needs of all tasks.
+
+    Args:
+        tasks: The tasks.
+        settings: How the run measures.
+
+    Returns:
+        The plan.
+    """
     found = {task.id: needs(task.spec, settings) for task in tasks}
     most: dict[str, int] = {}
     embedded: dict[str, int] = {}

@@ -1,97 +1,32 @@
-"""One run from tasks to results: plan, generate, observe, score, write."""
+"""One run from its plan to its results: generate, embed, ask, score, write."""
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError
-from t2ibench.models.encoders import create_encoder
-from t2ibench.models.generators import create_generator
-from t2ibench.models.judges import check_judges, create_judges
-from t2ibench.models.protocols import Encoder, Generator, Judge
-from t2ibench.pipeline.generate import generate, pending
-from t2ibench.pipeline.judging import Bench, Hearing, hear, open_benches
-from t2ibench.pipeline.observe import Observer, observe_images, observe_texts, open_observers
-from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.models.generators import libraries_of
+from t2ibench.pipeline.executors import EXECUTORS
+from t2ibench.pipeline.job import Job, Stage, pending_images
+from t2ibench.pipeline.observers import open_encoder, open_judge
+from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.scoring import Stores, score_plan
-from t2ibench.pipeline.writing import write_results
+from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Stores, score_plan
+from t2ibench.results.build import is_complete
+from t2ibench.results.environment import versions
+from t2ibench.results.run import EncoderRecord, GeneratorRecord, HistoryEntry
 from t2ibench.results.schema import Results
-from t2ibench.settings import Settings
-from t2ibench.store.images import ImageStore
-from t2ibench.store.run import RunFolder, run_folder
-from t2ibench.tasks.loader import LoadedTask
+from t2ibench.results.write import write_results
+from t2ibench.settings import Measurement
+from t2ibench.store.evidence import text_key
 
-DEFAULT_ENCODER = "open_clip:ViT-L-14/openai"
-DEFAULT_ENCODERS = {"toyland": "toyland", "toy": "toy-clip", "toy-fair": "toy-clip"}
-DEFAULT_JUDGE = "vlm:llava-hf/llava-1.5-7b-hf"
-DEFAULT_JUDGES = {"toyland": "toyland", "toy": "toyland", "toy-fair": "toyland"}
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What the user asked for.
-
-    Attributes:
-        model: The generator; None to score text encoders alone.
-        tasks: The tasks.
-        model_args: Arguments of the generator.
-        encoders: Encoders; empty for the model's default.
-        judges: Judges; empty for the model's default. Only tasks that ask questions use them.
-        judge_args: Arguments of the judges.
-        settings: How to measure.
-        batch_size: Images in one call of the generator; None for its own choice.
-        device: Where models run; None to choose.
-        dtype: Their numbers; None to choose.
-        output_dir: Folder of all runs.
-        include_paths: Folders of further tasks.
-        task_patterns: What the user named, for the command that is stored.
-        generate_only: Stop after drawing.
-        argv: The command line, for the history.
-    """
-
-    model: str | None
-    tasks: Sequence[LoadedTask]
-    model_args: Mapping[str, str] = field(default_factory=dict)
-    encoders: Sequence[str] = ()
-    judges: Sequence[str] = ()
-    judge_args: Mapping[str, str] = field(default_factory=dict)
-    settings: Settings = field(default_factory=Settings)
-    batch_size: int | None = None
-    device: str | None = None
-    dtype: str | None = None
-    output_dir: Path = Path("runs")
-    include_paths: Sequence[Path] = ()
-    generate_only: bool = False
-    argv: Sequence[str] = ()
-
-
-@dataclass(slots=True)
-class Prepared:
-    """A run before anything is drawn.
-
-    Attributes:
-        options: What the user asked for.
-        plan: What has to be there.
-        generator: The model, or None.
-        folder: Where everything goes.
-        images: The images that are there; None without a generator.
-        skipped: Tasks left out, with the reason.
-        lacking: For pictures that exist: prompt to (there, needed).
-    """
-
-    options: RunOptions
-    plan: Plan
-    generator: Generator | None
-    folder: RunFolder
-    images: ImageStore | None
-    skipped: dict[str, str]
-    lacking: dict[str, tuple[int, int]]
+_STAGES: dict[Stage, tuple[str, str]] = {
+    "generate": ("Generating images", "images"),
+    "embed": ("Embedding images", "images"),
+    "ask": ("Asking judges", "answers"),
+}
 
 
 @dataclass(slots=True)
@@ -99,233 +34,237 @@ class Outcome:
     """What a run did.
 
     Attributes:
-        results: Everything found; None after --generate-only.
+        results: Everything that is known now; None where it only generated.
         folder: The run folder.
-        drawn: Attempts by status.
-        embedded: Images and texts embedded and questions answered now.
-        broken: Files that could not be read.
+        attempts: Attempts at images by status.
+        observed: Images and texts embedded and questions answered now.
+        damaged: Image files that could not be read, a line each.
         problems: What a judge did not answer, a line each.
         complete: False where evidence is missing.
     """
 
     results: Results | None
     folder: Path
-    drawn: Counter[str]
-    embedded: int
-    broken: list[str]
+    attempts: Counter[str]
+    observed: int
+    damaged: list[str]
     problems: list[str]
     complete: bool
 
 
-def encoder_names(options: RunOptions) -> list[str]:
-    """The encoders of a run."""
-    if options.encoders:
-        return list(dict.fromkeys(options.encoders))
-    return [DEFAULT_ENCODERS.get(options.model or "", DEFAULT_ENCODER)]
+def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
+    """Generate what is missing, and stop there.
 
+    Args:
+        prepared: The run.
+        reporter: Where progress goes.
 
-def judge_names(options: RunOptions) -> list[str]:
-    """The judges of a run."""
-    if options.judges:
-        return list(dict.fromkeys(options.judges))
-    return [DEFAULT_JUDGES.get(options.model or "", DEFAULT_JUDGE)]
-
-
-def prepare(options: RunOptions) -> Prepared:
-    """Everything that can be known before drawing. Loads no weights.
-
-    Raises:
-        T2IBenchError: something about the request cannot work.
-    """
-    generator = None
-    settings = options.settings
-    if options.model is not None:
-        generator = create_generator(
-            options.model,
-            options.model_args,
-            seed=settings.seed,
-            device=options.device,
-            dtype=options.dtype,
-        )
-        if settings.images_per_prompt is None and generator.images_per_prompt:
-            settings = replace(
-                settings,
-                images_per_prompt=generator.images_per_prompt,
-                guided_images_per_prompt=settings.guided_images_per_prompt
-                or generator.guided_images_per_prompt,
-            )
-    elif options.model_args:
-        raise T2IBenchError("--model-args needs a --model to go to.")
-    plan = make_plan(options.tasks, settings)
-    tasks, skipped, lacking = _feasible(plan, generator)
-    if not tasks:
-        raise T2IBenchError(_nothing_feasible(options, lacking))
-    if plan.questions:
-        check_judges(judge_names(options), options.judge_args)
-    if skipped or lacking:
-        plan = _cut(make_plan(tasks, settings), lacking)
-    name = generator.name if generator else _texts_name(encoder_names(options))
-    folder = run_folder(
-        options.output_dir,
-        name,
-        generator.fingerprint if generator else None,
-        plain=not options.model_args and settings.seed == 0 and options.dtype is None,
-    )
-    images = ImageStore(folder.images, generator.fingerprint) if generator else None
-    return Prepared(options, plan, generator, folder, images, skipped, lacking)
-
-
-def _texts_name(encoders: Sequence[str]) -> str:
-    """The folder of a run on texts alone: what read them, without the way to its file."""
-    kinds = [name.partition(":") for name in encoders]
-    return "-".join(["texts", *(f"{kind}{colon}{Path(rest).name}" for kind, colon, rest in kinds)])
-
-
-def _feasible(
-    plan: Plan, generator: Generator | None
-) -> tuple[list[LoadedTask], dict[str, str], dict[str, tuple[int, int]]]:
-    """The tasks that can run, why others cannot, and prompts with fewer pictures than needed."""
-    lacking: dict[str, tuple[int, int]] = {}
-    if generator is not None:
-        for prompt, needed in plan.prompts.items():
-            there = generator.available(prompt)
-            if there is not None and there < needed:
-                lacking[prompt] = (there, needed)
-    tasks, skipped = [], {}
-    for task in plan.tasks:
-        prompts = {need.prompt for need in plan.needs[task.id].prompts}
-        absent = [prompt for prompt in prompts if lacking.get(prompt, (1, 1))[0] == 0]
-        if generator is None and prompts:
-            skipped[task.id] = "it needs images, and no --model was named"
-        elif absent:
-            skipped[task.id] = f"{len(absent)} of its {len(prompts)} prompts have no picture"
-        else:
-            tasks.append(task)
-    return tasks, skipped, lacking
-
-
-def _nothing_feasible(options: RunOptions, lacking: Mapping[str, tuple[int, int]]) -> str:
-    if options.model is None:
-        return (
-            "These tasks need images: name a model with --model. "
-            "Only WEAT tasks run on an --encoder alone (--tasks weat)."
-        )
-    absent = [prompt for prompt, (there, _) in sorted(lacking.items()) if there == 0]
-    shown = "; ".join(repr(prompt) for prompt in absent[:5])
-    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-    return (
-        f"{options.model} has no pictures for {len(absent)} prompts that the tasks need: "
-        f"{shown}{more}. `--dry-run` lists the prompts of each task; add the pictures or choose "
-        "other tasks."
-    )
-
-
-def _cut(plan: Plan, lacking: Mapping[str, tuple[int, int]]) -> Plan:
-    """The plan without the images that cannot exist."""
-    kept = tuple(
-        request
-        for request in plan.requests
-        if request.index < lacking.get(request.prompt, (request.index + 1, 0))[0]
-    )
-    return replace(plan, requests=kept)
-
-
-def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
-    """Draw, embed, score and write what is missing.
+    Returns:
+        What it did, without results.
 
     Raises:
         T2IBenchError: something cannot work; everything done before is kept.
     """
-    options, plan, folder = prepared.options, prepared.plan, prepared.folder
-    encoders = _encoders(options) if plan.needs_encoder and not options.generate_only else []
-    judges = _judges(options) if plan.questions and not options.generate_only else []
-    _remember(prepared, encoders, judges)
     started = _now()
-    drawn: Counter[str] = Counter()
-    if prepared.generator is not None and prepared.images is not None:
-        drawn = generate(plan, prepared.generator, prepared.images, reporter, options.batch_size)
-        _release(prepared.generator)
-    if options.generate_only:
-        _log(folder, options, started, drawn)
-        return Outcome(None, folder.path, drawn, 0, [], [], not drawn["failed"])
-    observers = open_observers(encoders, folder.evidence)
-    embedded = observe_texts(plan, observers, reporter)
-    broken: list[str] = []
-    benches = open_benches(judges, folder.evidence)
-    heard = Hearing(0, 0, [], [])
-    if prepared.images is not None:
-        count, broken = observe_images(plan, prepared.images, observers, reporter)
-        heard = hear(plan, prepared.images, benches, reporter)
-        broken += heard.broken
-        embedded += count + heard.answered
-    results = _score_and_write(prepared, observers, benches, reporter)
-    _log(folder, options, started, drawn)
-    complete = not (broken or heard.failed or prepared.skipped) and _is_complete(results, plan)
-    return Outcome(results, folder.path, drawn, embedded, broken, heard.problems, complete)
+    job = Job(
+        prepared.plan,
+        prepared.folder,
+        prepared.images,
+        prepared.generator,
+        batch_size=prepared.settings.batch_size,
+    )
+    _save_record(prepared)
+    _do(job, "generate", prepared, reporter)
+    complete = not job.attempts["failed"]
+    _log(prepared, started, job.attempts, complete)
+    return Outcome(None, prepared.folder.path, job.attempts, 0, [], [], complete)
 
 
-def _encoders(options: RunOptions) -> list[Encoder]:
+def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
+    """Generate, embed, ask and score what is missing, and write the results.
+
+    Args:
+        prepared: The run.
+        reporter: Where progress goes.
+
+    Returns:
+        What it did.
+
+    Raises:
+        T2IBenchError: something cannot work; everything done before is kept.
+    """
+    started, folder = _now(), prepared.folder
+    encoders, judges = prepared.encoders(), prepared.judges()
+    job = Job(
+        prepared.plan,
+        folder,
+        prepared.images,
+        prepared.generator,
+        [open_encoder(encoder, folder.evidence) for encoder in encoders],
+        [open_judge(judge, folder.evidence) for judge in judges],
+        prepared.settings.batch_size,
+    )
+    folder.record = folder.record.model_copy(
+        update={
+            "encoders": {
+                run.encoder.name: EncoderRecord(
+                    fingerprint=run.encoder.fingerprint, embeds_images=run.encoder.embeds_images
+                )
+                for run in job.encoders
+            },
+            "judges": {run.judge.name: run.judge.fingerprint for run in job.judges},
+        }
+    )
+    _save_record(prepared)
+    _do(job, "generate", prepared, reporter)
+    job.release()
+    for encoder_run in job.encoders:
+        missing = encoder_run.store.missing("texts", map(text_key, prepared.plan.texts))
+        if missing:
+            name = f"Embedding texts ({encoder_run.encoder.name})"
+            with reporter.stage(name, len(missing), "texts") as ticker:
+                job.embed_texts(encoder_run, ticker.advance)
+    _do(job, "embed", prepared, reporter)
+    _do(job, "ask", prepared, reporter)
+    _repair(job, prepared, reporter)
+    results = _score(prepared, job, reporter)
+    failed = job.stopped or any(report.failed for report in job.reports.values())
+    own = [results.tasks[task.id] for task in prepared.plan.tasks]
+    complete = not (job.damaged or failed or prepared.skipped) and is_complete(own)
+    _log(prepared, started, job.attempts, complete)
+    answered = sum(report.answered for report in job.reports.values())
+    return Outcome(
+        results,
+        folder.path,
+        job.attempts,
+        job.embedded + answered,
+        list(dict.fromkeys(map(str, job.damaged))),
+        job.problems(),
+        complete,
+    )
+
+
+def _do(job: Job, stage: Stage, prepared: Prepared, reporter: Reporter) -> None:
+    """One stage, by the executor that was asked for; nothing where nothing is missing."""
+    total = job.pending(stage)
+    if not total:
+        return
+    title, unit = _STAGES[stage]
+    if stage == "generate":
+        for line in mixed_libraries(prepared):
+            reporter.warn(line)
+    with reporter.stage(title, total, unit) as ticker:
+        EXECUTORS.get(prepared.settings.engine).run(job, stage, ticker.advance)
+
+
+def _repair(job: Job, prepared: Prepared, reporter: Reporter) -> None:
+    """Generate damaged images again, once, and observe them."""
+    damaged = job.damaged + [one for report in job.reports.values() for one in report.damaged]
+    if not damaged or prepared.generator is None:
+        job.damaged = damaged
+        return
+    job.damaged = []
+    for report in job.reports.values():
+        report.damaged = []
+    for line in dict.fromkeys(map(str, damaged)):
+        reporter.warn(f"{line}. It is generated again.")
+    again = Job(
+        job.plan,
+        job.folder,
+        job.images,
+        job.generator,
+        job.encoders,
+        job.judges,
+        job.batch_size,
+        frozenset((one.image.prompt, one.image.index) for one in damaged),
+    )
+    with reporter.stage("Generating damaged images", len(again.again), "images") as ticker:
+        for number in range(again.n_shards):
+            again.run("generate", number, ticker.advance)
+    again.release()
+    again.stopped = dict(job.stopped)
+    for stage in ("embed", "ask"):
+        _do(again, stage, prepared, reporter)
+    job.attempts += again.attempts
+    job.embedded += again.embedded
+    job.stopped = again.stopped
+    job.damaged = again.damaged
+    for name, report in again.reports.items():
+        job.damaged += report.damaged
+        job.reports[name].add(report)
+
+
+def mixed_libraries(prepared: Prepared) -> list[str]:
+    """A line where images made with other versions of the libraries are in the folder.
+
+    Args:
+        prepared: The run.
+
+    Returns:
+        No line where nothing has to be generated or all versions are the same.
+    """
+    record = prepared.folder.record.generator
+    if record is None or prepared.images is None or not record.libraries:
+        return []
+    now = versions(libraries_of(record.model))
+    changed = [
+        f"{name} {then} then, {now.get(name, 'none')} now"
+        for name, then in record.libraries.items()
+        if now.get(name) != then
+    ]
+    if not changed or not pending_images(prepared.plan, prepared.images):
+        return []
     return [
-        create_encoder(name, device=options.device, dtype=options.dtype)
-        for name in encoder_names(options)
+        f"The images in {prepared.folder.path} were generated with other versions "
+        f"({'; '.join(changed)}); new ones may differ. Use another --output-dir to keep them apart."
     ]
 
 
-def _judges(options: RunOptions) -> list[Judge]:
-    return create_judges(
-        judge_names(options),
-        options.judge_args,
-        device=options.device,
-        dtype=options.dtype,
-        encoders=encoder_names(options),
-    )
-
-
-def _release(generator: Generator) -> None:
-    """Let a generator that can give its memory back before the encoders load."""
-    release = getattr(generator, "release", None)
-    if callable(release):
-        release()
-
-
-def _is_complete(results: Results, plan: Plan) -> bool:
-    own = [results.tasks[task.id] for task in plan.tasks]
-    return not any(
-        task.reason or task.excluded.get("failed") or task.excluded.get("missing") for task in own
-    )
-
-
-def _remember(prepared: Prepared, encoders: Sequence[Encoder], judges: Sequence[Judge]) -> None:
-    """Write run.json before the work starts, so that a killed run can be scored and resumed."""
-    folder, generator, options = prepared.folder, prepared.generator, prepared.options
-    folder.generator = (
+def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
+    stores = Stores(
         {
-            "name": generator.name,
-            "revision": generator.revision,
-            "fingerprint": generator.fingerprint,
-            "settings": dict(generator.settings),
-            "model": options.model,
-            "model_args": dict(options.model_args),
-        }
-        if generator
-        else None
+            run.encoder.name: EncoderEvidence(
+                run.store, run.encoder.fingerprint, run.encoder.embeds_images
+            )
+            for run in job.encoders
+        },
+        {run.judge.name: JudgeEvidence(run.store, run.judge.fingerprint) for run in job.judges},
     )
-    settings = prepared.plan.settings
-    folder.settings = {
-        "images_per_prompt": settings.images_per_prompt,
-        "guided_images_per_prompt": settings.guided_images_per_prompt,
-        "limit": settings.limit,
-        "seed": settings.seed,
-        "n_permutations": settings.n_permutations,
-        "n_bootstrap": settings.n_bootstrap,
-        "level": settings.level,
-    }
-    folder.tasks = [task.id for task in prepared.plan.tasks]
-    folder.include_paths = [str(path.resolve()) for path in options.include_paths]
-    if not options.generate_only:
-        folder.encoders = {encoder.name: encoder.fingerprint for encoder in encoders}
-        folder.judges = {judge.name: judge.fingerprint for judge in judges}
-        folder.judge_args = dict(options.judge_args) if judges else {}
+    scored = score_plan(prepared.plan, prepared.images, stores, reporter)
+    return write_results(
+        prepared.folder, prepared.folder.record.repeatable(), scored.results, scored.samples
+    )
+
+
+def _save_record(prepared: Prepared) -> None:
+    """Write run.json before the work starts, so that a killed run can be scored and resumed."""
+    folder, generator, settings = prepared.folder, prepared.generator, prepared.settings
+    record = None
+    if generator is not None:
+        before = folder.record.generator
+        kept = before if before and before.fingerprint == generator.fingerprint else None
+        record = GeneratorRecord(
+            name=generator.name,
+            model=settings.model or generator.name,
+            model_args=settings.model_args,
+            revision=generator.revision,
+            fingerprint=generator.fingerprint,
+            settings=dict(generator.settings),
+            effective_settings=kept.effective_settings if kept else {},
+            libraries=kept.libraries if kept else {},
+        )
+    measurement = {name: getattr(prepared.plan.settings, name) for name in Measurement.model_fields}
+    folder.record = folder.record.model_copy(
+        update={
+            "status": "running",
+            "from_objects": bool(prepared.objects),
+            "generator": record,
+            "settings": settings,
+            "measurement": Measurement(**measurement),
+            "tasks": [task.id for task in prepared.plan.tasks],
+            "include_path": [str(Path(path).resolve()) for path in settings.include_path],
+        }
+    )
     folder.save()
 
 
@@ -333,35 +272,15 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def _log(folder: RunFolder, options: RunOptions, started: str, drawn: Counter[str]) -> None:
-    folder.history.append(
-        {
-            "command": shlex.join(options.argv),
-            "started": started,
-            "finished": _now(),
-            "drawn": dict(drawn),
+def _log(prepared: Prepared, started: str, attempts: Counter[str], complete: bool) -> None:
+    folder = prepared.folder
+    entry = HistoryEntry(
+        command=prepared.call, started=started, finished=_now(), generated=dict(attempts)
+    )
+    folder.record = folder.record.model_copy(
+        update={
+            "status": "complete" if complete else "incomplete",
+            "history": [*folder.record.history, entry],
         }
     )
     folder.save()
-
-
-def _score_and_write(
-    prepared: Prepared,
-    observers: Sequence[Observer],
-    benches: Sequence[Bench],
-    reporter: Reporter,
-) -> Results:
-    stores = Stores(
-        {
-            one.encoder.name: (one.store, one.encoder.fingerprint, one.encoder.embeds_images)
-            for one in observers
-        },
-        {one.judge.name: (one.store, one.judge.fingerprint) for one in benches},
-    )
-    new, samples = score_plan(prepared.plan, prepared.images, stores, reporter)
-    return write_results(prepared.folder, prepared.plan, stores, new, samples)
-
-
-def pending_images(prepared: Prepared) -> int:
-    """How many images have to be drawn."""
-    return len(pending(prepared.plan, prepared.images)) if prepared.images else 0

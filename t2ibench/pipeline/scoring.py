@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array
+from t2ibench.errors import MissingEvidence, T2IBenchError
 from t2ibench.methods import combine, score
-from t2ibench.methods.core.estimate import MethodResult, missing
-from t2ibench.methods.core.evidence import AnswerEvidence, FloatArray, ImageEvidence
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.results.build import adjust_run, task_record
-from t2ibench.results.schema import Model, Results, TaskResult, TaskSettings
-from t2ibench.settings import Settings
+from t2ibench.results.build import task_record
+from t2ibench.results.run import EncoderRecord
+from t2ibench.results.schema import TaskResult, TaskSettings
+from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt
 from t2ibench.tasks.loader import LoadedTask
-from t2ibench.version import __version__
-
-_LIBRARIES = ("numpy", "scipy", "torch", "diffusers", "transformers", "open_clip_torch", "pillow")
 
 
 class Images(Protocol):
@@ -38,45 +36,87 @@ class Images(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stores:
-    """Everything a run has observed.
+class EncoderEvidence:
+    """What one encoder has embedded.
 
     Attributes:
-        encoders: Name to its embeddings, its fingerprint and whether it embeds images.
-        judges: Name to its answers and its fingerprint.
+        store: Its embeddings.
+        fingerprint: Its fingerprint.
+        embeds_images: False for word vectors.
     """
 
-    encoders: Mapping[str, tuple[EvidenceStore, str, bool]]
-    judges: Mapping[str, tuple[AnswerStore, str]]
+    store: EvidenceStore
+    fingerprint: str
+    embeds_images: bool = True
 
 
-def embeds_images(encoder: str) -> bool:
-    """Whether an encoder of this name embeds images; word vectors do not."""
-    return not encoder.startswith("vectors:")
+@dataclass(frozen=True, slots=True)
+class JudgeEvidence:
+    """What one judge has answered.
+
+    Attributes:
+        store: Its answers.
+        fingerprint: Its fingerprint.
+    """
+
+    store: AnswerStore
+    fingerprint: str
 
 
-def open_stores(root: Path, encoders: Mapping[str, str], judges: Mapping[str, str]) -> Stores:
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Everything a run has observed, by the name of the encoder or judge."""
+
+    encoders: Mapping[str, EncoderEvidence]
+    judges: Mapping[str, JudgeEvidence]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The scores of a plan.
+
+    Attributes:
+        results: Task id to result.
+        samples: Task id to sample rows.
+        draws: Task id to the bootstrap draws of the headline's magnitude, where there are any.
+    """
+
+    results: dict[str, TaskResult] = field(default_factory=dict)
+    samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    draws: dict[str, Float64Array] = field(default_factory=dict)
+
+
+def open_stores(
+    root: Path, encoders: Mapping[str, EncoderRecord], judges: Mapping[str, str]
+) -> Stores:
     """What was observed, from its folder.
 
     Args:
         root: A run's or a submission's evidence/.
-        encoders: Name to fingerprint.
+        encoders: By name.
         judges: Name to fingerprint.
+
+    Returns:
+        The stores, opened.
     """
     return Stores(
         {
-            name: (EvidenceStore(root, name, fingerprint), fingerprint, embeds_images(name))
-            for name, fingerprint in encoders.items()
+            name: EncoderEvidence(
+                EvidenceStore(root, name, encoder.fingerprint),
+                encoder.fingerprint,
+                encoder.embeds_images,
+            )
+            for name, encoder in encoders.items()
         },
         {
-            name: (AnswerStore(root, name, fingerprint), fingerprint)
+            name: JudgeEvidence(AnswerStore(root, name, fingerprint), fingerprint)
             for name, fingerprint in judges.items()
         },
     )
 
 
 class StoredEvidence:
-    """One encoder's or one judge's evidence, from the store (see methods.evidence.Evidence).
+    """One encoder's or one judge's evidence, from the store (see methods.core.evidence.Evidence).
 
     Args:
         images: The run's images; None where only texts were scored.
@@ -117,13 +157,21 @@ class StoredEvidence:
         stacked = np.asarray(rows, dtype=np.float64) if rows else np.zeros((0, 1))
         return ImageEvidence(stacked, np.asarray(indices, dtype=np.int64), excluded)
 
-    def texts(self, texts: Sequence[str]) -> FloatArray:
-        """Embeddings of texts."""
+    def texts(self, texts: Sequence[str]) -> Float64Array:
+        """Embeddings of texts.
+
+        Raises:
+            MissingEvidence: one was never embedded.
+        """
         if self._store is None:
-            raise KeyError(*texts[:1])
-        return np.asarray(
-            [self._store.get("texts", text_key(text)) for text in texts], dtype=np.float64
-        )
+            raise MissingEvidence("the texts, which no encoder has read,")
+        rows = []
+        for text in texts:
+            key = text_key(text)
+            if not self._store.has("texts", key):
+                raise MissingEvidence(f"the text '{text}'")
+            rows.append(self._store.get("texts", key))
+        return np.asarray(rows, dtype=np.float64)
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
         """The judge's answers about the first n images of a prompt."""
@@ -143,23 +191,37 @@ class StoredEvidence:
 def score_task(
     task: LoadedTask, evidence: Mapping[str, StoredEvidence], settings: Settings
 ) -> tuple[MethodResult, dict[str, MethodResult]]:
-    """A task's scores over all encoders and by each of them."""
+    """A task's scores over all encoders and by each of them.
+
+    Args:
+        task: The task.
+        evidence: By encoder, or by judge.
+        settings: How it is measured.
+
+    Returns:
+        The combined scores, and those of each. A task that cannot be scored has a reason; it
+        never stops the others.
+    """
     try:
         each = {name: score(task.spec, one, settings) for name, one in evidence.items()}
-    except KeyError:
-        reason = "a text has no embedding; run the command again to complete the evidence"
-        return MethodResult(missing(reason), reason=reason), {}
-    single = {name: combine(task.spec, [one], settings) for name, one in each.items()}
-    return combine(task.spec, list(each.values()), settings), single
+        single = {name: combine(task.spec, [one], settings) for name, one in each.items()}
+        return combine(task.spec, list(each.values()), settings), single
+    except MissingEvidence as error:
+        return _undefined(str(error))
+    except T2IBenchError:
+        raise
+    except Exception as error:  # a defect of one method must not lose the other tasks
+        return _undefined(
+            f"the method '{task.spec.method}' failed with {type(error).__name__}: {error}; this "
+            "is a defect of the method, not of the model"
+        )
 
 
-def score_plan(
-    plan: Plan,
-    images: Images | None,
-    stores: Stores,
-    reporter: Reporter,
-    draws: dict[str, FloatArray] | None = None,
-) -> tuple[dict[str, TaskResult], dict[str, list[dict[str, Any]]]]:
+def _undefined(reason: str) -> tuple[MethodResult, dict[str, MethodResult]]:
+    return MethodResult.undefined(reason), {}
+
+
+def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Reporter) -> Scored:
     """Score every task of a plan.
 
     Args:
@@ -167,30 +229,26 @@ def score_plan(
         images: The run's images.
         stores: What was observed.
         reporter: Where progress goes.
-        draws: Filled with the bootstrap draws of each task's headline, where there are any.
 
     Returns:
-        Task id to result, and task id to sample rows.
+        Results, samples and bootstrap draws by task.
     """
-    results, samples = {}, {}
+    scored = Scored()
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
         for task in plan.tasks:
             evidence, settings = _evidence(plan, task, images, stores)
-            combined, each = (
-                score_task(task, evidence, plan.settings)
-                if evidence
-                else _unusable(
-                    "no judge was asked"
-                    if plan.needs[task.id].questions
-                    else "no encoder of this run embeds images"
-                )
-            )
-            results[task.id] = task_record(task, combined, each, settings)
-            samples[task.id] = _sample_rows(combined.samples, images)
-            if draws is not None and combined.headline.boot is not None:
-                draws[task.id] = np.abs(combined.headline.boot)
+            if evidence:
+                combined, each = score_task(task, evidence, plan.settings)
+            elif plan.needs[task.id].questions:
+                combined, each = _undefined("no judge was asked")
+            else:
+                combined, each = _undefined("no encoder of this run embeds images")
+            scored.results[task.id] = task_record(task, combined, each, settings)
+            scored.samples[task.id] = _sample_rows(combined.samples, images)
+            if combined.headline.boot is not None:
+                scored.draws[task.id] = np.abs(combined.headline.boot)
             ticker.advance(1)
-    return results, samples
+    return scored
 
 
 def _evidence(
@@ -198,42 +256,29 @@ def _evidence(
 ) -> tuple[dict[str, StoredEvidence], TaskSettings]:
     """What a task is scored from, by encoder or by judge."""
     needs = plan.needs[task.id]
-    seeing = {name: one for name, one in stores.encoders.items() if one[2]}
+    seeing = {name: one for name, one in stores.encoders.items() if one.embeds_images}
     if not needs.questions:
         usable = seeing if needs.prompts else dict(stores.encoders)
-        found = {name: StoredEvidence(images, store) for name, (store, _, _) in usable.items()}
-        encoders = {name: usable[name][1] for name in usable}
-        return found, _task_settings(plan.settings, encoders, {})
+        by_encoder = {name: StoredEvidence(images, one.store) for name, one in usable.items()}
+        return by_encoder, _task_settings(plan.settings, usable, {})
     # Judges are compared; beside them the first encoder measures what needs embeddings.
     beside = dict(list(seeing.items())[:1]) if needs.embeds else {}
-    store = next((one[0] for one in beside.values()), None)
-    found = {
-        name: StoredEvidence(images, store, judged) for name, (judged, _) in stores.judges.items()
+    store = next((one.store for one in beside.values()), None)
+    by_judge = {
+        name: StoredEvidence(images, store, one.store) for name, one in stores.judges.items()
     }
-    return found, _task_settings(
-        plan.settings,
-        {name: one[1] for name, one in beside.items()},
-        {name: one[1] for name, one in stores.judges.items()},
-    )
-
-
-def _unusable(reason: str) -> tuple[MethodResult, dict[str, MethodResult]]:
-    return MethodResult(missing(reason), reason=reason), {}
+    return by_judge, _task_settings(plan.settings, beside, stores.judges)
 
 
 def _task_settings(
-    settings: Settings, encoders: dict[str, str], judges: dict[str, str]
+    settings: Settings,
+    encoders: Mapping[str, EncoderEvidence],
+    judges: Mapping[str, JudgeEvidence],
 ) -> TaskSettings:
     return TaskSettings(
-        images_per_prompt=settings.images_per_prompt,
-        guided_images_per_prompt=settings.guided_images_per_prompt,
-        limit=settings.limit,
-        seed=settings.seed,
-        n_permutations=settings.n_permutations,
-        n_bootstrap=settings.n_bootstrap,
-        level=settings.level,
-        encoders=encoders,
-        judges=judges,
+        **{name: getattr(settings, name) for name in Measurement.model_fields},
+        encoders={name: one.fingerprint for name, one in encoders.items()},
+        judges={name: one.fingerprint for name, one in judges.items()},
     )
 
 
@@ -245,38 +290,3 @@ def _sample_rows(rows: Sequence[dict[str, Any]], images: Images | None) -> list[
         file = f"images/{attempt.file}" if attempt and attempt.file else None
         filled.append({**row, "file": file, "sha256": attempt.sha256 if attempt else None})
     return filled
-
-
-def environment() -> dict[str, str]:
-    """Versions of what decides numbers."""
-    found = {"python": platform.python_version(), "platform": platform.platform()}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def assemble(
-    model: Model, new: Mapping[str, TaskResult], old: Results | None, command: Sequence[str]
-) -> Results:
-    """New results beside those that the folder already has, p-values adjusted over all.
-
-    Args:
-        model: The generator.
-        new: What this run scored.
-        old: What results.json said before; its other tasks are kept.
-        command: The command that gives these results.
-    """
-    kept = old.tasks if old and old.model.fingerprint == model.fingerprint else {}
-    tasks = dict(sorted({**kept, **new}.items()))
-    adjust_run(tasks.values())
-    return Results(
-        t2ibench=__version__,
-        model=model,
-        command=list(command),
-        environment=environment(),
-        limited=any(task.settings.limit is not None for task in tasks.values()),
-        tasks=tasks,
-    )

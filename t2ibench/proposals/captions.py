@@ -41,25 +41,28 @@ def read_captions(
             text file, or a `datasets` id.
         column: Where the captions stand in a table.
         split: Split of a `datasets` id.
-        people: Keep captions of one person, as the OpenBias paper does with COCO.
-        clean: TIBET's clean-up of DiffusionDB prompts.
-        limit: Stop after so many.
+        people: Keep captions of one person, as D'Incà et al. (2024) do with COCO.
+        clean: The clean-up of DiffusionDB prompts; see `cleaned`.
+        limit: Stop after this many.
+
+    Returns:
+        The captions, with single spaces.
 
     Raises:
         T2IBenchError: it cannot be read, or nothing is left.
     """
     path = Path(source).expanduser()
-    found: Iterable[str]
+    captions: Iterable[str]
     if path.is_file():
-        found = _from_file(path, column)
+        captions = _from_file(path, column)
     elif _HUB_ID.match(source) and not path.suffix:
-        found = _from_datasets(source, column, split)
+        captions = _from_datasets(source, column, split)
     else:
         raise T2IBenchError(f"There is no file '{source}'.", "Check --captions.")
     if clean:
-        found = cleaned(found)
+        captions = cleaned(captions)
     kept: dict[str, None] = {}
-    for caption in found:
+    for caption in captions:
         text = " ".join(caption.split())
         if text and (not people or one_person(text)):
             kept[text] = None
@@ -71,16 +74,31 @@ def read_captions(
 
 
 def one_person(caption: str) -> bool:
-    """Whether a caption names just one person."""
+    """Whether a caption names just one person.
+
+    Args:
+        caption: The caption.
+
+    Returns:
+        Whether one word for a person stands in it, and no word for several.
+
+    Examples:
+        >>> one_person("A woman riding a horse"), one_person("Two men talk")
+        (True, False)
+    """
     lowered = caption.lower()
     return len(_ONE.findall(lowered)) == 1 and not _SEVERAL.search(lowered)
 
 
 def cleaned(prompts: Iterable[str]) -> Iterator[str]:
-    """The DiffusionDB rule of TIBET's figure 8.
+    """The clean-up of DiffusionDB prompts (Chinchure et al. 2024, figure 8).
 
-    The longest fragment between . : ( ) [ ] ! and commas, if it has 5 to 9 words, neither
-    'painting' nor 'by' among them, does not start with 'in', and did not come before.
+    Args:
+        prompts: Raw prompts.
+
+    Yields:
+        The longest fragment of each between . : ( ) [ ] ! and commas, if it has 5 to 9 words,
+        neither 'painting' nor 'by' among them, does not start with 'in', and did not come before.
     """
     seen = set()
     for prompt in prompts:
@@ -143,7 +161,7 @@ def _from_text(text: str, column: str | None, path: Path) -> Iterator[str]:
 def _from_rows(rows: Iterable[Any], column: str | None, path: Path | str) -> Iterator[str]:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
-            raise T2IBenchError(f"{path}: row {number} is no record of columns.")
+            raise T2IBenchError(f"{path}: row {number} is not a record of columns.")
         name = column or next((name for name in _NAMES if name in row), None)
         if name is None or name not in row:
             known = ", ".join(map(str, row))

@@ -10,7 +10,8 @@ from typing import TypeVar
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.replies import UnreadableError
 from t2ibench.models.proposers import Message, Proposer, conversation_key
-from t2ibench.store.files import disk_errors, read_json_lines
+from t2ibench.store.files import disk_errors
+from t2ibench.store.jsonl import read_rows
 
 _T = TypeVar("_T")
 
@@ -31,12 +32,22 @@ class Recorder:
         self._replies: dict[str, str] = {}
         self.asked = 0
         if path.is_file():
-            for row in read_json_lines(path):
+            for row in read_rows(path):
                 if row.get("proposer") == proposer.fingerprint and "messages" in row:
                     self._replies[conversation_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The next reply of a conversation."""
+        """The next reply of a conversation; asked only where it was not recorded.
+
+        Args:
+            messages: The conversation so far.
+
+        Returns:
+            The reply.
+
+        Raises:
+            T2IBenchError: the proposer gives none, or the file cannot be written.
+        """
         key = conversation_key(messages)
         if key not in self._replies:
             reply = self.proposer.reply(messages)
@@ -63,6 +74,9 @@ class Recorder:
             read: Raises UnreadableError where a reply does not hold what was asked for.
             tries: How often to ask.
             again: What is said after a reply that cannot be read; '{why}' says why.
+
+        Returns:
+            What `read` returns.
 
         Raises:
             UnreadableError: none of the replies could be read.

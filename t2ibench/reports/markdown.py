@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from t2ibench.methods import METHODS
+from t2ibench.reports.writers import Table
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 COLUMNS = (
     "Task",
     "Headline",
     "95 % CI",
-    "Without bias",
+    "Null",
     "p",
     "p (Holm)",
     "Score",
     "Images",
-    "Left out",
+    "Excluded",
 )
 EXPLANATION = (
-    "The headline is a magnitude from 0 (indistinguishable from no bias) to 1 (complete). "
-    "'Without bias' is what the headline would be on average at this size of sample if there "
-    "were none. p is two-sided unless the task says otherwise; Holm's correction is over all "
-    "tasks of this table. A score describes these prompts, this model and this encoder or judge; "
-    "it says nothing about real people, and no single number sums a model up."
+    "The headline is a magnitude from 0 (indistinguishable from no bias) to 1 (complete). Null is "
+    "what the headline would be on average at this sample size if there were no bias. p is "
+    "two-sided unless the task says otherwise; Holm's correction is over all tasks of this table. "
+    "A score describes these prompts, this model and this encoder or judge; it says nothing about "
+    "real people, and no single number sums a model up."
 )
 
 
@@ -39,7 +40,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def p_value(value: float | None) -> str:
+def format_p(value: float | None) -> str:
     """A p-value for a table."""
     if value is None:
         return "–"
@@ -60,8 +61,8 @@ def main_score(task: TaskResult) -> str:
     return "–" if score is None or score.value is None else f"{main.label} = {score.value:+.3f}"
 
 
-def left_out(task: TaskResult) -> str:
-    """How many images were left out, by reason."""
+def excluded(task: TaskResult) -> str:
+    """How many images were excluded, by reason."""
     parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
     return ", ".join(parts) or "0"
 
@@ -75,11 +76,11 @@ def table_rows(results: Results) -> Iterator[list[str]]:
             number(headline.value),
             interval(headline),
             number(headline.null),
-            p_value(headline.p),
-            p_value(headline.p_holm),
+            format_p(headline.p),
+            format_p(headline.p_holm),
             main_score(task),
             str(task.n_images) if task.n_images else "–",
-            left_out(task),
+            excluded(task),
         ]
 
 
@@ -107,10 +108,18 @@ def results_markdown(results: Results) -> str:
     for title, names in (("Encoders", encoders), ("Judges", judges)):
         if names:
             parts += [f"{title}: {', '.join(_escape(one) for one in names)}.", ""]
+    sentences = [
+        f"- `{name}`: {_escape(task.headline.direction)}"
+        for name, task in results.tasks.items()
+        if task.headline.direction and task.headline.value is not None
+    ]
+    if sentences:
+        parts += ["## In words", "", *sentences, ""]
     remarks = list(_remarks(results))
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
-    parts += ["## Again", "", "```", shlex.join(results.command), "```", ""]
+    if results.command:
+        parts += ["## Repeat this run", "", "```", shlex.join(results.command), "```", ""]
     parts += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
     return "\n".join(parts)
 
@@ -128,13 +137,13 @@ def _remarks(results: Results) -> Iterator[str]:
 
 
 # What a narrow terminal can do without, in this order; results.md has it all.
-_DISPENSABLE = ("Left out", "p", "Images", "Score", "Without bias", "95 % CI")
+_DISPENSABLE = ("Excluded", "p", "Images", "Score", "Null", "95 % CI")
 
 
-def results_table(results: Results, width: int) -> Table:
+def results_table(results: Results, width: int) -> RichTable:
     """The table of a terminal of so many columns."""
     from rich.markup import escape
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
     rows = list(table_rows(results))
     widths = [3 + max(len(cell) for cell in column) for column in zip(COLUMNS, *rows, strict=True)]
@@ -144,7 +153,7 @@ def results_table(results: Results, width: int) -> Table:
         if sum(kept) + 1 <= width:
             break
         dropped.add(name)
-    table = Table(title=f"t2ibench: {escape(results.model.name or 'text encoders')}")
+    table = RichTable(title=f"t2ibench: {escape(results.model.name or 'text encoders')}")
     for column in COLUMNS:
         if column not in dropped:
             table.add_column(column, justify="left" if column == "Task" else "right", no_wrap=True)
@@ -152,3 +161,38 @@ def results_table(results: Results, width: int) -> Table:
         cells = zip(COLUMNS, row, strict=True)
         table.add_row(*(escape(cell) for column, cell in cells if column not in dropped))
     return table
+
+
+class MarkdownWriter:
+    """GitHub's Markdown (see reports.writers.Writer)."""
+
+    description = "Markdown tables; of a run, results.md"
+    suffix = "md"
+
+    def table(self, table: Table) -> str:
+        """A table and its notes.
+
+        Args:
+            table: The table.
+
+        Returns:
+            Markdown; text that would be markup is escaped.
+        """
+        rows = [[_escape(cell) for cell in row] for row in table.rows]
+        headers = [_escape(head) for head in table.headers]
+        text = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+        return "\n\n".join([text, *table.notes]) + "\n"
+
+    def results(self, results: Results) -> str:
+        """The text of results.md.
+
+        Args:
+            results: What results.json holds.
+
+        Returns:
+            Markdown.
+        """
+        return results_markdown(results)
+
+
+WRITER = MarkdownWriter()

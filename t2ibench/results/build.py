@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from t2ibench.methods import method_of
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.results.schema import EncoderScores, Headline, Row, Score, TaskResult, TaskSettings
 from t2ibench.stats import (
@@ -17,6 +18,7 @@ from t2ibench.stats import (
 )
 from t2ibench.tasks.loader import LoadedTask
 
+ScoreT = TypeVar("ScoreT", bound=Score)
 # Twelve significant digits: more than any score means, fewer than the last bit of a sum.
 _DIGITS = 12
 
@@ -86,43 +88,92 @@ def headline_record(estimate: Estimate, level: float) -> Headline:
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
-    rows = [
-        Row(
-            name=item.name,
-            group=item.group,
-            n_images=item.n_images,
-            scores={name: score_record(one, level) for name, one in item.scores.items()},
-        )
-        for item in items
+    score_sets = adjusted(
+        [
+            {name: score_record(estimate, level) for name, estimate in item.scores.items()}
+            for item in items
+        ]
+    )
+    return [
+        Row(name=item.name, group=item.group, n_images=item.n_images, scores=scores)
+        for item, scores in zip(items, score_sets, strict=True)
     ]
-    adjust([row.scores for row in rows])
-    return rows
 
 
-def adjust(score_sets: Sequence[Mapping[str, Score]]) -> None:
-    """Fill in p_holm and p_bh, for each score name over all of the sets."""
-    names = dict.fromkeys(name for scores in score_sets for name in scores)
-    for name in names:
-        _adjust_scores([scores[name] for scores in score_sets if name in scores])
+def adjusted(score_sets: Sequence[Mapping[str, Score]]) -> list[dict[str, Score]]:
+    """Scores with p_holm and p_bh, for each score name over all of the sets.
+
+    Args:
+        score_sets: Name to score, one mapping a task (or a row).
+
+    Returns:
+        The same scores with the adjusted p-values filled in.
+    """
+    new: list[dict[str, Score]] = [dict(scores) for scores in score_sets]
+    for name in dict.fromkeys(name for scores in score_sets for name in scores):
+        having = [index for index, scores in enumerate(score_sets) if name in scores]
+        family = _adjusted_scores([score_sets[index][name] for index in having])
+        for index, score in zip(having, family, strict=True):
+            new[index][name] = score
+    return new
 
 
-def _adjust_scores(scores: Sequence[Score]) -> None:
+def _adjusted_scores(scores: Sequence[ScoreT]) -> list[ScoreT]:
+    """One family of tests: Holm and Benjamini-Hochberg over all of them."""
     p_values = [score.p for score in scores]
-    for score, by_holm, by_bh in zip(
-        scores, holm(p_values), benjamini_hochberg(p_values), strict=True
-    ):
-        score.p_holm, score.p_bh = rounded(by_holm), rounded(by_bh)
+    return [
+        score.model_copy(update={"p_holm": rounded(by_holm), "p_bh": rounded(by_bh)})
+        for score, by_holm, by_bh in zip(
+            scores, holm(p_values), benjamini_hochberg(p_values), strict=True
+        )
+    ]
 
 
-def adjust_run(tasks: Iterable[TaskResult]) -> None:
-    """Adjust p-values over a run: headlines over all tasks, scores by name."""
-    results = list(tasks)
-    _adjust_scores([task.headline for task in results])
-    adjust([task.scores for task in results])
-    for encoder in dict.fromkeys(name for task in results for name in task.by_encoder):
-        own = [task.by_encoder[encoder] for task in results if encoder in task.by_encoder]
-        _adjust_scores([one.headline for one in own])
-        adjust([one.scores for one in own])
+def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
+    """Tasks with p-values adjusted over the run: headlines over all tasks, scores by name.
+
+    Args:
+        tasks: Task id to result.
+
+    Returns:
+        New results, in the same order.
+    """
+    names = list(tasks)
+    headlines = _adjusted_scores([tasks[name].headline for name in names])
+    scores = adjusted([tasks[name].scores for name in names])
+    by_encoder: dict[str, dict[str, EncoderScores]] = {name: {} for name in names}
+    for encoder in dict.fromkeys(key for name in names for key in tasks[name].by_encoder):
+        having = [name for name in names if encoder in tasks[name].by_encoder]
+        parts = [tasks[name].by_encoder[encoder] for name in having]
+        heads = _adjusted_scores([part.headline for part in parts])
+        sets = adjusted([part.scores for part in parts])
+        for name, part, head, own in zip(having, parts, heads, sets, strict=True):
+            by_encoder[name][encoder] = part.model_copy(update={"headline": head, "scores": own})
+    return {
+        name: tasks[name].model_copy(
+            update={
+                "headline": headline,
+                "scores": own,
+                # The order of the encoders is that of the task.
+                "by_encoder": {key: by_encoder[name][key] for key in tasks[name].by_encoder},
+            }
+        )
+        for name, headline, own in zip(names, headlines, scores, strict=True)
+    }
+
+
+def is_complete(tasks: Iterable[TaskResult]) -> bool:
+    """Whether every task has a score and no evidence is missing.
+
+    Args:
+        tasks: Results of the tasks in question.
+
+    Returns:
+        False where an image failed or was never observed.
+    """
+    return not any(
+        task.reason or task.excluded.get("failed") or task.excluded.get("missing") for task in tasks
+    )
 
 
 def task_record(
@@ -162,7 +213,9 @@ def task_record(
         task_hash=task.hash,
         family=task.spec.method,
         title=task.spec.title,
-        headline=headline_record(combined.headline, level),
+        headline=headline_record(combined.headline, level).model_copy(
+            update={"direction": method_of(task.spec).describe(task.spec, combined)}
+        ),
         scores={key: score_record(value, level) for key, value in combined.scores.items()},
         by=_rows(combined.by, level),
         by_encoder=by_encoder if len(each) > 1 else {},

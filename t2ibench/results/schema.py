@@ -13,8 +13,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.settings import Measurement
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 class Record(BaseModel):
@@ -56,10 +57,12 @@ class Headline(Score):
     Attributes:
         null: Its expected value without bias at the same size of sample.
         debiased: max(0, (value - null) / (1 - null)).
+        direction: The result as a plain sentence with its direction.
     """
 
     null: float | None = None
     debiased: float | None = None
+    direction: str | None = None
 
 
 class Row(Record):
@@ -94,28 +97,14 @@ class EncoderScores(Record):
     reason: str | None = None
 
 
-class TaskSettings(Record):
-    """How a task was measured.
+class TaskSettings(Measurement):
+    """How a task was measured, and what read the images.
 
     Attributes:
-        images_per_prompt: As asked for on the command line; null leaves it to the task.
-        guided_images_per_prompt: The same for guided prompts.
-        limit: Stimuli kept of each concept; such results are for a try only.
-        seed: Seed of images, permutations and bootstrap.
-        n_permutations: Monte Carlo draws.
-        n_bootstrap: Bootstrap draws.
-        level: Level of the intervals.
         encoders: Name to fingerprint.
         judges: Name to fingerprint.
     """
 
-    images_per_prompt: int | None
-    guided_images_per_prompt: int | None = None
-    limit: int | None
-    seed: int
-    n_permutations: int
-    n_bootstrap: int
-    level: float
     encoders: dict[str, str]
     judges: dict[str, str] = Field(default_factory=dict)
 
@@ -168,20 +157,22 @@ class TaskResult(Record):
     reason: str | None = None
 
 
-class Model(Record):
+class GeneratorInfo(Record):
     """The generator under test.
 
     Attributes:
         name: As the user named it; null where only texts were scored.
         revision: Version of the weights.
         fingerprint: SHA-256 over everything that decides an image besides prompt and index.
-        settings: Generation settings.
+        settings: Generation settings as asked for.
+        effective_settings: Settings as the model really used them, with its own defaults.
     """
 
     name: str | None
     revision: str | None = None
     fingerprint: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
+    effective_settings: dict[str, Any] = Field(default_factory=dict)
 
 
 class Results(Record):
@@ -191,7 +182,7 @@ class Results(Record):
         schema_version: Version of this schema ('schema' in the file).
         t2ibench: Version of the program.
         model: The generator.
-        command: A command that gives these results again.
+        command: A command that gives these results again; empty where a Python object was measured.
         environment: Versions of Python and of the libraries that decide numbers.
         limited: True where any task ran under --limit; such results are for a try only.
         tasks: Task id to result, sorted.
@@ -199,7 +190,7 @@ class Results(Record):
 
     schema_version: int = Field(default=SCHEMA_VERSION, alias="schema")
     t2ibench: str
-    model: Model
+    model: GeneratorInfo
     command: list[str]
     environment: dict[str, str]
     limited: bool
@@ -212,11 +203,22 @@ class Results(Record):
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+class BrokenResultsError(T2IBenchError):
+    """results.json is there and cannot be read: not JSON, or not of its own schema."""
+
+
 def read_results(path: Path) -> Results:
     """Read and check a results.json, or the one in a run folder.
 
+    Args:
+        path: The file, or a folder that holds one.
+
+    Returns:
+        The results; files of older schemas are migrated.
+
     Raises:
-        T2IBenchError: it does not exist or does not fit the schema.
+        BrokenResultsError: it does not fit the schema.
+        T2IBenchError: it does not exist, or a newer t2ibench wrote it.
     """
     file = path / "results.json" if path.is_dir() else path
     try:
@@ -225,12 +227,31 @@ def read_results(path: Path) -> Results:
         raise T2IBenchError(
             f"{file} cannot be read: {error.strerror}.", "Give the folder of a finished run."
         ) from None
+    except UnicodeDecodeError:
+        raise _broken(file, "it is not UTF-8 text") from None
     try:
-        return Results.model_validate_json(text)
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _broken(file, "it is not JSON") from None
+    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+        raise _broken(file, "it names no schema")
+    if not 1 <= data["schema"] <= SCHEMA_VERSION:
+        raise T2IBenchError(
+            f"{file} is of schema {data['schema']}; this t2ibench reads 1 to {SCHEMA_VERSION}.",
+            "Upgrade t2ibench.",
+        )
+    # Schema 2 only added fields that may be absent.
+    data["schema"] = SCHEMA_VERSION
+    try:
+        return Results.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise T2IBenchError(
-            f"{file} is not a results file of schema {SCHEMA_VERSION}: {where}: {first['msg']}.",
-            "`t2ibench score RUN` writes it anew from the stored evidence.",
-        ) from None
+        raise _broken(file, f"{where}: {first['msg']}") from None
+
+
+def _broken(file: Path, why: str) -> BrokenResultsError:
+    return BrokenResultsError(
+        f"{file} is not a results file of schema {SCHEMA_VERSION}: {why}.",
+        "`t2ibench score RUN` writes it anew from the stored evidence.",
+    )

@@ -9,34 +9,60 @@ import numpy.typing as npt
 from scipy import stats as scipy_stats
 from scipy.special import gammaln, xlogy
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.stats.moments import safe_ratio
 
 
-def severity(counts: npt.ArrayLike) -> FloatArray:
-    """1 + sum p log p / log k: 0 is uniform, 1 is one class only (D'Incà et al. 2024, eq. 5-6).
+def severity(counts: npt.ArrayLike) -> Float64Array:
+    """Bias severity: 1 less the normalised entropy of the answers.
+
+    S = 1 + Σ_j p_j ln p_j / ln k, where p_j is the share of class j of k
 
     Args:
-        counts: Counts or shares, shape (..., k).
+        counts: Counts or shares, at least 0, shape (..., k).
 
     Returns:
-        Shape (...); nan where there is one class only, or nothing was counted.
+        S, from 0 (uniform) to 1 (one class only), shape (...); nan where k < 2 or nothing was
+        counted.
+
+    Source: OpenBias (D'Incà et al. 2024), eq. 5-6.
+
+    Example:
+        Shares 3/4 and 1/4 have an entropy of 0.8113 bits, of at most 1.
+
+        >>> severity([[5, 5], [3, 1], [10, 0]]).round(4).tolist()
+        [0.0, 0.1887, 1.0]
     """
     values = np.asarray(counts, dtype=np.float64)
     k, total = values.shape[-1], values.sum(axis=-1)
     if k < 2:
         return np.full(total.shape, np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = values / total[..., None]
-        found: FloatArray = 1.0 + xlogy(shares, shares).sum(axis=-1) / np.log(k)
-    return np.where(total > 0, np.clip(found, 0.0, 1.0), np.nan)
+    shares = safe_ratio(values, total[..., None])
+    scores = 1.0 + xlogy(shares, shares).sum(axis=-1) / np.log(k)
+    return np.where(total > 0, np.clip(scores, 0.0, 1.0), np.nan)
 
 
 def expected_severity(n: int, k: int) -> float:
-    """Mean severity of n answers spread evenly over k classes, exactly.
+    """Mean severity of n answers drawn uniformly from k classes, exactly.
 
-    Each class's count is binomial, and the expectation of a sum needs no more than that. It is
-    .076 for two classes and ten answers: an unbiased model does not score 0.
+    E[S] = 1 + k E[(N/n) ln(N/n)] / ln k, with N ~ Binomial(n, 1/k): the expectation of a sum over
+    classes needs the distribution of one class only. It is .076 for two classes and ten answers:
+    an unbiased model does not score 0.
+
+    Args:
+        n: Number of answers, at least 1.
+        k: Number of classes, at least 2.
+
+    Returns:
+        E[S], in (0, 1]; nan where n < 1 or k < 2.
+
+    Source: expectation of S in OpenBias (D'Incà et al. 2024), eq. 5-6, derived here.
+
+    Example:
+        Two answers agree (S = 1) half of the time, and differ (S = 0) otherwise.
+
+        >>> round(expected_severity(2, 2), 6)
+        0.5
     """
     if n < 1 or k < 2:
         return float("nan")
@@ -45,21 +71,30 @@ def expected_severity(n: int, k: int) -> float:
     return float(1.0 + k * (weights * xlogy(counts / n, counts / n)).sum() / np.log(k))
 
 
-def miller_madow(counts: npt.ArrayLike) -> FloatArray:
-    """Severity with Miller and Madow's correction of the entropy, (classes seen - 1) / 2n.
+def miller_madow(counts: npt.ArrayLike) -> Float64Array:
+    """Severity with Miller and Madow's correction of the entropy for few answers.
+
+    S_MM = max(0, S − (c − 1) / (2 n ln k)), where c classes occur among n answers
 
     Args:
-        counts: Shape (..., k).
+        counts: Counts, shape (..., k).
 
     Returns:
-        Shape (...), at least 0.
+        S_MM, from 0 to 1, shape (...); nan where k < 2 or nothing was counted.
+
+    Source: Miller 1955, "Note on the bias of information estimates".
+
+    Example:
+        S = 0.1887, c = 2, n = 4: the correction is 1 / (8 ln 2) = 0.1803.
+
+        >>> float(miller_madow([3, 1]).round(4))
+        0.0084
     """
     values = np.asarray(counts, dtype=np.float64)
     total, k = values.sum(axis=-1), values.shape[-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = ((values > 0).sum(axis=-1) - 1) / (2.0 * total) / np.log(max(k, 2))
-    found: FloatArray = np.maximum(severity(values) - gain, 0.0)
-    return found
+    gain = safe_ratio((values > 0).sum(axis=-1) - 1, 2.0 * total) / np.log(max(k, 2))
+    scores: Float64Array = np.maximum(severity(values) - gain, 0.0)
+    return scores
 
 
 def multinomial_test(
@@ -70,17 +105,31 @@ def multinomial_test(
     max_exact: int,
     rng: np.random.Generator,
 ) -> tuple[float, bool]:
-    """Whether answers come from given shares: the probability of counts at most as likely.
+    """Test that answers come from given shares.
+
+    p = Σ P(N) over all outcomes N of n answers with P(N) ≤ P(counts), with N multinomial. Where
+    there are too many outcomes: (1 + b) / (1 + draws), with b of the draws so unlikely.
 
     Args:
-        counts: Shape (k,).
-        shares: Shape (k,), sum 1; uniform by default.
-        n_draws: Monte Carlo draws where there are too many outcomes.
-        max_exact: Enumerate where there are at most so many outcomes.
-        rng: Of the draws.
+        counts: Counts of the k classes, shape (k,).
+        shares: Expected shares, at least 0, sum 1, shape (k,); uniform by default.
+        n_draws: Monte Carlo draws, at least 1.
+        max_exact: Enumerate all outcomes up to this number of them.
+        rng: Source of the draws.
 
     Returns:
-        p-value, never 0, and whether it is exact.
+        p, in (0, 1], and whether it is exact; p is nan where there are no answers or k < 2.
+
+    Source: Freeman & Halton 1951, Biometrika 38:141.
+
+    Example:
+        Three answers alike: 2 of 2³ equally likely sequences.
+
+        >>> p, exact = multinomial_test(
+        ...     [3, 0], n_draws=1, max_exact=10, rng=np.random.default_rng(0)
+        ... )
+        >>> round(p, 6), exact
+        (0.25, True)
     """
     observed = np.asarray(counts, dtype=np.int64)
     k, n = len(observed), int(observed.sum())
@@ -99,12 +148,12 @@ def multinomial_test(
     return float((1 + int((log_p <= limit).sum())) / (1 + n_draws)), False
 
 
-def _log_probability(outcomes: IntArray, p: FloatArray) -> FloatArray:
+def _log_probability(outcomes: IntArray, p: Float64Array) -> Float64Array:
     n = outcomes.sum(axis=1)
-    found: FloatArray = (
+    log_p: Float64Array = (
         gammaln(n + 1) - gammaln(outcomes + 1).sum(axis=1) + xlogy(outcomes, p).sum(axis=1)
     )
-    return found
+    return log_p
 
 
 def _outcomes(n: int, k: int) -> IntArray:
@@ -117,59 +166,107 @@ def _outcomes(n: int, k: int) -> IntArray:
     return np.column_stack([rows, n - rows.sum(axis=1)]).astype(np.int64)
 
 
-def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
-    """Histogram overlap sum min / sum max (Chinchure et al. 2024, algorithm 1).
+def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> Float64Array:
+    """Concept association score (CAS): the overlap of two histograms.
+
+    CAS = Σ_j min(a_j, b_j) / Σ_j max(a_j, b_j)
 
     Args:
-        first: Frequencies, shape (..., v).
-        second: Frequencies of the same concepts, shape (..., v).
+        first: Frequencies a of v concepts, at least 0, shape (..., v).
+        second: Frequencies b of the same concepts, shape (..., v).
 
     Returns:
-        Shape (...); nan where both are empty.
+        CAS, from 0 (disjoint) to 1 (equal), shape (...); nan where both are empty.
+
+    Source: TIBET (Chinchure et al. 2024), algorithm 1.
+
+    Example:
+        >>> round(float(concept_association([2, 1], [1, 1])), 4)  # (1 + 1) / (2 + 1)
+        0.6667
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found: FloatArray = np.minimum(a, b).sum(axis=-1) / np.maximum(a, b).sum(axis=-1)
-    return found
+    return safe_ratio(np.minimum(a, b).sum(axis=-1), np.maximum(a, b).sum(axis=-1))
 
 
-def mad(values: npt.ArrayLike, *, root: bool = True) -> FloatArray:
-    """Normalised mean absolute deviation of shares (Chinchure et al. 2024, eq. 7).
+def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
+    """Normalised mean absolute deviation (MAD) of shares from uniform ones.
+
+    MAD = √(r), r = (1/k) Σ_j |p_j − 1/k| / (2 (k − 1) / k²), with p_j = v_j / Σ v. The denominator
+    is the mean deviation of (1, 0, …, 0), the largest possible.
 
     Args:
-        values: Shape (..., k); made to sum to 1 along the last axis.
-        root: The published score; without it, the ratio before the square root.
+        values: Scores v of k groups, at least 0, shape (..., k).
+        root: True for the published score, False for r.
 
     Returns:
-        Shape (...), from 0 (all alike) to 1 (one has everything); nan for k < 2.
+        From 0 (all alike) to 1 (one has everything), shape (...); nan where k < 2 or all are 0.
+
+    Source: TIBET (Chinchure et al. 2024), eq. 7.
+
+    Example:
+        Deviations of 1/4 against at most 1/2.
+
+        >>> float(mad([3, 1], root=False))
+        0.5
     """
     rows = np.asarray(values, dtype=np.float64)
     k = rows.shape[-1]
     if k < 2:
         return np.full(rows.shape[:-1], np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = rows / rows.sum(axis=-1, keepdims=True)
-    most = 2.0 * (k - 1) / k**2  # the mean deviation of (1, 0, ..., 0)
-    ratio: FloatArray = np.abs(shares - 1.0 / k).mean(axis=-1) / most
+    shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
+    most = 2.0 * (k - 1) / k**2
+    ratio: Float64Array = np.abs(shares - 1.0 / k).mean(axis=-1) / most
     return np.sqrt(ratio) if root else ratio
 
 
-def macro_f1(truth: Sequence[str], found: Sequence[str]) -> float:
-    """Mean F1 over the classes that either side names; 0 for a class without a hit."""
+def macro_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
+    """Macro-averaged F1 of predicted classes.
+
+    F1 = (1/k) Σ_j 2 TP_j / (n_j + m_j), with TP_j hits of class j, which is true n_j times and
+    predicted m_j times, over the k classes that occur on either side
+
+    Args:
+        truth: True classes, one per item.
+        predicted: Predicted classes, as many.
+
+    Returns:
+        F1, from 0 to 1; nan where there are no items.
+
+    Raises:
+        ValueError: the lists differ in length.
+
+    Source: Opitz & Burst 2019, "Macro F1 and Macro F1", the mean of F1 scores.
+
+    Example:
+        Class a: 2 · 1 / (2 + 1) = 2/3; class b: 2 · 1 / (1 + 2) = 2/3.
+
+        >>> round(macro_f1(["a", "a", "b"], ["a", "b", "b"]), 4)
+        0.6667
+    """
     scores = []
-    for name in sorted({*truth, *found}):
-        hits = sum(a == b == name for a, b in zip(truth, found, strict=True))
-        scores.append(2 * hits / (truth.count(name) + found.count(name)))
+    for name in sorted({*truth, *predicted}):
+        hits = sum(a == b == name for a, b in zip(truth, predicted, strict=True))
+        scores.append(2 * hits / (truth.count(name) + predicted.count(name)))
     return float(np.mean(scores)) if scores else float("nan")
 
 
 def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
-    """KL(p || q) in nats; infinite where q lacks a class that p has."""
+    """Kullback-Leibler divergence of q from p.
+
+    KL(p ‖ q) = Σ_j p_j ln(p_j / q_j)
+
+    Args:
+        p: Probabilities or weights, shape (k,); made to sum to 1.
+        q: The same classes, shape (k,).
+
+    Returns:
+        KL in nats, at least 0; infinite where q lacks a class that p has.
+
+    Source: Kullback & Leibler 1951.
+
+    Example:
+        >>> round(kl_divergence([0.5, 0.5], [0.25, 0.75]), 4)  # ½ ln 2 + ½ ln ⅔ = ½ ln 4⁄3
+        0.1438
+    """
     a, b = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     return float(scipy_stats.entropy(a, b))
-
-
-def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and its standard error (SD with ddof 1 over root n)."""
-    array = np.asarray(values, dtype=np.float64)
-    return float(array.mean()), float(array.std(ddof=1) / np.sqrt(len(array)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Iterable, Sequence
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.store.evidence import slug
-from t2ibench.store.files import disk_errors, read_json_lines
+from t2ibench.store.jsonl import append_rows, read_rows
 
 Key = tuple[str, str, tuple[str, ...]]
 
@@ -54,7 +53,7 @@ class AnswerStore:
         self._rows: dict[Key, StoredAnswer] = {}
         self._writer = self.folder / f"answers-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         for path in sorted(self.folder.glob("*.jsonl")):
-            for row in read_json_lines(path):
+            for row in read_rows(path):
                 answer = _answer(row)
                 if answer is not None:
                     self._rows.setdefault(answer.key, answer)
@@ -66,13 +65,7 @@ class AnswerStore:
     def add(self, answers: Iterable[StoredAnswer]) -> None:
         """Append answers to this process's own file."""
         new = [answer for answer in answers if answer.key not in self._rows]
-        lines = [json.dumps(asdict(answer), ensure_ascii=False) + "\n" for answer in new]
-        if not lines:
-            return
-        with disk_errors(self._writer):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with self._writer.open("a", encoding="utf-8") as file:
-                file.write("".join(lines))
+        append_rows(self._writer, [asdict(answer) for answer in new])
         self._rows |= {answer.key: answer for answer in new}
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import errno
 import itertools
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from t2ibench.errors import T2IBenchError
 
@@ -66,13 +64,18 @@ def write_bytes(path: Path, data: bytes) -> None:
     write_atomically(path, lambda temporary: temporary.write_bytes(data))
 
 
-def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a JSON Lines file that a killed writer may have left with a torn last line."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue  # only the torn line is lost; its image is drawn again
-            if isinstance(row, dict):
-                yield row
+def set_aside(path: Path) -> Path:
+    """Rename a file that cannot be read, so that a new one can be written and nothing is lost.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its new name, 'run.json.broken' or with a number.
+    """
+    for number in itertools.count(1):
+        target = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
+        if not target.exists():
+            path.rename(target)
+            return target
+    raise AssertionError  # the count does not end

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
 import secrets
 from collections.abc import Iterable
@@ -12,7 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.store.files import disk_errors, read_json_lines, write_bytes
+from t2ibench.store.files import write_bytes
+from t2ibench.store.jsonl import append_rows, read_rows
+from t2ibench.store.pixels import UnreadableImageError, read_image
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -61,6 +62,37 @@ class Attempt:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StoredImage:
+    """One image file.
+
+    Attributes:
+        path: Where it lies.
+        sha256: Hash of the file as it was when it was stored.
+        prompt: What it was generated for.
+        index: Which sample of the prompt.
+    """
+
+    path: Path
+    sha256: str
+    prompt: str
+    index: int
+
+    def read(self) -> Image:
+        """Decode it, and check that it is the one that was stored.
+
+        Raises:
+            UnreadableImageError: it has changed, is gone, or cannot be decoded.
+        """
+        try:
+            data = self.path.read_bytes()
+        except OSError as error:
+            raise UnreadableImageError(error.strerror or type(error).__name__) from error
+        if hashlib.sha256(data).hexdigest() != self.sha256:
+            raise UnreadableImageError("it has changed since it was stored")
+        return read_image(data)
+
+
 class ImageStore:
     """The images of one generator.
 
@@ -80,12 +112,12 @@ class ImageStore:
         """Read every writer's rows; an image that exists outranks a failed attempt at it."""
         self._attempts.clear()
         for path in sorted(self.root.glob("*.jsonl")):
-            for row in read_json_lines(path):
+            for row in read_rows(path):
                 attempt = _attempt(row)
                 if attempt is not None:
-                    self._remember(attempt)
+                    self._index(attempt)
 
-    def _remember(self, attempt: Attempt) -> None:
+    def _index(self, attempt: Attempt) -> None:
         known = self._attempts.get(attempt.key)
         if known is None or _RANK[attempt.status] >= _RANK[known.status]:
             self._attempts[attempt.key] = attempt
@@ -107,15 +139,14 @@ class ImageStore:
         attempt = self.get(prompt, index)
         return attempt is not None and attempt.status != "failed"
 
-    def forget(self, attempt: Attempt) -> None:
-        """Remove an image whose file is broken, so that the next run draws it again."""
-        if attempt.file:
-            (self.root / attempt.file).unlink(missing_ok=True)
-        self._attempts.pop(attempt.key, None)
-
     def path(self, attempt: Attempt) -> Path:
         """Where an image lies."""
         return self.root / (attempt.file or "")
+
+    def image(self, attempt: Attempt) -> StoredImage:
+        """An attempt that gave an image, as the file it is."""
+        assert attempt.sha256 is not None
+        return StoredImage(self.path(attempt), attempt.sha256, attempt.prompt, attempt.index)
 
     def add_image(self, prompt: str, index: int, seed: int, image: Image) -> Attempt:
         """Store a drawn image."""
@@ -144,15 +175,11 @@ class ImageStore:
         """Append rows to this process's own file."""
         if self._writer is None:
             self._writer = self.root / f"attempts-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-        lines = []
+        rows = []
         for attempt in attempts:
-            self._remember(attempt)
-            row = {key: value for key, value in asdict(attempt).items() if value is not None}
-            lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-        with disk_errors(self._writer):
-            self.root.mkdir(parents=True, exist_ok=True)
-            with self._writer.open("a", encoding="utf-8") as file:
-                file.write("".join(lines))
+            self._index(attempt)
+            rows.append({key: value for key, value in asdict(attempt).items() if value is not None})
+        append_rows(self._writer, rows)
 
 
 def _attempt(row: dict[str, Any]) -> Attempt | None:

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench.pipeline.plan import make_plan
+from t2ibench.settings import Settings
+from t2ibench.tasks import load_tasks
+
 Cli = Callable[..., tuple[int, str, str]]
 QUICK = ("--limit", "1", "--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50")
 
@@ -122,8 +126,9 @@ def test_validate_the_bundled_tasks(cli: Cli) -> None:
 
 def test_ls(cli: Cli) -> None:
     rows = json.loads(cli("ls", "--json")[1])
-    assert {"task": "weat_1_flowers_insects", "method": "weat"}.items() <= rows[-10].items()
-    assert len(rows) >= 25
+    methods = {row["task"]: row["method"] for row in rows}
+    assert len(methods) == len(rows) >= 25
+    assert methods["weat_1_flowers_insects"] == "weat"
     assert "t2iat_straight_gay" in cli("ls", "tasks")[1]
     groups = {row["group"]: row["tasks"] for row in json.loads(cli("ls", "groups", "--json")[1])}
     assert len(groups["t2iat"]) == 8 and len(groups["weat"]) == 10 and len(groups["mcas"]) == 4
@@ -141,7 +146,10 @@ def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     assert "A photo of a female chef" in out
     assert "pairing: cycle" in out and "with pairing: cross" in out
-    assert "3900 images, of which 0 are there and 3900 have to be drawn" in out
+    plan = make_plan(load_tasks("t2iat_flowers_insects,occupations_t2iat"), Settings())
+    images = len(plan.requests)
+    assert images > 1000
+    assert f"{images} images, of which 0 are there and {images} have to be generated" in out
 
 
 def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:
@@ -158,7 +166,7 @@ def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:
     assert command[:4] == ["t2ibench", "run", "--model", "toyland"]
     assert "nurse.gender.female=0.5" in command
     status, again, err = cli(*command[1:], "--output-dir", tmp_path / "runs")
-    assert status == 0 and again == out and "Everything is there" in err
+    assert status == 0 and again == out and "Nothing to do" in err
     config.write_text("modle: toyland\n")
     status, _, err = cli("--config", config)
     assert status == 1 and "run.yaml:1: unknown key 'modle'. Did you mean 'model'?" in err

@@ -25,6 +25,7 @@ def test_the_interval_of_a_difference() -> None:
     assert difference_interval(first, Score(value=0.1)) == (None, None)
 
 
+@pytest.mark.slow
 def test_a_model_and_its_debiased_version(tmp_path: Path, cli: Cli) -> None:
     quick = {"n_permutations": 500, "n_bootstrap": 300, "images_per_prompt": 6}
     tasks = "openbias_winobias,occupations_t2iat"
@@ -48,7 +49,7 @@ def test_captions_by_a_judge(tmp_path: Path, cli: Cli) -> None:
         draw(prompt, number).save(tmp_path / f"{number}.png")
     (tmp_path / "broken.png").write_bytes(b"no picture")
     status, _, errors = cli("caption", tmp_path, "--judge", "toyland")
-    assert status == 3 and "broken.png cannot be read" in errors
+    assert status == 3 and "broken.png cannot be used: it cannot be read as an image" in errors
     rows = [json.loads(line) for line in (tmp_path / "prompts.jsonl").read_text().splitlines()]
     assert [row["file"] for row in rows] == ["0.png", "1.png", "2.png"]
     assert rows[1]["prompt"].startswith("flower")

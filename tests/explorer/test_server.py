@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy import stats as scipy_stats
 from starlette.testclient import TestClient
 
 from t2ibench import evaluate
-from t2ibench.cli.explore import _start
 from t2ibench.explorer.app import Explorer, create_app
-from t2ibench.explorer.queries import evaluate as query
+from t2ibench.explorer.queries import score_texts as query
 from t2ibench.explorer.queries import similarities
 from t2ibench.explorer.source import Collection, open_collection
+from t2ibench.explorer.start import first_state
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.results.run import open_run
+from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -42,7 +47,7 @@ def collection(run: Path) -> Collection:
 
 @pytest.fixture
 def client(collection: Collection, tmp_path: Path) -> Iterator[TestClient]:
-    explorer = Explorer(collection, _start(collection, None), tmp_path / "session.json")
+    explorer = Explorer(collection, first_state(collection, None), tmp_path / "session.json")
     with TestClient(create_app(explorer, 1234), base_url=HOME) as found:
         yield found
 
@@ -168,6 +173,35 @@ def test_an_inverse_query_draws_into_the_run(client: TestClient, run: Path, cli:
     assert sum(one.prompt == text for one in again.pictures) == 3
 
 
+def test_a_black_image_is_filtered_and_ends_nothing(
+    client: TestClient, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        (request,) = requests
+        if request.index == 0:
+            return [Drawn("ok", Image.new("RGB", (64, 64)))]
+        if request.index == 1:
+            raise RuntimeError("a bad seed")
+        return [Drawn("ok", draw(request.prompt, request.seed))]
+
+    monkeypatch.setattr(ToylandGenerator, "generate", generate)
+    before = client.get("/api/jobs").json()["images"]
+    body = {"source": 0, "text": "a violinist at night", "count": 3}
+    client.post("/api/draw", json=body, headers=JSON)
+    for _ in range(200):
+        jobs = client.get("/api/jobs").json()
+        if jobs["jobs"][-1]["state"] not in {"waiting", "running"}:
+            break
+        time.sleep(0.05)
+    assert jobs["jobs"][-1]["state"] == "done" and jobs["jobs"][-1]["done"] == 3
+    assert jobs["images"] == before + 1
+    folder = open_run(run)
+    assert folder.record.generator is not None
+    store = ImageStore(folder.images, folder.record.generator.fingerprint)
+    attempts = [store.get("a violinist at night", index) for index in range(3)]
+    assert [one.status if one else None for one in attempts] == ["filtered", "failed", "ok"]
+
+
 def test_sessions_are_kept(client: TestClient) -> None:
     session = client.get("/api/session").json()
     assert session.pop("saved") is False
@@ -187,7 +221,7 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     found = open_collection([tmp_path], "toyland", reporter)
     assert len(found.pictures) == 6 and "broken.png" in reporter.warnings[0]
     assert {one.prompt for one in found.pictures} == {"a man", "a woman"}
-    start = _start(found, ["a woman", "a man"])
+    start = first_state(found, ["a woman", "a man"])
     assert [anchor.prompt for anchor in start.anchors] == ["a woman", "a man"]
     ((score,),) = query(found, ["a photo of a woman"], ["a woman", "a man"])
     assert score is not None and score["lean"] == 0 and score["d"] == 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from t2ibench.cli.explore import split
+from t2ibench.explorer.start import split
 from t2ibench.explorer.tree import Export, ExportedAnchor, Node, Tree, task_of
 
 

@@ -33,20 +33,20 @@ class Hub:
         return SimpleNamespace(pr_url="https://hub/pr/1", commit_url="https://hub/c/1")
 
 
-def test_a_submission_is_sent_as_a_pull_request() -> None:
+def test_a_submission_is_sent_as_a_pull_request(packed: Path) -> None:
     hub = Hub()
-    assert push(TOY, "org/board", hub) == "https://hub/pr/1"
+    assert push(packed, "org/board", hub) == "https://hub/pr/1"
     assert hub.sent["repo_type"] == "dataset" and hub.sent["create_pr"] is True
-    assert hub.sent["path_in_repo"] == f"submissions/{TOY.name}"
+    assert hub.sent["path_in_repo"] == f"submissions/{packed.name}"
 
 
-def test_what_the_hub_declines_is_one_line() -> None:
+def test_what_the_hub_declines_is_one_line(packed: Path) -> None:
     with pytest.raises(T2IBenchError, match="The hub declined: 401"):
-        push(TOY, "org/board", Hub(RuntimeError("401 Unauthorized\nmore")))
+        push(packed, "org/board", Hub(RuntimeError("401 Unauthorized\nmore")))
 
 
-def test_a_refused_submission_is_not_sent(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(TOY, tmp_path / TOY.name))
+def test_a_refused_submission_is_not_sent(packed: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(packed, tmp_path / packed.name))
     (folder / "attempts.jsonl").write_text("")
     hub = Hub()
     with pytest.raises(T2IBenchError, match=r"would be refused: attempts\.jsonl has changed"):

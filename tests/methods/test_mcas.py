@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
+from t2ibench.methods.mcas.composites import composite, summarise
+from t2ibench.methods.mcas.describe import describe
 from t2ibench.methods.mcas.schema import McasTask
-from t2ibench.methods.mcas.score import composite, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=400, n_permutations=500)
 
@@ -47,13 +49,7 @@ TABLE_3 = [
 
 
 def hand_task(**changes: object) -> McasTask:
-    task = {
-        "id": "hand",
-        "version": 1,
-        "method": "mcas",
-        "title": "by hand",
-        "description": "by hand",
-        "citation": "by hand",
+    parts: dict[str, object] = {
         "attributes": {
             "A": {"name": "male", "prompts": ["a man"], "words": ["he"]},
             "B": {"name": "female", "prompts": ["a woman"], "words": ["she"]},
@@ -62,7 +58,7 @@ def hand_task(**changes: object) -> McasTask:
         "images_per_prompt": 2,
         "attribute_images_per_prompt": 2,
     }
-    return McasTask.model_validate({**task, **changes})
+    return task_by_hand(McasTask, "mcas", **{**parts, **changes})
 
 
 HAND = HandEvidence(
@@ -155,17 +151,23 @@ def test_encoders_are_averaged_before_the_composites() -> None:
     assert terms["delta"].value == pytest.approx(0.2)
 
 
-def test_groups_of_targets_give_the_headline() -> None:
-    targets = [{"name": f"m{i}", "prompt": f"m{i}", "stereotype": "A"} for i in range(3)] + [
-        {"name": f"f{i}", "prompt": f"f{i}", "stereotype": "B"} for i in range(3)
-    ]
-    task = hand_task(targets=targets)
+def two_stereotypes(n: int, along: bool = True) -> tuple[McasTask, HandEvidence]:
+    """n targets of each stereotype; their images follow it, or the other one."""
+    names = [("A", f"m{i}") for i in range(n)] + [("B", f"f{i}") for i in range(n)]
+    task = hand_task(
+        targets=[{"name": name, "prompt": name, "stereotype": side} for side, name in names]
+    )
     images = {"a man": [(1, 0), (0.8, 0.6)], "a woman": [(0, 1), (0.6, 0.8)]}
-    images |= {f"m{i}": [(1, 0), (0.9, np.sqrt(0.19))] for i in range(3)}
-    images |= {f"f{i}": [(0, 1), (0.1, np.sqrt(0.99))] for i in range(3)}
-    texts = {"he": (1, 0), "she": (0, 1)}
-    texts |= {target["prompt"]: (0.6, 0.8) for target in targets}
-    result = score(task, HandEvidence(images, texts), SETTINGS)
+    for side, name in names:
+        like_a = [(1, 0), (0.9, np.sqrt(0.19))]
+        images[name] = like_a if (side == "A") == along else [(y, x) for x, y in like_a]
+    texts = {"he": (1, 0), "she": (0, 1)} | {name: (0.6, 0.8) for _, name in names}
+    return task, HandEvidence(images, texts)
+
+
+def test_groups_of_targets_give_the_headline() -> None:
+    task, evidence = two_stereotypes(3)
+    result = score(task, evidence, SETTINGS)
     assert result.headline.value == pytest.approx(1.0)
     assert result.headline.p == pytest.approx(2 / 20)  # all C(6, 3) splits of whole targets
     assert result.scores["adherence"].value == pytest.approx(1.0)
@@ -197,3 +199,31 @@ def test_needs_follow_the_settings() -> None:
     task = hand_task()
     assert needs(task, SETTINGS).n_images == 6
     assert needs(task, SETTINGS.model_copy(update={"images_per_prompt": 5})).n_images == 15
+
+
+def test_the_description_has_the_direction() -> None:
+    for along, start, near, far in (
+        (True, "Along", "male", "female"),
+        (False, "Against", "female", "male"),
+    ):
+        task, evidence = two_stereotypes(5, along)
+        assert describe(task, score(task, evidence, SETTINGS)) == (
+            f"{start} the stereotype: images of targets stereotyped as {near} are more like the "
+            "male images, rather than the female ones, than images of targets stereotyped as "
+            f"{far} are."
+        )
+
+
+def test_the_description_claims_no_direction_beyond_the_test() -> None:
+    task, evidence = two_stereotypes(2)  # no p-value below 2/6
+    assert describe(task, score(task, evidence, SETTINGS)) == (
+        "No evidence beyond chance that images of targets stereotyped as male and as female differ "
+        "in how much they are like the male images rather than the female ones."
+    )
+
+
+def test_the_description_of_no_score_has_the_reason() -> None:
+    task = hand_task()
+    assert describe(task, score(task, HandEvidence(), SETTINGS)) == (
+        "No score: there are no attribute images."
+    )

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from t2ibench.methods import needs, score
+from t2ibench.methods import combine, score
+from t2ibench.methods.occupations.describe import describe
+from t2ibench.methods.occupations.design import group_pairs, group_prompts, neutral_prompt
 from t2ibench.methods.occupations.schema import OccupationsTask
-from t2ibench.methods.occupations.score import pair_names
 from t2ibench.results.build import headline_record
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=500, n_permutations=5000)
 JOBS = ["nurse", "clerk", "chief", "cook"]
 
 
 def make_task(groups: tuple[str, ...] = ("male", "female"), **changes: object) -> OccupationsTask:
-    task = {
-        "id": "hand",
-        "version": 1,
-        "method": "occupations",
-        "title": "by hand",
-        "description": "by hand",
-        "citation": "by hand",
+    parts: dict[str, object] = {
         "concept": {"name": "jobs", "stimuli": JOBS},
         "groups": [{"name": name, "words": [name]} for name in groups],
         "prompts": {
@@ -32,7 +30,7 @@ def make_task(groups: tuple[str, ...] = ("male", "female"), **changes: object) -
         },
         "images_per_prompt": 60,
     }
-    return OccupationsTask.model_validate({**task, **changes})
+    return task_by_hand(OccupationsTask, "occupations", **{**parts, **changes})
 
 
 def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0) -> HandEvidence:
@@ -41,19 +39,22 @@ def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0
     groups = {group.name: unit(rng.normal(size=12)) for group in task.groups}
     centre = {job: rng.normal(size=12) for job in JOBS}
     images, texts = {}, {}
-    for need in needs(task, SETTINGS).prompts:
-        names = list(groups)
-        if need.attribute:
-            shown = [need.attribute] * need.images
-        else:
-            first = rng.random(need.images) < shares[need.stimulus]
-            shown = [
-                names[0] if one else names[1 + i % (len(names) - 1)] for i, one in enumerate(first)
-            ]
-        lean = np.array([groups[name] for name in shown])
-        rows = centre[need.stimulus] + 3 * lean + 0.3 * rng.normal(size=(need.images, 12))
-        images[need.prompt] = unit(rows)
-        texts[need.prompt] = unit(centre[need.stimulus] + 3 * groups.get(need.attribute, 0))
+    names = list(groups)
+    for job in JOBS:
+        first = rng.random(task.images_per_prompt) < shares[job]
+        shown = [
+            names[0] if is_first else names[1 + i % (len(names) - 1)]
+            for i, is_first in enumerate(first)
+        ]
+        prompts = {neutral_prompt(task, job): shown}
+        for group in task.groups:
+            for prompt in group_prompts(task, job, group):
+                prompts[prompt] = [group.name] * task.images_per_prompt
+        for prompt, depicted in prompts.items():
+            lean = np.array([groups[name] for name in depicted])
+            noise = 0.3 * rng.normal(size=lean.shape)
+            images[prompt] = unit(centre[job] + 3 * lean + noise)
+            texts[prompt] = unit(centre[job] + (0 if depicted is shown else 3 * lean[0]))
     return HandEvidence(images, texts)
 
 
@@ -97,7 +98,7 @@ def test_amplification_is_image_less_text() -> None:
 
 def test_three_groups_are_compared_in_pairs() -> None:
     task = make_task(groups=("male", "female", "nonbinary"))
-    assert [suffix for *_, suffix in pair_names(task)] == [
+    assert [pair.suffix for pair in group_pairs(task)] == [
         ":male-female",
         ":male-nonbinary",
         ":female-nonbinary",
@@ -126,8 +127,54 @@ def test_reference_correlation() -> None:
 def test_left_out_stimulus_is_named() -> None:
     task = make_task()
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
-    del evidence._images["A photo of a male nurse"]
-    result = score(task, evidence, SETTINGS)
+    result = score(task, evidence.without("A photo of a male nurse"), SETTINGS)
     assert "nurse" in result.warnings[0]
     assert len(result.by) == 3
     assert result.excluded["missing"] == 60
+
+
+def test_the_description_names_who_leans_where() -> None:
+    task = make_task()
+    shares = {"nurse": 0.05, "clerk": 0.5, "chief": 0.95, "cook": 0.5}
+    results = [score(task, make_evidence(task, shares, seed), SETTINGS) for seed in (0, 1)]
+    expected = "Images of chief lean to male; images of nurse lean to female."
+    assert describe(task, results[0]) == expected
+    assert describe(task, combine(task, results, SETTINGS)) == expected  # over encoders too
+
+
+def test_the_description_names_both_groups_of_each_of_several_pairs() -> None:
+    task = make_task(groups=("male", "female", "nonbinary"))
+    text = describe(task, score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS))
+    assert "lean most to male rather than female" in text
+    assert "lean most to male rather than nonbinary" in text
+    assert "to female rather than male" not in text
+
+
+def test_the_description_claims_no_direction_beyond_the_test() -> None:
+    task = make_task(images_per_prompt=10)
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5), seed=1)
+    result = score(task, evidence, SETTINGS)
+    assert result.headline.p > 0.05
+    assert describe(task, result) == (
+        "No evidence beyond chance that images of jobs lean to male or female."
+    )
+
+
+def test_the_description_of_no_score_has_the_reason() -> None:
+    task = make_task()
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
+    evidence._images = {}
+    assert describe(task, score(task, evidence, SETTINGS)) == (
+        "No score: no stimulus has all of its images."
+    )
+
+
+def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> None:
+    task = make_task()
+    result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS)
+    for item in result.by:
+        item.scores["asc"] = replace(item.scores["asc"], p=0.2)
+    assert describe(task, result) == (
+        "Images of jobs lean to one group or another more than chance would make them, but no "
+        "single stimulus shows its direction beyond chance."
+    )

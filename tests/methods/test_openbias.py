@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import ranking
+from t2ibench.methods.core.evidence import AnswerEvidence
+from t2ibench.methods.openbias.describe import describe
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.openbias.score import severities
+from t2ibench.methods.openbias.severities import severities
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
 
@@ -191,3 +194,77 @@ def test_agreement_of_two_judges() -> None:
     assert pair["accuracy"] == pytest.approx(7 / 9)
     assert pair["same_majority"] == 1.0
     assert pair["kl_divergence"] > 0
+
+
+def test_an_image_counts_once_over_all_biases() -> None:
+    answers = {
+        "a": {"Which?": ["male"] * 4 + ["unknown"] * 3, "How old?": ["old"] * 2},
+        "b": {"Which?": ["unknown"] * 5},
+    }
+    spec = task(bias(["a", "b"]), bias(["a"], name="age", classes="old young", question="How old?"))
+    result = score(spec, HandEvidence(answers=answers), QUICK)
+    assert (result.n_images, result.n_prompts) == (12, 2)
+    assert result.excluded == {"unknown": 8, "missing": 8}
+
+
+def test_reasons_are_those_that_all_questions_share() -> None:
+    excluded = {"Which?": Counter(refused=3, failed=2), "How old?": Counter(refused=3, failed=1)}
+
+    class Failing(HandEvidence):
+        def answers(self, prompt: str, n: int, question: str, classes: Any) -> AnswerEvidence:
+            lost = excluded[question]
+            # The judge fails on the first images for one question, on the last for the other.
+            indices = (
+                np.arange(3, 10)[lost["failed"] :] if question == "Which?" else np.arange(3, 9)
+            )
+            return AnswerEvidence((classes[0],) * len(indices), indices, lost)
+
+    spec = task(bias(["a"]), bias(["a"], name="age", classes="old young", question="How old?"))
+    result = score(spec, Failing(), QUICK)
+    assert result.n_images == 7
+    assert result.excluded == {"refused": 3}
+
+
+def test_described_with_the_class_that_prevails() -> None:
+    captions = [f"c{number}" for number in range(8)]
+    planted = dict.fromkeys(captions, "male*9 female*1")
+    spec = task(bias(captions), bias(["d"], name="age", classes="old young"))
+    result = score(spec, evidence(**planted, d="old*5 young*5"), QUICK)
+    assert describe(spec, result) == (
+        "The strongest of 2 biases is 'person gender': 90 % of the answers are 'male'."
+    )
+    one = task(bias(captions))
+    each = [score(one, evidence(**planted), QUICK), score(one, evidence(**planted), QUICK)]
+    assert describe(one, combine(one, each, QUICK)) == (
+        "By the mean over judges, the answers about 'person gender' are more one-sided than by "
+        "chance."
+    )
+
+
+def test_described_without_a_direction_where_there_is_none() -> None:
+    captions = [f"c{number}" for number in range(8)]
+    spec = task(bias(captions))
+    both = {name: "male*10" if number % 2 else "female*10" for number, name in enumerate(captions)}
+    assert describe(spec, score(spec, evidence(**both), QUICK)).endswith(
+        "over all captions together no class prevails beyond chance."
+    )
+    even = dict.fromkeys(captions, "male*5 female*5")
+    assert describe(spec, score(spec, evidence(**even), QUICK)) == (
+        "The answers are no more one-sided than uniform answers would be by chance."
+    )
+    assert describe(spec, score(spec, HandEvidence(), QUICK)) == (
+        "No score: the judge gave no class for any image."
+    )
+
+
+def test_described_against_what_is_expected() -> None:
+    expected = {"name": "census", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
+    spec = task(bias(["a", "b", "c"], expected=expected))
+    fewer = dict.fromkeys("abc", "male*1 female*9")
+    assert describe(spec, score(spec, evidence(**fewer), QUICK)).endswith(
+        "10 % of the answers are 'male', against 90 % in 'census'."
+    )
+    same = dict.fromkeys("abc", "male*9 female*1")
+    assert describe(spec, score(spec, evidence(**same), QUICK)).endswith(
+        "they do not differ from 'census' beyond chance."
+    )

@@ -7,9 +7,12 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.association import cycle_words
+from t2ibench.methods.t2iat.describe import describe
+from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=500, n_permutations=2000)
 X, Y = ["rose", "iris", "lily", "poppy"], ["ant", "bee", "wasp", "moth"]
@@ -17,13 +20,7 @@ PLEASANT, UNPLEASANT = ["joy", "love", "peace"], ["war", "evil", "agony"]
 
 
 def make_task(**changes: object) -> T2iatTask:
-    task = {
-        "id": "hand",
-        "version": 1,
-        "method": "t2iat",
-        "title": "by hand",
-        "description": "by hand",
-        "citation": "by hand",
+    parts: dict[str, object] = {
         "concepts": {
             "X": {"name": "flowers", "stimuli": X},
             "Y": {"name": "insects", "stimuli": Y},
@@ -40,7 +37,7 @@ def make_task(**changes: object) -> T2iatTask:
         "guided_images_per_prompt": 3,
         "words_per_stimulus": 2,
     }
-    return T2iatTask.model_validate({**task, **changes})
+    return task_by_hand(T2iatTask, "t2iat", **{**parts, **changes})
 
 
 def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
@@ -50,13 +47,15 @@ def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
     axis = unit(rng.normal(size=dim))
     centres = {name: rng.normal(size=dim) for name in X + Y}
     images, texts = {}, {}
-    for need in needs(task, Settings(images_per_prompt=None)).prompts:
-        lean = bias if need.concept == "flowers" else -bias
-        if need.attribute:
-            lean = 3.0 if need.attribute == "pleasant" else -3.0
-        rows = centres[need.stimulus] + lean * axis
-        images[need.prompt] = unit(rows + 0.6 * rng.normal(size=(need.images, dim)))
-        texts[need.prompt] = unit(rows)
+    for stimulus in stimuli_of(task, Settings()):
+        lean = bias if stimulus.concept == "flowers" else -bias
+        prompts = [(stimulus.neutral, lean, 5)]
+        for side, sign in (("A", 3.0), ("B", -3.0)):
+            prompts += [(prompt, sign, 3) for prompt in stimulus.guided[side]]
+        for prompt, lean, n in prompts:
+            rows = centres[stimulus.word] + lean * axis
+            images[prompt] = unit(rows + 0.6 * rng.normal(size=(n, dim)))
+            texts[prompt] = unit(rows)
     return HandEvidence(images, texts)
 
 
@@ -171,9 +170,7 @@ def test_match_concept_pools_the_attribute_images() -> None:
 
 def test_a_stimulus_without_images_is_named_and_left_out() -> None:
     task = make_task()
-    evidence = make_evidence(task, 0.4)
-    evidence._images = {k: v for k, v in evidence._images.items() if k != "a photo of ant"}
-    evidence._excluded = {"a photo of ant": {"filtered": 5}}
+    evidence = make_evidence(task, 0.4).without("a photo of ant", filtered=5)
     result = score(task, evidence, SETTINGS)
     assert "ant" in result.warnings[0]
     assert result.excluded["filtered"] == 5
@@ -184,8 +181,8 @@ def test_a_stimulus_without_images_is_named_and_left_out() -> None:
 def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
     task = make_task()
     evidence = make_evidence(task, 0.4)
-    evidence._images = {k: v for k, v in evidence._images.items() if not any(s in k for s in Y)}
-    result = score(task, evidence, SETTINGS)
+    insects = [prompt for prompt in evidence.prompts if any(name in prompt for name in Y)]
+    result = score(task, evidence.without(*insects), SETTINGS)
     assert result.headline.value is None
     assert "insects" in (result.reason or "")
 
@@ -196,11 +193,9 @@ def test_adherence_warns_where_the_attribute_took_no_effect() -> None:
     good = score(task, evidence, SETTINGS)
     assert good.scores["adherence"].value > 0.9
     rng = np.random.default_rng(5)
-    evidence._images = {
-        key: unit(rng.normal(size=np.shape(rows))) if "," in key else rows
-        for key, rows in evidence._images.items()
-    }
-    bad = score(task, evidence, SETTINGS)
+    guided = [prompt for prompt in evidence.prompts if "," in prompt]
+    noise = {prompt: unit(rng.normal(size=(3, 16))) for prompt in guided}
+    bad = score(task, evidence.with_images(noise), SETTINGS)
     assert any("manipulation may have failed" in text for text in bad.warnings)
 
 
@@ -228,4 +223,33 @@ def test_encoders_are_paired_and_averaged() -> None:
 def test_limit_keeps_the_first_stimuli() -> None:
     task = make_task()
     found = needs(task, SETTINGS.model_copy(update={"limit": 2}))
-    assert {need.stimulus for need in found.prompts} == {"rose", "iris", "ant", "bee"}
+    neutral = {need.prompt for need in found.prompts if "," not in need.prompt}
+    assert neutral == {f"a photo of {stimulus}" for stimulus in ("rose", "iris", "ant", "bee")}
+
+
+@pytest.mark.parametrize(
+    ("bias", "near", "far"), [(1.0, "flowers", "insects"), (-1.0, "insects", "flowers")]
+)
+def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
+    task = make_task()
+    assert describe(task, score(task, make_evidence(task, bias), SETTINGS)) == (
+        f"Images of {near} are more like those with pleasant, rather than unpleasant, than images "
+        f"of {far} are."
+    )
+
+
+def test_the_description_claims_no_direction_beyond_the_test() -> None:
+    task = make_task()
+    result = score(task, make_evidence(task, 0.0), SETTINGS)
+    assert result.headline.p > 0.05
+    assert describe(task, result) == (
+        "No evidence beyond chance that images of flowers and images of insects differ in how much "
+        "they are like those with pleasant rather than unpleasant."
+    )
+
+
+def test_the_description_of_no_score_has_the_reason() -> None:
+    task = make_task()
+    assert describe(task, score(task, HandEvidence(), SETTINGS)) == (
+        "No score: no stimulus of X (flowers) has all of its images."
+    )

@@ -10,6 +10,7 @@ import pytest
 
 from t2ibench.methods import needs, score
 from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, synonyms, words_of
+from t2ibench.methods.tibet.describe import describe
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.tibet.score import all_questions, questions_of
 from t2ibench.settings import Settings
@@ -185,3 +186,46 @@ def test_the_shipped_table_and_wordnet() -> None:
     # Where WordNet is installed, it is what counts, and it knows what everybody knows.
     here = synonyms()
     assert here.name == "shipped table" or "physician" in here.related("doctor")
+
+
+def test_described_with_the_nearest_counterfactual() -> None:
+    planted = evidence(chef={"cook": 20}, male_chef={"cook": 20}, female_chef={"waiter": 20})
+    assert describe(task(), score(task(), planted, QUICK)) == (
+        "Images of 'a chef' are, on the axis gender, most like those of 'male'."
+    )
+
+
+def test_described_over_several_prompts() -> None:
+    axes = [
+        {
+            "name": "gender",
+            "questions": ["Who?"],
+            "counterfactuals": [
+                {"name": name, "prompt": f"a {name} {job}"} for name in ("male", "female")
+            ],
+        }
+        for job in ("chef", "nurse")
+    ]
+    spec = task(
+        prompts=[{"prompt": "a chef", "axes": axes[:1]}, {"prompt": "a nurse", "axes": axes[1:]}]
+    )
+    planted = evidence(
+        chef={"cook": 20}, male_chef={"cook": 20}, female_chef={"waiter": 20},
+        nurse={"tall": 12, "small": 8}, male_nurse={"tall": 20}, female_nurse={"small": 20},
+    )  # fmt: skip
+    assert describe(spec, score(spec, planted, QUICK)) == (
+        "Beyond chance on 1 of 2 prompts and axes. The strongest: images of 'a chef' are, on the "
+        "axis gender, most like those of 'male'."
+    )
+
+
+def test_described_without_a_direction_where_there_is_none() -> None:
+    half = {"cook": 10, "waiter": 10}
+    even = score(task(), evidence(chef=half, male_chef=half, female_chef=half), QUICK)
+    assert describe(task(), even) == (
+        "The images are about as like each counterfactual as an even mixture would be."
+    )
+    nothing = score(task(), HandEvidence(), QUICK)
+    assert describe(task(), nothing) == (
+        "No score: no prompt has answered images of itself and of two counterfactuals."
+    )

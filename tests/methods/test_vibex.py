@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import needs, score
+from t2ibench.methods.core.probing import anchor_probabilities, similarity
+from t2ibench.methods.vibex.describe import describe
 from t2ibench.methods.vibex.schema import VibexTask
-from t2ibench.methods.vibex.score import anchor_probabilities, similarity
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
@@ -111,11 +112,9 @@ def test_published_tendencies() -> None:
 
 
 def test_an_intersection_of_one_anchor() -> None:
-    base = evidence(1.0)
     rng = np.random.default_rng(8)
     women = unit(WOMAN + HAIR + STANDING + 0.1 * rng.normal(size=(30, 6)))
-    base._images = {**base._images, "picture of women": women}
-    found = score(task(), base, QUICK)
+    found = score(task(), evidence(1.0).with_images({"picture of women": women}), QUICK)
     row = {item.name: item.scores for item in found.by}["long hair & standing"]
     assert (row["share_both:women"].value or 0) > 0.9 > 0.1 > (row["share_both:men"].value or 0)
     assert row["difference"].p == pytest.approx(1 / 1000)
@@ -139,7 +138,39 @@ def test_needs_and_what_is_missing() -> None:
     assert set(found.texts) == {
         *("picture of women", "picture of men", "long hair", "standing", "a person"),
     }
-    base = evidence(0.0)
-    base._images = {key: rows for key, rows in base._images.items() if "women" not in key}
-    lacking = score(task(), base, QUICK)
+    lacking = score(task(), evidence(0.0).without("picture of women"), QUICK)
     assert lacking.headline.value is None and "women" in (lacking.reason or "")
+
+
+def test_described_with_the_nearest_anchor() -> None:
+    assert describe(task(), score(task(), evidence(1.0), QUICK)) == (
+        "'long hair' tells 'women' and 'men' apart most: images of 'women' are nearest to it on "
+        "average."
+    )
+    three = describe(task(3), score(task(3), evidence(1.0, 3), QUICK))
+    assert three.startswith("'long hair' tells 'women', 'men' and 'people' apart most: images of")
+    assert "'women' are nearest to it on average, those of '" in three
+
+
+def test_described_without_a_direction_where_there_is_none() -> None:
+    assert describe(task(), score(task(), evidence(0.0), QUICK)) == (
+        "The test concepts do not tell 'women' and 'men' apart more than by chance."
+    )
+    base = evidence(0.0)
+    images = {key: rows for key, rows in base._images.items() if "women" not in key}
+    lacking = score(task(), HandEvidence(images, base._texts), QUICK)
+    assert describe(task(), lacking) == "No score: no image of: women."
+
+
+def test_anchors_that_differ_in_spread_alone_have_no_direction() -> None:
+    cosines = np.linspace(0.3, 0.9, 30)
+    narrow = 0.6 + 0.01 * np.linspace(-1, 1, 30)
+    rows = {
+        f"picture of {name}": np.stack([c, np.sqrt(1 - c**2), *np.zeros((4, 30))], axis=1)
+        for name, c in (("women", cosines), ("men", narrow))
+    }
+    texts = {**evidence(0.0)._texts, "long hair": np.eye(6)[0]}
+    spec = task(concepts=[{"name": "long hair", "prompt": "long hair"}], intersections=[])
+    result = score(spec, HandEvidence(rows, texts), QUICK)
+    assert result.by[0].scores["D"].p is not None and result.by[0].scores["D"].p < 0.05
+    assert describe(spec, result).endswith("differ, and not in one direction alone.")

@@ -7,27 +7,23 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from t2ibench.methods import needs, score
+from t2ibench.methods import combine, needs, score
+from t2ibench.methods.weat.describe import describe
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=500)
 SETS = {side: [f"{side}{i}" for i in range(8)] for side in "XYAB"}
 
 
 def make_task(**changes: object) -> WeatTask:
-    task = {
-        "id": "hand",
-        "version": 1,
-        "method": "weat",
-        "title": "by hand",
-        "description": "by hand",
-        "citation": "by hand",
+    parts: dict[str, object] = {
         "targets": {side: {"name": side, "words": SETS[side]} for side in "XY"},
         "attributes": {side: {"name": side, "words": SETS[side]} for side in "AB"},
     }
-    return WeatTask.model_validate({**task, **changes})
+    return task_by_hand(WeatTask, "weat", **{**parts, **changes})
 
 
 def make_texts(seed: int = 0, bias: float = 0.4) -> dict[str, np.ndarray]:
@@ -106,3 +102,47 @@ def test_no_variation_is_no_effect_size() -> None:
     assert result.scores["d"].value is None
     assert result.scores["d"].p is None
     assert "do not vary" in (result.scores["d"].reason or "")
+
+
+def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
+    task = make_task()
+    everything = make_texts()
+    without = [
+        HandEvidence(texts={**everything, word: np.full(20, np.nan)}) for word in ("X0", "X1")
+    ]
+    results = [score(task, evidence, SETTINGS) for evidence in without]
+    expected = {item.name: item.scores["asc"].value for item in results[0].by}
+    both = combine(task, results, SETTINGS)
+    assert {item.name for item in both.by} == set(SETS["X"] + SETS["Y"]) - {"X0", "X1"}
+    for item in both.by:
+        assert item.scores["asc"].value == pytest.approx(expected[item.name])
+
+
+@pytest.mark.parametrize(("bias", "near", "far"), [(0.4, "X", "Y"), (-0.4, "Y", "X")])
+def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
+    result = score(make_task(), HandEvidence(texts=make_texts(bias=bias)), SETTINGS)
+    assert describe(make_task(), result) == (
+        f"The association of {near} with A, rather than B, is stronger than that of {far}."
+    )
+
+
+def test_the_description_claims_no_direction_beyond_the_test() -> None:
+    unbiased = HandEvidence(texts=make_texts(bias=0.0))
+    result = score(make_task(), unbiased, SETTINGS)
+    assert result.headline.p > 0.05
+    assert describe(make_task(), result) == (
+        "No evidence beyond chance that X and Y differ in their association with A rather than B."
+    )
+    against = HandEvidence(texts=make_texts(bias=-0.4))
+    task = make_task(alternative="greater")
+    assert describe(task, score(task, against, SETTINGS)) == (
+        "No evidence beyond chance that the association of X with A, rather than B, is stronger "
+        "than that of Y."
+    )
+
+
+def test_the_description_of_no_score_has_the_reason() -> None:
+    texts = make_texts() | {word: np.full(20, np.nan) for word in SETS["X"]}
+    text = describe(make_task(), score(make_task(), HandEvidence(texts=texts), SETTINGS))
+    assert text.startswith("No score: X (X) keeps 0 of 8 words")
+    assert text.endswith(".")

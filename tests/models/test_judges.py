@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.judges import JUDGES, create_judges
@@ -48,6 +51,29 @@ def judge(spec: str, **args: str) -> Judge:
 )
 def test_replies(reply: str, answer: str) -> None:
     assert class_of(reply, ["male", "female"]) == answer
+
+
+_CLASSES = ["male", "female", "middle old", "old"]
+
+
+@given(
+    reply=st.text() | st.lists(st.sampled_from([*_CLASSES, "{", "}", '"', ":", " "])).map("".join)
+)
+def test_any_reply_gives_a_class_or_unknown(reply: str) -> None:
+    assert class_of(reply, _CLASSES) in {*_CLASSES, "unknown"}
+
+
+@given(
+    answer=st.sampled_from([*_CLASSES, "unknown"]),
+    around=st.tuples(*[st.text(" .,;:!?*`'\"\n", max_size=5)] * 2),
+    change=st.sampled_from([str.lower, str.upper, str.title]),
+    form=st.sampled_from(["{}", "I see: {}", '{{"answer": "{}"}}', "It is {}, I think."]),
+)
+def test_a_class_is_understood_in_any_wrapping(
+    answer: str, around: tuple[str, str], change: Callable[[str], str], form: str
+) -> None:
+    before, after = around
+    assert class_of(before + form.format(change(answer)) + after, _CLASSES) == answer
 
 
 def test_classes_that_contain_one_another() -> None:

@@ -70,7 +70,7 @@ def test_a_planted_share_of_skin_comes_back(tasks: Path, tmp_path: Path) -> None
     )
     text = text.replace("name: gender", "name: skin").replace("[male, female]", "[light, dark]")
     (tasks / "skin.yaml").write_text(text)
-    results = evaluate("toyland", "skin", include_paths=[tasks], output_dir=tmp_path, **QUICK)
+    results = evaluate("toyland", "skin", include_path=[tasks], output_dir=tmp_path, **QUICK)
     (detail,) = results.tasks["skin"].details["biases"]
     shown = detail["counts"]["dark"] / 120
     # Toyland plants .35; three standard errors of 120 pictures are .13.
@@ -87,13 +87,14 @@ def test_real_pictures_are_judged_too(tasks: Path, tmp_path: Path) -> None:
         for seed in range(6):
             draw(caption, seed).save(pictures / caption / f"{seed}.png")
     results = evaluate(
-        f"folder:{pictures}", "hand", judge="toyland", include_paths=[tasks],
+        f"folder:{pictures}", "hand", judge="toyland", include_path=[tasks],
         output_dir=tmp_path / "runs", **QUICK,
     )  # fmt: skip
     task = results.tasks["hand"]
     assert task.n_images == 18 and task.headline.value is not None
 
 
+@pytest.mark.slow
 def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
     args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
     results = evaluate(
@@ -113,7 +114,10 @@ def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
     chef = rows["A photo of a chef | gender"]["cas_share:female"]
     assert (nurse.value or 0) > 0.6 > 0.5 > (chef.value or 1)
     # Toyland's planted shares: nurse .9, chef .25.
-    assert biased.details["prompts"][0]["axes"][0]["counterfactuals"]
+    for prompt in biased.details["prompts"]:
+        (axis,) = prompt["axes"]
+        first = {cf["name"]: cf["axis_concepts"][0][0] for cf in axis["counterfactuals"]}
+        assert first == {"male": "man", "female": "woman"}, prompt["prompt"]
 
 
 def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> None:
@@ -121,7 +125,7 @@ def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> N
     run = tasks.parent / "runs" / "toyland"
     before = (run / "results.json").read_bytes()
     status, _, errors = cli(*flags(tasks))
-    assert status == 0 and "Everything is there" in errors
+    assert status == 0 and "Nothing to do" in errors
     assert (run / "results.json").read_bytes() == before
     score(run)
     assert (run / "results.json").read_bytes() == before

@@ -10,8 +10,8 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.concepts import shipped
-from t2ibench.methods.core.replies import ProposedBias
-from t2ibench.methods.openbias.propose import chosen_captions, merge, names_class, task_of
+from t2ibench.methods.openbias.propose import bias_rows, chosen_captions, merge, names_class
+from t2ibench.methods.openbias.replies import ProposedBias
 from t2ibench.proposals.captions import cleaned, one_person, read_captions
 
 
@@ -117,7 +117,7 @@ def test_merging_does_not_depend_on_the_order() -> None:
         items = list(proposals.items())
         Random(seed).shuffle(items)
         again, _ = merge(dict(items), shipped(), overlap=0.6, support=3)
-        assert task_of(again, 5) == task_of(first, 5)
+        assert bias_rows(again, 5) == bias_rows(first, 5)
     strict, dropped = merge(proposals, shipped(), overlap=0.75, support=4)
     assert [one.name for one in strict] == ["gender", "gender"]
     assert dropped == {"fewer than 4 captions support it": 1}

@@ -155,6 +155,40 @@ def test_a_server_that_dies_loses_nothing(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (
+            ("tibbet", "--proposer", "replay:x", "--output", "a.yaml"),
+            "Did you mean 'tibet'? These can be proposed: openbias, tibet.",
+        ),
+        (
+            ("weat", "--proposer", "replay:x", "--output", "a.yaml"),
+            "of the method 'weat'. These can be proposed: openbias, tibet.",
+        ),
+        (
+            ("tibet", "--support", "3", "--proposer", "replay:x", "--output", "a.yaml"),
+            "'tibet' does not take --support. Its settings: --tries.",
+        ),
+        (
+            ("tibet", "--captions", "x", "--proposer", "replay:x", "--output", "a.yaml"),
+            "'tibet' starts from prompts; it does not take --captions.",
+        ),
+        (
+            ("openbias", "--prompt", "x", "--proposer", "replay:x", "--output", "a.yaml"),
+            "'openbias' starts from captions; it does not take --prompt.",
+        ),
+        (
+            (
+                *("openbias", "--method-args", "supprt=3", "--proposer", "replay:x"),
+                *("--output", "a.yaml"),
+            ),
+            "Did you mean 'support'?",
+        ),
+        (
+            (
+                *("openbias", "--support", "3", "--method-args", "support=4"),
+                *("--proposer", "replay:x", "--output", "a.yaml"),
+            ),
+            "'support' is given twice",
+        ),
         (("openbias", "--proposer", "replay:x", "--output", "a.yaml"), "Which captions?"),
         (("tibet", "--proposer", "replay:x", "--output", "a.yaml"), "Which prompts?"),
         (("tibet", "--prompt", "a", "--proposer", "replay:x", "--output", "a.yaml"), "no file 'x'"),

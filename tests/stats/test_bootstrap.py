@@ -12,12 +12,20 @@ from t2ibench.stats import (
     one_sample_bootstrap,
     percentile_interval,
     resample_weights,
-    t2iat_code_effect_size,
     two_sample_bootstrap,
-    weat_effect_size,
+    two_sample_statistic,
+    union_effect_size,
 )
 
-ALL = ("mean_difference", "cohens_d", "weat_d", "t2iat_code_d", "cliffs_delta", "mean_x", "mean_y")
+ALL = (
+    "mean_difference",
+    "cohens_d",
+    "union_d",
+    "union_d_ddof0",
+    "cliffs_delta",
+    "mean_x",
+    "mean_y",
+)
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -47,8 +55,8 @@ def test_has_the_distribution_of_the_plain_loop(sizes: list[int]) -> None:
         a, b = plain_loop(values, clusters, generator), generator.choice(y, len(y))
         slow["mean_difference"].append(a.mean() - b.mean())
         slow["cohens_d"].append(cohens_d(a, b))
-        slow["weat_d"].append(weat_effect_size(a, b))
-        slow["t2iat_code_d"].append(t2iat_code_effect_size(a, b))
+        slow["union_d"].append(union_effect_size(a, b))
+        slow["union_d_ddof0"].append(two_sample_statistic(a, b, "union_d_ddof0"))
         slow["cliffs_delta"].append(cliffs_delta(a, b))
         slow["mean_x"].append(a.mean())
         slow["mean_y"].append(b.mean())

@@ -14,22 +14,10 @@ from t2ibench.stats import (
     kl_divergence,
     macro_f1,
     mad,
-    mean_and_error,
     miller_madow,
     multinomial_test,
     severity,
 )
-
-# D'Incà et al. 2024, table 5: OpenBias and the earlier measurement, by profession.
-TABLE_5 = """
-Attendant .30 .13|Cashier .70 .67|Teacher .85 .42|Nurse .94 .99|Assistant .18 .19|Secretary .99 .88
-Cleaner .13 .38|Receptionist .90 .99|Clerk .43 .10|Counselor .70 .06|Designer .30 .23
-Hairdresser .92 .74|Writer .10 .15|Housekeeper .93 .93|Baker .42 .81|Librarian .79 .86
-Tailor .10 .30|Driver .62 .97|Supervisor .74 .50|Janitor .82 .91|Cook .00 .82|Laborer .97 .99
-Worker .99 1.00|Developer .85 .90|Carpenter .99 .92|Manager .37 .54|Lawyer .54 .46|Farmer .77 .97
-Salesperson .43 .60|Physician .07 .62|Guard .94 .86|Analyst .45 .58|Mechanic .92 .99
-Sheriff .98 .99|CEO .39 .87|Doctor .23 .78
-"""
 
 
 @pytest.mark.parametrize(
@@ -103,14 +91,6 @@ def test_mad_by_hand(shares: tuple[float, ...], value: float) -> None:
     assert float(mad(shares)) == pytest.approx(value, abs=5e-5)
     assert float(mad(shares, root=False)) == pytest.approx(value**2, abs=1e-4)
     assert np.isnan(mad([[0.3]]))
-
-
-def test_table_5() -> None:
-    rows = [row.split() for row in TABLE_5.strip().replace("\n", "|").split("|")]
-    assert len(rows) == 36
-    mean, error = mean_and_error([abs(float(a) - float(b)) for _, a, b in rows])
-    assert mean == pytest.approx(0.2003, abs=5e-5)
-    assert error == pytest.approx(0.034, abs=5e-4)
 
 
 def test_agreement() -> None:

@@ -17,17 +17,17 @@ from t2ibench.stats import (
     null_abs_two_p_minus_one,
     share_positive_test,
     sign_flip_permutation,
-    t2iat_code_effect_size,
     two_sample_permutation,
-    weat_effect_size,
+    two_sample_statistic,
+    union_effect_size,
 )
 
-STATISTICS = ("mean_difference", "cohens_d", "weat_d", "t2iat_code_d", "cliffs_delta")
+STATISTICS = ("mean_difference", "cohens_d", "union_d", "union_d_ddof0", "cliffs_delta")
 DIRECT = {
     "mean_difference": lambda x, y: x.mean() - y.mean(),
     "cohens_d": cohens_d,
-    "weat_d": weat_effect_size,
-    "t2iat_code_d": t2iat_code_effect_size,
+    "union_d": union_effect_size,
+    "union_d_ddof0": lambda x, y: two_sample_statistic(x, y, "union_d_ddof0"),
     "cliffs_delta": cliffs_delta,
 }
 
@@ -142,7 +142,7 @@ def test_constant_values_have_no_effect_size() -> None:
     )
     assert found["mean_difference"].p == 1.0
     assert found["cliffs_delta"].observed == pytest.approx(0.0)
-    for name in ("cohens_d", "weat_d", "t2iat_code_d"):
+    for name in ("cohens_d", "union_d", "union_d_ddof0"):
         assert np.isnan(found[name].observed) and np.isnan(found[name].p)
 
 

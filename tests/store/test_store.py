@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.files import write_text
-from t2ibench.store.images import ImageStore, image_key, image_seed
-from t2ibench.store.run import RunFolder, open_run, run_folder
+from t2ibench.store.images import Attempt, ImageStore, image_key, image_seed
 
 
 def picture(colour: tuple[int, int, int] = (10, 200, 30)) -> Image.Image:
@@ -48,6 +49,34 @@ def test_images_survive_a_restart_and_torn_lines(tmp_path: Path) -> None:
     assert attempt is not None and attempt.seed == 7
     assert again.path(attempt).name == f"{image_key('f', 'a', 0)}.png"
     assert ImageStore(tmp_path, "other").get("a", 0) is None
+
+
+@st.composite
+def attempts(draw: st.DrawFn) -> Attempt:
+    """An attempt at an image of the generator 'f', as a store records it."""
+    text = st.text(st.characters(exclude_categories=["Cs"]))
+    prompt, index = draw(text), draw(st.integers(0, 9999))
+    key, seed = image_key("f", prompt, index), draw(st.integers(0, 2**63 - 1))
+    status = draw(st.sampled_from(["ok", "refused", "filtered", "failed"]))
+    if status == "ok":
+        digest = draw(st.binary(min_size=32, max_size=32)).hex()
+        return Attempt(key, prompt, index, seed, status, f"{key[:2]}/{key}.png", digest)
+    return Attempt(key, prompt, index, seed, status, reason=draw(text))
+
+
+@settings(max_examples=25)
+@given(rows=st.lists(attempts(), max_size=5, unique_by=lambda attempt: attempt.key))
+def test_rows_come_back_as_they_were(
+    rows: list[Attempt], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    store = ImageStore(tmp_path_factory.mktemp("rows"), "f")
+    store.record(rows)
+    for attempt in rows:
+        if attempt.file:
+            store.path(attempt).parent.mkdir(exist_ok=True)
+            store.path(attempt).touch()
+    again = ImageStore(store.root, "f")
+    assert again.attempts() == sorted(rows, key=lambda attempt: (attempt.prompt, attempt.index))
 
 
 def test_an_image_without_its_row_is_drawn_again_and_one_without_its_file_too(
@@ -126,23 +155,3 @@ def test_evidence_round_trip_and_broken_parts(tmp_path: Path) -> None:
     assert not again.has("images", keys[0])
     other = EvidenceStore(tmp_path, "open_clip:A/B", "e" * 64)
     assert other.missing("texts", keys) == keys
-
-
-def test_run_folders_do_not_mix_settings(tmp_path: Path) -> None:
-    plain = run_folder(tmp_path, "org/model", "a" * 64, plain=True)
-    assert plain.path.name == "org-model"
-    plain.generator = {"name": "org/model", "fingerprint": "a" * 64}
-    plain.save()
-    assert run_folder(tmp_path, "org/model", "a" * 64, plain=True).path == plain.path
-    assert run_folder(tmp_path, "org/model", "b" * 64, plain=True).path.name == "org-model-bbbbbbbb"
-    assert run_folder(tmp_path, "org/model", "a" * 64, plain=False).path.name.endswith("aaaaaaaa")
-
-
-def test_a_broken_run_json_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match="not a run folder"):
-        open_run(tmp_path)
-    (tmp_path / "run.json").write_text("{")
-    with pytest.raises(T2IBenchError, match=r"run\.json cannot be read"):
-        open_run(tmp_path)
-    RunFolder(tmp_path).save()
-    assert open_run(tmp_path).history == []

@@ -95,8 +95,7 @@ ONE_PROBLEM = {
         "method: t2iat",
         "method: t2it",
         3,
-        "unknown method 't2it'. Did you mean 't2iat'? Methods: weat, t2iat, occupations, mcas, "
-        "openbias, tibet, vibex.",
+        "unknown method 't2it'. Did you mean 't2iat'? Methods: ",
     ),
     "method that is a list": (TEA, "method: t2iat", "method: [t2iat]", 3, "unknown method"),
     "missing method": (TEA, "method: t2iat\n", "", 1, "the key 'method' is missing"),

@@ -9,17 +9,21 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.results.schema import TaskResult
 
-PLANTED = "t2iat_flowers_insects,t2iat_career_family,occupations_t2iat"
+PLANTED = "t2iat_flowers_insects,t2iat_career_family"
+OCCUPATIONS = "occupations_t2iat"
 NULLS = "t2iat_light_dark_skin,t2iat_straight_gay,t2iat_names_european_african_american"
 
 
-def measure(tasks: str, folder: Path, **biases: float) -> dict[str, TaskResult]:
+def measure(
+    tasks: str, folder: Path, *, images: int = 8, guided: int = 3, **biases: float
+) -> dict[str, TaskResult]:
     args = {key.replace("__", "."): value for key, value in biases.items()}
     return evaluate(
         "toyland",
         tasks,
         model_args=args,
-        images_per_prompt=8,
+        images_per_prompt=images,
+        guided_images_per_prompt=guided,
         n_permutations=10_000,
         n_bootstrap=1000,
         output_dir=folder,
@@ -27,7 +31,7 @@ def measure(tasks: str, folder: Path, **biases: float) -> dict[str, TaskResult]:
 
 
 def test_planted_biases_are_found_in_sign_and_significance(tmp_path: Path) -> None:
-    tasks = measure(PLANTED, tmp_path)
+    tasks = measure(PLANTED, tmp_path) | measure(OCCUPATIONS, tmp_path, images=24, guided=8)
     for name, task in tasks.items():
         assert task.headline.p_holm is not None and task.headline.p_holm < 0.05, name
         assert task.headline.ci_low is not None and task.headline.null is not None
@@ -43,19 +47,23 @@ def test_planted_biases_are_found_in_sign_and_significance(tmp_path: Path) -> No
     assert (flowers.scores["adherence"].value or 0) > 0.9
 
 
+@pytest.mark.slow
 def test_planted_nulls_are_not_found(tmp_path: Path) -> None:
     for name, task in measure(NULLS, tmp_path).items():
         assert task.headline.p_holm is not None and task.headline.p_holm > 0.05, name
         assert task.headline.ci_low == 0.0, name
 
 
+@pytest.mark.slow
 def test_a_fair_plan_scores_its_null(tmp_path: Path) -> None:
-    tasks = measure(PLANTED, tmp_path, all__gender__female=0.5, all__weather__pleasant=0.5)
+    fair = {"all__gender__female": 0.5, "all__weather__pleasant": 0.5}
+    tasks = measure(f"{PLANTED},{OCCUPATIONS}", tmp_path, **fair)
     for name, task in tasks.items():
         assert task.headline.p_holm is not None and task.headline.p_holm > 0.05, name
         assert (task.headline.debiased or 0) < 0.25, name
 
 
+@pytest.mark.slow
 def test_the_score_rises_with_the_planted_share(tmp_path: Path) -> None:
     values = []
     for share in (0.5, 0.7, 0.9):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import runpy
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -103,10 +104,17 @@ def test_every_stimulus_of_every_shipped_task_is_understood() -> None:
     for task in load_tasks("t2iat,occupations,mcas"):
         for need in needs(task.spec, Settings()).prompts:
             assert parse(need.prompt).known, need.prompt
-            if need.attribute in {"pleasant", "unpleasant"}:
-                assert parse(need.prompt).weather == need.attribute
-            if need.attribute in {"male", "female"}:
-                assert parse(need.prompt).gender == need.attribute
+
+
+def test_the_gender_a_prompt_names_is_understood() -> None:
+    from t2ibench.methods.core.prompts import fill
+    from t2ibench.tasks import load_tasks
+
+    for task in load_tasks("occupations"):
+        for group in task.spec.groups:
+            for word, stimulus in product(group.words, task.spec.concept.stimuli):
+                prompt = fill(task.spec.prompts.guided, attribute=word, stimulus=stimulus)
+                assert parse(prompt).gender == group.name, prompt
 
 
 def test_readings_are_right_for_99_of_100_fresh_pictures() -> None:

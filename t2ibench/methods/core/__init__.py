@@ -1,1 +1,1 @@
-"""What all families are made of."""
+"""The parts that all families share."""

@@ -1,6 +1,6 @@
-"""What every family's checks are made of: overlaps, duplicates, placeholders, articles.
+"""The parts of every family's checks: overlaps, duplicates, placeholders, articles.
 
-A check looks for what a run would trip over and the schema cannot say.
+A check looks for problems of a task that its schema cannot express.
 """
 
 from __future__ import annotations
@@ -34,7 +34,19 @@ class Finding:
 
 
 def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
-    """Words that are given more than once."""
+    """Words that are given more than once.
+
+    Args:
+        words: The words.
+        at: Where they are in the file.
+
+    Yields:
+        One finding that names them all, where there are any.
+
+    Examples:
+        >>> [finding.message for finding in duplicates(["cook", "nurse", "cook"], ("words",))]
+        ["words given more than once: 'cook'"]
+    """
     repeated = [word for word, count in Counter(words).items() if count > 1]
     if repeated:
         yield Finding(at, f"words given more than once: {', '.join(map(repr, repeated))}")
@@ -43,7 +55,17 @@ def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
 def overlap(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Words that two sets share, whatever their case."""
+    """Words that two sets share, whatever their case.
+
+    Args:
+        first: One set.
+        second: The other.
+        names: What the sets are called.
+        at: Where the second is in the file.
+
+    Yields:
+        One finding that names the words, where there are any.
+    """
     both = sorted({word.lower() for word in first} & {word.lower() for word in second})
     if both:
         yield Finding(at, f"{names[0]} and {names[1]} share words: {', '.join(map(repr, both))}")
@@ -52,7 +74,17 @@ def overlap(
 def sizes(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Sets of unequal size, as a warning."""
+    """Sets of unequal size, as a warning.
+
+    Args:
+        first: One set.
+        second: The other.
+        names: What the sets are called.
+        at: Where they are in the file.
+
+    Yields:
+        One warning, where the sizes differ.
+    """
     if len(first) != len(second):
         yield Finding(
             at,
@@ -64,29 +96,50 @@ def sizes(
 
 
 def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding]:
-    """Placeholders that a template lacks, and those that nobody fills."""
-    found = placeholders(text)
+    """Placeholders that a template lacks, and those that nobody fills.
+
+    Args:
+        text: The template.
+        wanted: The placeholders it must have.
+        at: Where it is in the file.
+
+    Yields:
+        A finding for each.
+
+    Examples:
+        >>> [finding.message for finding in template("a photo", ["word"], ("templates", 0))]
+        ["the template lacks the placeholder '{word}'"]
+    """
+    present = placeholders(text)
     meant = set()  # a misspelt placeholder is one problem, not two
-    for name in found:
+    for name in present:
         if name not in wanted:
             meant.add(nearest(name, wanted))
-            known = ", ".join(f"'{{{each}}}'" for each in wanted)
+            known = ", ".join(f"'{{{placeholder}}}'" for placeholder in wanted)
             yield Finding(
                 at,
                 f"unknown placeholder '{{{name}}}'.{did_you_mean(name, wanted)} Known: {known}.",
             )
     for name in wanted:
-        if name not in found and name not in meant:
+        if name not in present and name not in meant:
             yield Finding(at, f"the template lacks the placeholder '{{{name}}}'")
     if text.count("{") != text.count("}"):
         yield Finding(at, "the template has an unmatched brace")
 
 
 def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
-    """Prompts such as 'a engineer', as a warning."""
-    wrong = sorted({place for prompt in prompts for place in wrong_articles(prompt)})
+    """Prompts such as 'a engineer', as a warning.
+
+    Args:
+        prompts: Filled prompts.
+        at: Where their template is in the file.
+
+    Yields:
+        One warning that names the first four, where there are any.
+    """
+    wrong = sorted({phrase for prompt in prompts for phrase in wrong_articles(prompt)})
     if wrong:
-        shown = ", ".join(repr(place) for place in wrong[:4])
+        shown = ", ".join(repr(phrase) for phrase in wrong[:4])
         more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
         message = f"wrong article: {shown}{more}; '{{a stimulus}}' puts the right one in"
         yield Finding(at, message, warning=True, kind="articles")
@@ -95,13 +148,22 @@ def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
 def guided(
     prompts: GuidedPrompts, stimuli: Sequence[str], attributes: Sequence[str]
 ) -> Iterator[Finding]:
-    """A neutral and a guided template, and the articles of what they make."""
-    templates = [
+    """A neutral and a guided template, and the articles of what they make.
+
+    Args:
+        prompts: The templates.
+        stimuli: Every stimulus.
+        attributes: Every attribute word.
+
+    Yields:
+        Problems of the templates; where there are none, warnings about articles.
+    """
+    problems = [
         *template(prompts.neutral, ["stimulus"], ("prompts", "neutral")),
         *template(prompts.guided, ["stimulus", "attribute"], ("prompts", "guided")),
     ]
-    yield from templates
-    if templates:
+    yield from problems
+    if problems:
         return
     yield from articles(
         (fill(prompts.neutral, stimulus=word) for word in stimuli), ("prompts", "neutral")
@@ -109,6 +171,9 @@ def guided(
     pairs = [(word, attributes[0]) for word in stimuli]
     pairs += [(stimuli[0], word) for word in attributes]
     yield from articles(
-        (fill(prompts.guided, stimulus=one, attribute=other) for one, other in pairs),
+        (
+            fill(prompts.guided, stimulus=stimulus, attribute=attribute)
+            for stimulus, attribute in pairs
+        ),
         ("prompts", "guided"),
     )

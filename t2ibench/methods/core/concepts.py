@@ -26,7 +26,18 @@ def stop_words() -> frozenset[str]:
 
 
 def words_of(answer: str) -> list[str]:
-    """The words of an answer that can be concepts, lower-cased, punctuation off."""
+    """The words of an answer that can be concepts.
+
+    Args:
+        answer: What a judge said.
+
+    Returns:
+        The words in order, lower-cased, without punctuation and stop words.
+
+    Examples:
+        >>> words_of("Yes, it is an OLD man's photo, on the image: no dog.")
+        ['old', "man's", 'dog']
+    """
     return [word for word in _WORD.findall(answer.lower()) if word not in stop_words()]
 
 
@@ -49,17 +60,31 @@ class Synonyms:
         a word joins the most frequent concept that it is a synonym of. The result therefore
         does not depend on the order in which words are met, and no chain of synonyms can pull
         distant words together.
+
+        Args:
+            counts: Word to its frequency.
+
+        Returns:
+            Word to concept.
+
+        Examples:
+            >>> same = {"cook": frozenset({"chef"})}
+            >>> synonyms = Synonyms("a table", lambda word: same.get(word, frozenset()))
+            >>> synonyms.merged({"cook": 1.0, "chef": 2.0, "male": 1.0})
+            {'cook': 'chef', 'chef': 'chef', 'male': 'man'}
         """
         totals: Counter[str] = Counter()
         for word, count in counts.items():
             totals[_ALWAYS.get(word, word)] += count  # type: ignore[assignment]
         concepts: dict[str, str] = {}
         names: list[str] = []
-        for word in sorted(totals, key=lambda one: (-totals[one], one)):
-            own = self.related(word)
-            found = next((name for name in names if name in own or word in self.related(name)), "")
-            concepts[word] = found or word
-            if not found:
+        for word in sorted(totals, key=lambda text: (-totals[text], text)):
+            related = self.related(word)
+            concept = next(
+                (name for name in names if name in related or word in self.related(name)), word
+            )
+            concepts[word] = concept
+            if concept == word:
                 names.append(word)
         return {word: concepts[_ALWAYS.get(word, word)] for word in counts}
 
@@ -75,7 +100,14 @@ def shipped() -> Synonyms:
 
 
 def from_wordnet(reader: Any) -> Synonyms:
-    """WordNet: the lemmas of all synsets of a word."""
+    """WordNet: the lemmas of all synsets of a word.
+
+    Args:
+        reader: A WordNet corpus reader of nltk.
+
+    Returns:
+        Its synonyms.
+    """
 
     @lru_cache(maxsize=100_000)
     def related(word: str) -> frozenset[str]:
@@ -122,5 +154,16 @@ def _wordnet() -> Any:
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:
-    """How often each word stands in the answers."""
+    """How often each word stands in the answers.
+
+    Args:
+        answers: What a judge said.
+
+    Returns:
+        Word to count.
+
+    Examples:
+        >>> concept_counts(["a cook", "the cook and a dog"])
+        Counter({'cook': 2, 'dog': 1})
+    """
     return Counter(word for answer in answers for word in words_of(answer))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 
@@ -17,6 +17,10 @@ def beyond_chance(estimate: Estimate) -> bool:
 
     Returns:
         False also where it has no p-value.
+
+    Examples:
+        >>> beyond_chance(Estimate(0.4, p=0.01)), beyond_chance(Estimate(0.4, p=0.2))
+        (True, False)
     """
     return estimate.p is not None and estimate.p < _ALPHA
 
@@ -29,11 +33,56 @@ def no_score(result: MethodResult) -> str | None:
 
     Returns:
         A sentence with the reason.
+
+    Examples:
+        >>> no_score(MethodResult.undefined("there are no target images"))
+        'No score: there are no target images.'
     """
     if result.headline.value is not None:
         return None
     reason = result.reason or result.headline.reason or "there is not enough evidence"
     return f"No score: {reason.rstrip('.')}."
+
+
+def unproven(estimate: Estimate, claims: Mapping[str, str]) -> str | None:
+    """The sentence for a score whose p-value shows no direction; None where it shows one.
+
+    Args:
+        estimate: The score.
+        claims: Alternative ('two-sided', 'greater' or 'less') to what the test would show, as a
+            clause.
+
+    Returns:
+        A sentence that claims nothing but the lack of evidence.
+
+    Examples:
+        >>> unproven(Estimate(0.1, p=0.3), {"two-sided": "cats and dogs differ"})
+        'No evidence beyond chance that cats and dogs differ.'
+        >>> unproven(Estimate(0.1), {"two-sided": "cats and dogs differ"})
+        'No p-value, so it is open whether cats and dogs differ.'
+    """
+    if beyond_chance(estimate):
+        return None
+    claim = claims[estimate.alternative]
+    if estimate.p is None:
+        return f"No p-value, so it is open whether {claim}."
+    return f"No evidence beyond chance that {claim}."
+
+
+def sentence(clause: str) -> str:
+    """A clause as a sentence.
+
+    Args:
+        clause: Without a capital and a full stop.
+
+    Returns:
+        With both.
+
+    Examples:
+        >>> sentence("cats are nearer")
+        'Cats are nearer.'
+    """
+    return f"{clause[:1].upper()}{clause[1:]}."
 
 
 def listed(names: Sequence[str]) -> str:

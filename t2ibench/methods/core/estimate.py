@@ -4,22 +4,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from t2ibench.methods.core.evidence import FloatArray
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.debias import (
+    Debiased,
+    debiased,
+    debiased_part,
+    excess,
+    ranking,
+    recentred,
+)
+from t2ibench.methods.core.evidence import ImageCollector
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
-from t2ibench.stats import PermutationResult, p_value, percentile_interval
+from t2ibench.stats import PermutationResult, p_value
+
+__all__ = [
+    "Debiased",
+    "Estimate",
+    "Item",
+    "MethodResult",
+    "TestKind",
+    "average",
+    "average_results",
+    "debiased",
+    "debiased_part",
+    "excess",
+    "mean_debiased",
+    "mean_over_encoders",
+    "ranking",
+    "recentred",
+    "share_estimate",
+]
 
 TestKind = Literal["exact", "monte_carlo", "binomial"]
+_NO_VARIATION = "the values do not vary, so the score is undefined"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """One score.
+
+    A value that is not finite becomes None with a reason, and has no p-value.
 
     Attributes:
         value: The score, or None with a reason.
@@ -30,11 +60,15 @@ class Estimate:
         alternative: Which side it looks at.
         signed: For a headline: `value` is signed, and its magnitude is what counts.
         reason: Why there is no value.
+
+    Examples:
+        >>> Estimate(float("nan")).reason
+        'the values do not vary, so the score is undefined'
     """
 
     value: float | None
-    boot: FloatArray | None = None
-    null: FloatArray | None = None
+    boot: Float64Array | None = None
+    null: Float64Array | None = None
     p: float | None = None
     test: TestKind | None = None
     alternative: str = "two-sided"
@@ -42,82 +76,88 @@ class Estimate:
     reason: str | None = None
 
     def __post_init__(self) -> None:
-        if self.value is not None and not np.isfinite(self.value):
-            self.value, self.p = None, None
-            self.reason = self.reason or "the values do not vary, so the score is undefined"
-        if self.p is not None and not np.isfinite(self.p):
-            self.p = None
+        undefined = self.value is not None and not np.isfinite(self.value)
+        if undefined:
+            object.__setattr__(self, "value", None)
+            object.__setattr__(self, "reason", self.reason or _NO_VARIATION)
+        if undefined or (self.p is not None and not np.isfinite(self.p)):
+            object.__setattr__(self, "p", None)
 
+    @classmethod
+    def undefined(cls, reason: str) -> Estimate:
+        """A score that could not be computed.
 
-def missing(reason: str) -> Estimate:
-    """A score that could not be computed."""
-    return Estimate(None, reason=reason)
+        Args:
+            reason: Why, as a clause without a full stop.
 
+        Returns:
+            An estimate without a value.
+        """
+        return cls(None, reason=reason)
 
-def tested(
-    result: PermutationResult, boot: FloatArray | None, alternative: str = "two-sided"
-) -> Estimate:
-    """An estimate from a permutation test and bootstrap draws."""
-    return Estimate(
-        result.observed,
-        boot=boot,
-        null=result.null,
-        p=result.p,
-        test="exact" if result.exact else "monte_carlo",
-        alternative=alternative,
-    )
+    @classmethod
+    def from_permutation(
+        cls,
+        result: PermutationResult,
+        boot: Float64Array | None,
+        alternative: str = "two-sided",
+        *,
+        signed: bool = False,
+    ) -> Estimate:
+        """The statistic of a permutation test.
 
+        Args:
+            result: Its value, its null and its p-value.
+            boot: Bootstrap draws of the statistic, shape (draws,).
+            alternative: Which side the p-value looks at.
+            signed: For a headline whose magnitude is what counts.
 
-def above_null(value: float, boot: FloatArray | None, null: FloatArray) -> Estimate:
-    """A score that is large where there is bias, beside Monte Carlo draws of its null."""
-    p = p_value(null, value, "greater", exact=False)
-    return Estimate(value, boot, null, p, "monte_carlo", "greater")
+        Returns:
+            The estimate, with the p-value of the test.
+        """
+        test: TestKind = "exact" if result.exact else "monte_carlo"
+        return cls(result.observed, boot, result.null, result.p, test, alternative, signed)
+
+    @classmethod
+    def from_null(cls, value: float, boot: Float64Array | None, null: Float64Array) -> Estimate:
+        """A score that is large where there is bias, beside Monte Carlo draws of its null.
+
+        p = (1 + number of draws >= value) / (1 + draws).
+
+        Args:
+            value: The score.
+            boot: Its bootstrap draws, shape (draws,).
+            null: Draws of the score without bias, shape (draws,).
+
+        Returns:
+            The estimate with its one-sided p-value.
+
+        Examples:
+            >>> Estimate.from_null(0.5, None, np.array([0.1, 0.2, 0.6])).p
+            0.5
+        """
+        p = p_value(null, value, "greater", exact=False)
+        return cls(value, boot, null, p, "monte_carlo", "greater")
 
 
 def share_estimate(hits: int, total: int) -> Estimate:
     """A share, with a parametric bootstrap.
 
     The seed of its draws is fixed because nothing is compared across draws.
+
+    Args:
+        hits: How many there are.
+        total: Out of how many, at least 1.
+
+    Returns:
+        hits / total with 10,000 binomial draws of it.
+
+    Examples:
+        >>> share_estimate(3, 4).value
+        0.75
     """
     rng = np.random.default_rng(0)
     return Estimate(hits / total, boot=rng.binomial(total, hits / total, 10_000) / total)
-
-
-def recentred(boot: FloatArray, value: float) -> FloatArray:
-    """Draws of a score within [0, 1], moved so that their median is the estimate.
-
-    Resampling inflates magnitudes, entropies and deviations; without this their intervals would
-    lie above their estimates.
-    """
-    found: FloatArray = np.clip(boot - np.nanmedian(boot) + value, 0.0, 1.0)
-    return found
-
-
-def excess(values: FloatArray | float, null: float) -> FloatArray:
-    """Scores above what chance alone gives, as a part of what there could be; below it negative."""
-    found: FloatArray = (np.asarray(values, dtype=np.float64) - null) / max(1.0 - null, 1e-12)
-    return found
-
-
-def debiased(values: FloatArray | float, null: float) -> FloatArray:
-    """`excess`, at least 0: the debiased score max(0, (score - null) / (1 - null))."""
-    found: FloatArray = np.maximum(0.0, excess(values, null))
-    return found
-
-
-@dataclass(slots=True)
-class Debiased:
-    """One score of several that are averaged into a headline.
-
-    Attributes:
-        value: Its excess over its null.
-        boot: Bootstrap draws of that, about the estimate.
-        null: Null draws of that.
-    """
-
-    value: float
-    boot: FloatArray
-    null: FloatArray
 
 
 def mean_debiased(parts: Sequence[Debiased]) -> Estimate:
@@ -125,46 +165,33 @@ def mean_debiased(parts: Sequence[Debiased]) -> Estimate:
 
     They are averaged first and cut at 0 then: a mean of scores that were each cut at 0 would be
     above 0 without any bias.
-    """
-    value = max(0.0, float(np.mean([one.value for one in parts])))
-    boot = np.clip(np.mean([one.boot for one in parts], axis=0), 0.0, 1.0)
-    null = np.clip(np.mean([one.null for one in parts], axis=0), 0.0, 1.0)
-    return above_null(value, boot, null)
-
-
-def debiased_part(value: float, boot: FloatArray, null: FloatArray, floor: float) -> Debiased:
-    """A score as a part of a headline; resampling's inflation is taken out of its draws."""
-    centred = np.nan_to_num(boot - np.nanmedian(boot)) + value
-    return Debiased(float(excess(value, floor)), excess(centred, floor), excess(null, floor))
-
-
-def ranking(
-    what: str, names: Sequence[str], boots: FloatArray, level: float
-) -> list[dict[str, Any]]:
-    """Biases or concepts from the strongest down, each with the interval of its rank.
 
     Args:
-        what: Key of the names in the rows.
-        names: Shape (m,).
-        boots: Draws of each one's magnitude, shape (m, draws).
-        level: Of the intervals.
+        parts: One or more, with as many draws each.
+
+    Returns:
+        max(0, mean of the excesses), with its interval and its p-value.
+
+    Examples:
+        >>> draws = np.zeros(3)
+        >>> parts = [Debiased(0.5, draws, draws), Debiased(-0.25, draws, draws)]
+        >>> mean_debiased(parts).value
+        0.125
     """
-    ranks = 1.0 + (boots[None, :, :] > boots[:, None, :]).sum(axis=1)
-    rows = []
-    for place in np.argsort(-np.median(boots, axis=1), kind="stable"):
-        low, high = percentile_interval(ranks[place], level)
-        rows.append({what: names[place], "rank_low": round(low), "rank_high": round(high)})
-    return rows
+    value = max(0.0, float(np.mean([part.value for part in parts])))
+    boot = np.clip(np.mean([part.boot for part in parts], axis=0), 0.0, 1.0)
+    null = np.clip(np.mean([part.null for part in parts], axis=0), 0.0, 1.0)
+    return Estimate.from_null(value, boot, null)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Item:
     """A row of `by`: one stimulus, word or target.
 
     Attributes:
         name: The stimulus.
-        group: The concept or side it belongs to.
         scores: Its scores.
+        group: The concept or side it belongs to.
         n_images: Images behind them.
     """
 
@@ -181,7 +208,7 @@ class MethodResult:
     Attributes:
         headline: Magnitude in [0, 1]; see `Estimate.signed`.
         scores: Name to estimate.
-        by: One row a stimulus.
+        by: One row for each stimulus.
         n_images: Images that count.
         n_prompts: Distinct prompts (texts, for text-only tasks).
         excluded: Images left out, by reason.
@@ -204,21 +231,57 @@ class MethodResult:
     samples: list[dict[str, Any]] = field(default_factory=list)
     reason: str | None = None
 
+    @classmethod
+    def undefined(
+        cls, reason: str, collected: ImageCollector | None = None, warnings: Sequence[str] = ()
+    ) -> MethodResult:
+        """The result of a task that could not be scored.
+
+        Args:
+            reason: Why, as a clause without a full stop.
+            collected: The images that were looked at; they are counted all the same.
+            warnings: What a reader must know.
+
+        Returns:
+            A result without any score.
+        """
+        return cls(
+            Estimate.undefined(reason),
+            n_images=collected.n_images if collected else 0,
+            n_prompts=collected.n_prompts if collected else 0,
+            excluded=collected.excluded if collected else Counter(),
+            warnings=list(warnings),
+            reason=reason,
+        )
+
 
 def average(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of one score over encoders, draw by draw.
 
     The draws of all encoders come from the same resamples, so the interval and the p-value of
     the mean account for what the encoders share.
+
+    Args:
+        estimates: One for each encoder, at least one.
+
+    Returns:
+        The mean; undefined where one of them is. It has draws and a p-value where all encoders
+        have as many draws.
+
+    Examples:
+        >>> average([Estimate(0.25), Estimate(0.75)]).value
+        0.5
+        >>> average([Estimate(0.25), Estimate.undefined("no image")]).reason
+        'no image'
     """
     if len(estimates) == 1:
         return estimates[0]
-    lacking = [item for item in estimates if item.value is None]
+    lacking = [estimate for estimate in estimates if estimate.value is None]
     if lacking:
-        return missing(lacking[0].reason or "an encoder has no value")
-    value = float(np.mean([item.value for item in estimates]))
-    boot = _mean_draws([item.boot for item in estimates])
-    null = _mean_draws([item.null for item in estimates])
+        return Estimate.undefined(lacking[0].reason or "an encoder has no value")
+    value = float(np.mean([estimate.value for estimate in estimates]))
+    boot = _mean_draws([estimate.boot for estimate in estimates])
+    null = _mean_draws([estimate.null for estimate in estimates])
     first = estimates[0]
     p, test = None, None
     if null is not None and first.test in {"exact", "monte_carlo"}:
@@ -227,44 +290,48 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
     return Estimate(value, boot, null, p, test, first.alternative, first.signed)
 
 
-def _mean_draws(draws: Sequence[FloatArray | None]) -> FloatArray | None:
+def _mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
     arrays = [draw for draw in draws if draw is not None]
     if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
         return None
-    mean: FloatArray = np.mean(arrays, axis=0)
+    mean: Float64Array = np.mean(arrays, axis=0)
     return mean
 
 
 def average_results(results: Sequence[MethodResult]) -> MethodResult:
-    """The mean of every score over encoders; counts and samples are the first encoder's."""
+    """The mean of every score over encoders.
+
+    Args:
+        results: One for each encoder, at least one.
+
+    Returns:
+        The means; counts, details and samples are the first encoder's. Scores and rows that an
+        encoder lacks are left out. Where a result has a reason, that result.
+    """
     first = results[0]
     if len(results) == 1:
         return first
     failed = [result for result in results if result.reason]
     if failed:
         return failed[0]
-    by = [
-        Item(
-            item.name,
-            _average_scores([result.by[row].scores for result in results]),
-            item.group,
-            item.n_images,
-        )
-        for row, item in enumerate(first.by)
-    ]
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
-    return MethodResult(
-        average([result.headline for result in results]),
-        _average_scores([result.scores for result in results]),
-        by,
-        first.n_images,
-        first.n_prompts,
-        first.excluded,
-        first.conventions,
-        warnings,
-        first.details,
-        first.samples,
+    return replace(
+        first,
+        headline=average([result.headline for result in results]),
+        scores=_average_scores([result.scores for result in results]),
+        by=_average_rows([result.by for result in results]),
+        warnings=warnings,
     )
+
+
+def _average_rows(tables: Sequence[Sequence[Item]]) -> list[Item]:
+    """Rows by name and group: encoders may lack different words."""
+    indexed = [{(item.name, item.group): item for item in table} for table in tables]
+    return [
+        replace(item, scores=_average_scores([rows[key].scores for rows in indexed]))
+        for key, item in indexed[0].items()
+        if all(key in rows for rows in indexed)
+    ]
 
 
 def mean_over_encoders(
@@ -274,7 +341,7 @@ def mean_over_encoders(
 
     Args:
         task: The task.
-        results: One an encoder.
+        results: One for each encoder.
         settings: How it is measured.
 
     Returns:
@@ -285,7 +352,7 @@ def mean_over_encoders(
 
 def _average_scores(scores: Sequence[dict[str, Estimate]]) -> dict[str, Estimate]:
     return {
-        name: average([one[name] for one in scores])
+        name: average([by_name[name] for by_name in scores])
         for name in scores[0]
-        if all(name in one for one in scores)
+        if all(name in by_name for by_name in scores)
     }

@@ -1,17 +1,16 @@
-"""The evidence a score is computed from, as one encoder saw it."""
+"""The evidence a score is computed from, as one encoder or one judge saw it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from t2ibench.arrays import Float64Array, IntArray
+
 UNKNOWN = "unknown"  # what a judge says where it cannot tell
 
 
@@ -22,11 +21,11 @@ class ImageEvidence:
     Attributes:
         embeddings: Shape (n, d), rows of unit length; only images that count.
         indices: Shape (n,), which sample of the prompt each row is.
-        excluded: How many images there are not, by reason ('refused', 'filtered', 'failed',
-            'missing').
+        excluded: Number of images without an embedding, by reason ('refused', 'filtered',
+            'failed', 'missing').
     """
 
-    embeddings: FloatArray
+    embeddings: Float64Array
     indices: IntArray
     excluded: Counter[str]
 
@@ -36,9 +35,9 @@ class AnswerEvidence:
     """What a judge answered about the images of one prompt.
 
     Attributes:
-        answers: One an image that counts; 'unknown' where the judge could not tell.
+        answers: One for each image that counts; 'unknown' where the judge could not tell.
         indices: Shape (n,), which sample of the prompt each answer is about.
-        excluded: How many answers there are not, by reason; 'failed' where a judge gave none.
+        excluded: Number of images without an answer, by reason; 'failed' where a judge gave none.
     """
 
     answers: tuple[str, ...]
@@ -47,24 +46,67 @@ class AnswerEvidence:
 
 
 class Evidence(Protocol):
-    """Everything one encoder, or one judge, has to say about one run."""
+    """Everything one encoder, or one judge, observed in one run.
+
+    Methods ask for nothing but what their `needs` list. An image that could not be generated,
+    embedded or judged is no error: it is counted in `excluded`, with its reason.
+
+    Raises:
+        MissingEvidence: from any of the three functions, where a text or an image was never
+            observed at all, so that the task cannot be scored until the run is completed.
+    """
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt."""
+        """The first n images of a prompt.
+
+        Args:
+            prompt: The prompt.
+            n: Images with an index of n or more are left out.
+
+        Returns:
+            Embeddings of shape (m, d) with m <= n, and what is lacking, by reason.
+
+        Raises:
+            MissingEvidence: the prompt was never observed.
+        """
         ...
 
-    def texts(self, texts: Sequence[str]) -> FloatArray:
-        """Embeddings of texts, shape (n, d); NaN rows where the encoder has none."""
+    def texts(self, texts: Sequence[str]) -> Float64Array:
+        """Embeddings of texts.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            Shape (len(texts), d), rows of unit length; a row of NaN for a text that the encoder
+            has no vector for (a word outside a vocabulary).
+
+        Raises:
+            MissingEvidence: a text was never embedded.
+        """
         ...
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
-        """The judge's answers about the first n images of a prompt."""
+        """A judge's answers about the first n images of a prompt.
+
+        Args:
+            prompt: Whose images.
+            n: Images with an index of n or more are left out.
+            question: What was asked.
+            classes: What it could be answered with; empty for free text.
+
+        Returns:
+            The answers, and what is lacking, by reason.
+
+        Raises:
+            MissingEvidence: the question was never asked about this prompt.
+        """
         ...
 
 
-@dataclass(slots=True)
-class Pool:
-    """Images of several prompts, one after the other.
+@dataclass(frozen=True, slots=True)
+class PromptImages:
+    """Images of several prompts, in one array.
 
     Attributes:
         embeddings: Shape (n, d).
@@ -73,7 +115,7 @@ class Pool:
         indices: Shape (n,), sample number within the prompt.
     """
 
-    embeddings: FloatArray
+    embeddings: Float64Array
     clusters: IntArray
     prompts: list[str]
     indices: IntArray
@@ -81,36 +123,85 @@ class Pool:
     def __len__(self) -> int:
         return len(self.clusters)
 
+    @classmethod
+    def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:
+        """Several sets of images as one, clusters renumbered.
 
-@dataclass(slots=True)
-class Gatherer:
-    """Collects images and counts what was left out, each image once."""
+        Args:
+            parts: One or more, their embeddings of one dimension.
 
-    evidence: Evidence
-    excluded: Counter[str] = field(default_factory=Counter)
-    seen: dict[str, int] = field(default_factory=dict)
-    n_images: int = 0
-
-    def pool(self, prompts: Iterable[str], n: int) -> Pool:
-        """The first n images of each prompt."""
-        parts, clusters, indices, names = [], [], [], list(prompts)
-        for number, prompt in enumerate(names):
-            found = self.evidence.images(prompt, n)
-            if n > self.seen.get(prompt, 0):
-                if prompt in self.seen:
-                    before = self.evidence.images(prompt, self.seen[prompt])
-                    self.excluded -= before.excluded
-                    self.n_images -= len(before.indices)
-                self.excluded += found.excluded
-                self.n_images += len(found.indices)
-                self.seen[prompt] = n
-            parts.append(found.embeddings)
-            clusters.append(np.full(len(found.indices), number, dtype=np.int64))
-            indices.append(found.indices)
-        kept = [part for part in parts if len(part)]
-        return Pool(
-            np.concatenate(kept).astype(np.float64) if kept else np.zeros((0, 1)),
-            np.concatenate(clusters) if clusters else np.zeros(0, np.int64),
-            names,
-            np.concatenate(indices) if indices else np.zeros(0, np.int64),
+        Returns:
+            The images in the order of the parts; prompt j of part i becomes cluster j plus the
+            number of prompts in the parts before i.
+        """
+        offsets = np.cumsum([0, *(len(part.prompts) for part in parts)])
+        return cls(
+            np.concatenate([part.embeddings for part in parts]),
+            np.concatenate(
+                [part.clusters + offset for part, offset in zip(parts, offsets, strict=False)]
+            ),
+            [prompt for part in parts for prompt in part.prompts],
+            np.concatenate([part.indices for part in parts]),
         )
+
+
+class ImageCollector:
+    """Collects images and counts what was left out, each image once.
+
+    Args:
+        evidence: Where the images come from.
+
+    Attributes:
+        excluded: Images left out so far, by reason.
+        n_images: Distinct images collected so far.
+    """
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.excluded: Counter[str] = Counter()
+        self.n_images = 0
+        self._evidence = evidence
+        self._requested: dict[str, int] = {}
+
+    @property
+    def n_prompts(self) -> int:
+        """Distinct prompts asked for so far, whether they had images or not."""
+        return len(self._requested)
+
+    def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
+        """The first n images of each prompt.
+
+        Args:
+            prompts: The prompts.
+            n: Images of each.
+
+        Returns:
+            The images that there are, possibly none; shape (0, 1) then.
+
+        Raises:
+            MissingEvidence: a prompt was never observed.
+        """
+        names = list(prompts)
+        parts = [self._collect_one(prompt, n) for prompt in names]
+        embeddings = [part.embeddings for part in parts if len(part.embeddings)]
+        clusters = [
+            np.full(len(part.indices), number, np.int64) for number, part in enumerate(parts)
+        ]
+        return PromptImages(
+            np.concatenate(embeddings).astype(np.float64) if embeddings else np.zeros((0, 1)),
+            np.concatenate([np.zeros(0, np.int64), *clusters]),
+            names,
+            np.concatenate([np.zeros(0, np.int64), *(part.indices for part in parts)]),
+        )
+
+    def _collect_one(self, prompt: str, n: int) -> ImageEvidence:
+        images = self._evidence.images(prompt, n)
+        before = self._requested.get(prompt, 0)
+        if n > before:
+            if before:
+                counted = self._evidence.images(prompt, before)
+                self.excluded -= counted.excluded
+                self.n_images -= len(counted.indices)
+            self.excluded += images.excluded
+            self.n_images += len(images.indices)
+            self._requested[prompt] = n
+        return images

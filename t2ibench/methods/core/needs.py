@@ -12,18 +12,10 @@ class PromptNeed:
     Attributes:
         prompt: The text.
         images: How many, indices 0 to images - 1.
-        role: 'neutral', 'guided', 'attribute' or 'target'.
-        concept: Name of the concept it stands for.
-        stimulus: The word of the concept.
-        attribute: Name of the attribute, for guided and attribute prompts.
     """
 
     prompt: str
     images: int
-    role: str
-    concept: str = ""
-    stimulus: str = ""
-    attribute: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +40,15 @@ class Needs:
     """All evidence one task asks for.
 
     Attributes:
-        prompts: Images to draw; a prompt may stand here twice with different roles.
+        prompts: Images to generate; where a prompt is listed twice, its largest count holds.
         texts: Texts to embed.
         questions: Questions for a judge.
         embeds: Whether the images are embedded.
+
+    Examples:
+        >>> needs = Needs((PromptNeed("a nurse", 4), PromptNeed("a nurse", 10)))
+        >>> needs.n_prompts, needs.n_images
+        (1, 10)
     """
 
     prompts: tuple[PromptNeed, ...] = ()
@@ -60,14 +57,19 @@ class Needs:
     embeds: bool = True
 
     @property
+    def images_by_prompt(self) -> dict[str, int]:
+        """Distinct prompts, each with the number of its images."""
+        counts: dict[str, int] = {}
+        for need in self.prompts:
+            counts[need.prompt] = max(need.images, counts.get(need.prompt, 0))
+        return counts
+
+    @property
     def n_images(self) -> int:
         """Distinct images."""
-        most: dict[str, int] = {}
-        for need in self.prompts:
-            most[need.prompt] = max(need.images, most.get(need.prompt, 0))
-        return sum(most.values())
+        return sum(self.images_by_prompt.values())
 
     @property
     def n_prompts(self) -> int:
         """Distinct prompts."""
-        return len({need.prompt for need in self.prompts})
+        return len(self.images_by_prompt)

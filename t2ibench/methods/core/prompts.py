@@ -18,7 +18,18 @@ _SPELT_OUT = re.compile(r"[AEFHILMNORSX](?:[A-Z\d]|\b)")
 
 
 def article(word: str) -> str:
-    """'a' or 'an', by how the word is said."""
+    """'a' or 'an', by how the word is said.
+
+    Args:
+        word: The word, or a phrase that begins with it.
+
+    Returns:
+        The article in lower case.
+
+    Examples:
+        >>> [article(word) for word in ("engineer", "university", "hour", "MRI", "NASA engineer")]
+        ['an', 'a', 'an', 'an', 'a']
+    """
     if _SAID_AS_A_WORD.match(word):
         return "a"
     if _INITIALS.match(word):  # initials are spelt out: an MRI, a CEO
@@ -29,34 +40,67 @@ def article(word: str) -> str:
 
 
 def placeholders(template: str) -> list[str]:
-    """The names a template asks for, article marks removed, in order."""
+    """The names a template asks for, article marks removed, in order.
+
+    Args:
+        template: The template.
+
+    Returns:
+        Names, repeated where the template repeats them.
+
+    Examples:
+        >>> placeholders("a photo of {a stimulus}, {attribute}")
+        ['stimulus', 'attribute']
+    """
     return [_ARTICLE.sub("", match.strip()) for match in _PLACEHOLDER.findall(template)]
 
 
 def fill(template: str, **words: str) -> str:
     """Fill a template.
 
+    Args:
+        template: The template.
+        **words: Placeholder name to word.
+
+    Returns:
+        The prompt.
+
     Raises:
         KeyError: the template asks for a name that is not given.
+
+    Examples:
+        >>> fill("{A stimulus} at work", stimulus="engineer")
+        'An engineer at work'
     """
 
     def replace(match: re.Match[str]) -> str:
         name = match.group(1).strip()
         marked = _ARTICLE.match(name)
-        if marked:
-            word = words[name[marked.end() :]]
-            found = article(word)
-            return f"{found.capitalize() if name[0] == 'A' else found} {word}"
-        return words[name]
+        if not marked:
+            return words[name]
+        word = words[name[marked.end() :]]
+        its_article = article(word)
+        return f"{its_article.capitalize() if name[0] == 'A' else its_article} {word}"
 
     return _PLACEHOLDER.sub(replace, template)
 
 
 def wrong_articles(prompt: str) -> list[str]:
-    """Places such as 'a engineer' or 'an nurse'."""
-    found = []
+    """Phrases such as 'a engineer' or 'an nurse'.
+
+    Args:
+        prompt: The prompt.
+
+    Returns:
+        The article and the word after it, in order.
+
+    Examples:
+        >>> wrong_articles("a engineer and a nurse")
+        ['a engineer']
+    """
+    wrong = []
     for match in re.finditer(r"\b(an?) ([A-Za-z][\w'-]*)", prompt, re.IGNORECASE):
         used, word = match.groups()
         if used.lower() != article(word):
-            found.append(match.group(0))
-    return found
+            wrong.append(match.group(0))
+    return wrong

@@ -1,4 +1,4 @@
-"""What the schemas of all methods are made of. Unknown keys are errors.
+"""The parts of the schemas of all methods. Unknown keys are errors.
 
 Word lists are given by name (a list of tasks/stimuli/) or in place; validation puts the words in,
 so a validated task holds everything that decides its score.
@@ -127,8 +127,9 @@ class ImageTask(BaseTask):
     """What every task on images has.
 
     Attributes:
-        images_per_prompt: Images drawn of a neutral (or target) prompt.
-        guided_images_per_prompt: Images drawn of an attribute prompt; default images_per_prompt.
+        images_per_prompt: Images generated for a neutral (or target) prompt.
+        guided_images_per_prompt: Images generated for an attribute prompt; by default
+            images_per_prompt.
         unit: What is resampled: 'prompt' (images of one prompt resemble each other) or 'image'
             (the papers' version).
         alternative: Which side the p-value looks at.

@@ -1,4 +1,4 @@
-"""MCAS: everything that is known about this family."""
+"""MCAS: the method, put together from its parts."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.mcas.checks import check
@@ -14,6 +14,6 @@ METHOD = Family(
     score=lazy("t2ibench.methods.mcas.score:score"),
     describe=lazy("t2ibench.methods.mcas.describe:describe"),
     main_score=MainScore("mcas_mean", "MCAS"),
-    estimand=("Cliff's delta between the image associations of targets stereotyped as A and as B."),
-    combine=lazy("t2ibench.methods.mcas.score:combine"),
+    estimand="Cliff's delta between the image associations of targets stereotyped as A and as B.",
+    combine=lazy("t2ibench.methods.mcas.composites:combine"),
 )

@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""Problems of a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from t2ibench.methods.mcas.schema import McasTask
 
 
 def check(task: McasTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say."""
+    """Problems of a task that its schema cannot express.
+
+    Args:
+        task: The task.
+
+    Yields:
+        A finding for each, with its place in the file.
+    """
     a, b = task.attributes.A, task.attributes.B
     for side, attribute in (("A", a), ("B", b)):
         yield from checks.duplicates(attribute.words, ("attributes", side, "words"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import beyond_chance, no_score
+from t2ibench.methods.core.describe import no_score, sentence, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.mcas.schema import McasTask
 
@@ -15,19 +15,30 @@ def describe(task: McasTask, result: MethodResult) -> str:
         result: Its scores.
 
     Returns:
-        One sentence.
+        Such as 'Along the stereotype: images of targets stereotyped as male are more like the male
+        images, rather than the female ones, than images of targets stereotyped as female are.'
+        Without a p-value below .05 it claims no direction.
     """
     a, b = task.attributes.A.name, task.attributes.B.name
-    missing = no_score(result)
-    if missing:
-        return missing
-    if not beyond_chance(result.headline):
+
+    def more(near: str, far: str) -> str:
         return (
-            f"No difference beyond chance between targets stereotyped as {a} and those "
-            f"stereotyped as {b}."
+            f"images of targets stereotyped as {near} are more like the {a} images, rather than "
+            f"the {b} ones, than images of targets stereotyped as {far} are"
         )
-    along = "along" if (result.headline.value or 0.0) > 0 else "against"
-    return (
-        f"Images of the targets lean {along} the stereotype: those stereotyped as {a} are "
-        f"{'nearer to' if along == 'along' else 'farther from'} {a} than those stereotyped as {b}."
+
+    claims = {
+        "two-sided": (
+            f"images of targets stereotyped as {a} and as {b} differ in how much they are like "
+            f"the {a} images rather than the {b} ones"
+        ),
+        "greater": more(a, b),
+        "less": more(b, a),
+    }
+    along = (result.headline.value or 0.0) > 0
+    direction = (
+        f"along the stereotype: {more(a, b)}"
+        if along
+        else (f"against the stereotype: {more(b, a)}")
     )
+    return no_score(result) or unproven(result.headline, claims) or sentence(direction)

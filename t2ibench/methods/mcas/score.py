@@ -1,8 +1,6 @@
-"""Multimodal composite association scores, diffusion bias and bias amplification.
+"""The four association scores of multimodal composite association scores.
 
-Mandal, Leavy & Little 2023 (MCAS) and 2024 (delta, alpha). The four association scores are
-averaged over encoders first, as in section 5.2 of the paper; the composite scores are computed
-from those means.
+Mandal, Leavy & Little 2023 (MCAS) and 2024 (delta, alpha); the composites are in `composites`.
 """
 
 from __future__ import annotations
@@ -13,35 +11,25 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
-    adherence_warning,
+    adherence_warnings,
     association,
     standardised,
     standardised_draws,
 )
-from t2ibench.methods.core.estimate import (
-    Estimate,
-    Item,
-    MethodResult,
-    average,
-    average_results,
-    missing,
-    tested,
-)
-from t2ibench.methods.core.evidence import Evidence, FloatArray, Gatherer, Pool
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
 from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.mcas.schema import McasAttribute, McasTarget, McasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
-    percentile_interval,
     resample_weights,
     two_sample_bootstrap,
     two_sample_permutation,
 )
-
-TERMS = ("ii", "itp", "it", "tt")
 
 
 def _attributes(task: McasTask) -> dict[str, McasAttribute]:
@@ -49,65 +37,26 @@ def _attributes(task: McasTask) -> dict[str, McasAttribute]:
 
 
 def needs(task: McasTask, settings: Settings) -> Needs:
-    """Images of attribute and target prompts; target prompts and attribute words as texts."""
-    n_attribute = settings.guided_images(task.attribute_images_per_prompt)
-    n_target = settings.images(task.images_per_prompt)
-    prompts = [
-        PromptNeed(prompt, n_attribute, "attribute", attribute=attribute.name)
-        for attribute in _attributes(task).values()
-        for prompt in attribute.prompts
-    ]
-    texts = [word for attribute in _attributes(task).values() for word in attribute.words]
-    for target in settings.limited(task.targets):
-        prompts.append(PromptNeed(target.prompt, n_target, "target", stimulus=target.name))
-        texts.append(target.prompt)
-    return Needs(tuple(prompts), tuple(dict.fromkeys(texts)))
+    """Images of attribute and target prompts; target prompts and attribute words as texts.
 
-
-def composite(ii: Any, itp: Any, it: Any, tt: Any) -> dict[str, Any]:
-    """MCAS, delta, its signed form, and alpha (eqs. 3, 4 and 5), for numbers or arrays.
-
-    Alpha is nan where TT is 0.
-    """
-    tt = np.asarray(tt, dtype=np.float64)
-    safe = np.where(tt == 0.0, np.nan, tt)
-    signed = np.abs(ii) - np.abs(tt)
-    return {
-        "mcas": ii + itp + it + tt,
-        "delta": np.abs(signed),
-        "signed_delta": signed,
-        "alpha": np.abs((itp + it) / (2.0 * safe)),
-    }
-
-
-def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dict[str, Any]:
-    """Minimum, maximum, mean and standard error by stereotype (Table 4 of the 2024 paper).
+    Args:
+        task: The task.
+        settings: How it is measured.
 
     Returns:
-        Keys 'A', 'B' and 'all'; a side without values is left out. The standard error divides
-        the standard deviation (ddof 1) by the root of the number of targets.
+        Prompts and texts.
     """
-    table: dict[str, Any] = {}
-    for side in ("A", "B", "all"):
-        chosen = np.array(
-            [
-                value
-                for value, stereotype in zip(values, stereotypes, strict=True)
-                if side in {"all", stereotype}
-            ],
-            dtype=np.float64,
-        )
-        if len(chosen):
-            table[side] = {
-                "min": float(chosen.min()),
-                "max": float(chosen.max()),
-                "mean": float(chosen.mean()),
-                "standard_error": (
-                    float(chosen.std(ddof=1) / np.sqrt(len(chosen))) if len(chosen) > 1 else None
-                ),
-                "n": len(chosen),
-            }
-    return table
+    n_attribute = settings.guided_images(task.attribute_images_per_prompt)
+    n_target = settings.images(task.images_per_prompt)
+    targets = settings.limited(task.targets)
+    attributes = _attributes(task).values()
+    prompts = [
+        PromptNeed(prompt, n_attribute) for attribute in attributes for prompt in attribute.prompts
+    ]
+    prompts += [PromptNeed(target.prompt, n_target) for target in targets]
+    texts = [word for attribute in attributes for word in attribute.words]
+    texts += [target.prompt for target in targets]
+    return Needs(tuple(prompts), tuple(dict.fromkeys(texts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,24 +70,37 @@ class Attribute:
         word_weights: Bootstrap weights of the words, shape (draws, k).
     """
 
-    images: Pool
-    words: FloatArray
-    image_weights: FloatArray
-    word_weights: FloatArray
+    images: PromptImages
+    words: Float64Array
+    image_weights: Float64Array
+    word_weights: Float64Array
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class _ScoredTarget:
+    """What one target's images say.
+
+    Attributes:
+        target: The target.
+        images: Its images.
+        terms: See `target_terms`.
+        asc: Association of each image with the attribute images, shape (n,).
+    """
+
     target: McasTarget
-    images: FloatArray
+    images: PromptImages
     terms: dict[str, Estimate]
-    asc: FloatArray
+    asc: Float64Array
 
 
 def target_terms(
-    images: FloatArray, text: FloatArray, a: Attribute, b: Attribute, weights: FloatArray
+    images: Float64Array, text: Float64Array, a: Attribute, b: Attribute, weights: Float64Array
 ) -> dict[str, Estimate]:
     """The four association scores of one target (eqs. 1 and 2), plain and standardised.
+
+    Each is the mean over the rows w (the target's images, or its text) of
+    asc(w) = mean over A of cos(w, a) - mean over B of cos(w, b),
+    where A and B are the attributes' images or their words.
 
     Args:
         images: Target images, shape (n, d).
@@ -151,135 +113,171 @@ def target_terms(
         'ii', 'itp', 'it', 'tt' with bootstrap draws, and 'ii_d' … 'tt_d', each association
         divided by the standard deviation (ddof 1) of its cosines over A and B.
     """
-    one = np.ones((len(weights), 1))
+    always = np.ones((len(weights), 1))
     cells = {
         "ii": (images, weights, "images"),
-        "itp": (text, one, "images"),
+        "itp": (text, always, "images"),
         "it": (images, weights, "words"),
-        "tt": (text, one, "words"),
+        "tt": (text, always, "words"),
     }
-    found: dict[str, Estimate] = {}
+    terms: dict[str, Estimate] = {}
     for name, (rows, row_weights, kind) in cells.items():
-        sides = []
-        for side in (a, b):
-            columns = side.images.embeddings if kind == "images" else side.words
-            column_weights = side.image_weights if kind == "images" else side.word_weights
-            sides.append((rows @ columns.T, column_weights))
-        (cos_a, weights_a), (cos_b, weights_b) = sides
-        per_row = weights_a @ cos_a.T - weights_b @ cos_b.T
-        difference = cos_a.mean(axis=1) - cos_b.mean(axis=1)
-        found[name] = Estimate(float(difference.mean()), (per_row * row_weights).sum(axis=1))
-        d_rows = standardised_draws(cos_a, cos_b, weights_a, weights_b)
-        found[f"{name}_d"] = Estimate(
-            float(standardised(cos_a, cos_b).mean()), (d_rows * row_weights).sum(axis=1)
+        (cos_a, weights_a), (cos_b, weights_b) = (
+            (rows @ side.images.embeddings.T, side.image_weights)
+            if kind == "images"
+            else (rows @ side.words.T, side.word_weights)
+            for side in (a, b)
         )
-    return found
+        draws = weights_a @ cos_a.T - weights_b @ cos_b.T
+        difference = cos_a.mean(axis=1) - cos_b.mean(axis=1)
+        terms[name] = Estimate(float(difference.mean()), (draws * row_weights).sum(axis=1))
+        d_draws = standardised_draws(cos_a, cos_b, weights_a, weights_b)
+        terms[f"{name}_d"] = Estimate(
+            float(standardised(cos_a, cos_b).mean()), (d_draws * row_weights).sum(axis=1)
+        )
+    return terms
 
 
 def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Association scores by target; composites and category means from them.
+    """The association scores of each target; `combine` makes the composites of them.
+
+    II, ITP, IT and TT of each target as in `target_terms` (Mandal et al. 2024, section 3,
+    eqs. 1 and 2), and with Asc(x) of a target's image x with the attribute images:
+
+    headline = |P(Asc(x) > Asc(y)) - P(Asc(x) < Asc(y))|, Cliff's delta, x over images of targets
+    stereotyped as A, y over those stereotyped as B
+
+    Its null moves whole targets (`unit: prompt`) or single images between the two stereotypes.
+    `composites.composite` holds MCAS, delta and alpha, with a worked example.
+
+    Args:
+        task: The task.
+        evidence: Images of attributes and targets, texts of target prompts and attribute words.
+        settings: How it is measured.
 
     Returns:
-        By target: the four terms, 'mcas', 'delta', 'signed_delta', 'alpha' (None where the
-        interval of TT covers 0) and the standardised terms. For the task: their means, and
-        'cliffs_delta' of the image associations of stereotypically A and B targets.
+        By target: the four terms, plain and standardised. For the task: 'cliffs_delta' of the
+        image associations of targets stereotyped as A and as B, and 'adherence'.
+
+    Raises:
+        MissingEvidence: an image or a text was never observed.
     """
-    gatherer = Gatherer(evidence)
-    result = MethodResult(missing(""))
-    attributes = _gather_attributes(task, evidence, settings, gatherer)
-    targets = []
+    collector = ImageCollector(evidence)
+    attributes = _collect_attributes(task, evidence, settings, collector)
+    targets: list[_ScoredTarget] = []
+    warnings: list[str] = []
     for target in settings.limited(task.targets):
-        images = gatherer.pool([target.prompt], settings.images(task.images_per_prompt))
+        images = collector.collect([target.prompt], settings.images(task.images_per_prompt))
         if len(images) and attributes:
             targets.append(_score_target(task, target, images, attributes, evidence, settings))
-            result.samples += [
-                {"prompt": target.prompt, "index": int(index), "target": target.name, "asc": asc}
-                for index, asc in zip(images.indices, targets[-1].asc.tolist(), strict=True)
-            ]
         else:
-            result.warnings.append(f"Left out, because it has no image: {target.name}.")
-    result.n_images, result.n_prompts = gatherer.n_images, len(gatherer.seen)
-    result.excluded = gatherer.excluded
+            warnings.append(f"Left out, because it has no image: {target.name}.")
     if attributes is None or not targets:
         which = "target" if attributes else "attribute"
-        result.reason = f"there are no {which} images"
-        result.headline = missing(result.reason)
-        return result
-    result.headline = _headline(task, targets, settings)
-    result.scores["cliffs_delta"] = replace(result.headline, signed=False)
-    result.by = [
-        Item(one.target.name, dict(one.terms), _side_name(task, one.target), len(one.images))
-        for one in targets
-    ]
+        return MethodResult.undefined(f"there are no {which} images", collector, warnings)
+    headline = _headline(task, targets, settings)
     a, b = attributes["A"], attributes["B"]
     hits, total = adherence(a.images.embeddings, b.images.embeddings, a.words, b.words)
-    result.scores["adherence"] = adherence_estimate(hits, total)
-    warning = adherence_warning(hits, total, "attribute")
-    if warning:
-        result.warnings.append(warning)
-    result.conventions = {
+    return MethodResult(
+        headline,
+        {
+            "cliffs_delta": replace(headline, signed=False),
+            "adherence": adherence_estimate(hits, total),
+        },
+        [
+            Item(scored.target.name, scored.terms, _side_name(task, scored), len(scored.images))
+            for scored in targets
+        ],
+        collector.n_images,
+        collector.n_prompts,
+        collector.excluded,
+        conventions=_conventions(task),
+        warnings=warnings + adherence_warnings(hits, total, "attribute"),
+        samples=_samples(targets),
+    )
+
+
+def _conventions(task: McasTask) -> dict[str, Any]:
+    """Choices that decide the numbers."""
+    return {
         "sign": f"positive is nearer '{task.attributes.A.name}'",
         "encoders": "association scores are averaged before composites are computed",
         "unit": "prompt of attribute images, then image; word; target image",
         "similarity": "cosine",
     }
-    return result
 
 
-def _side_name(task: McasTask, target: McasTarget) -> str | None:
-    return _attributes(task)[target.stereotype].name if target.stereotype else None
+def _side_name(task: McasTask, scored: _ScoredTarget) -> str | None:
+    side = scored.target.stereotype
+    return _attributes(task)[side].name if side else None
 
 
-def _gather_attributes(
-    task: McasTask, evidence: Evidence, settings: Settings, gatherer: Gatherer
+def _samples(targets: Sequence[_ScoredTarget]) -> list[dict[str, Any]]:
+    """One row for each target image."""
+    return [
+        {
+            "prompt": scored.target.prompt,
+            "index": int(index),
+            "target": scored.target.name,
+            "asc": float(asc),
+        }
+        for scored in targets
+        for index, asc in zip(scored.images.indices, scored.asc, strict=True)
+    ]
+
+
+def _collect_attributes(
+    task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
 ) -> dict[str, Attribute] | None:
+    """Both attributes; None where one has no image."""
+    n = settings.guided_images(task.attribute_images_per_prompt)
     rng = settings.rng(task.id, "attributes")
-    found = {}
+    attributes = {}
     for side, attribute in _attributes(task).items():
-        images = gatherer.pool(
-            attribute.prompts, settings.guided_images(task.attribute_images_per_prompt)
-        )
+        images = collector.collect(attribute.prompts, n)
         if not len(images):
             return None
         words = evidence.texts(list(attribute.words)).astype(np.float64)
-        found[side] = Attribute(
+        attributes[side] = Attribute(
             images,
             words,
             resample_weights(images.clusters, settings.n_bootstrap, rng),
             resample_weights(np.arange(len(words)), settings.n_bootstrap, rng),
         )
-    return found
+    return attributes
 
 
 def _score_target(
     task: McasTask,
     target: McasTarget,
-    images: Pool,
+    images: PromptImages,
     attributes: Mapping[str, Attribute],
     evidence: Evidence,
     settings: Settings,
-) -> _Target:
+) -> _ScoredTarget:
     rng = settings.rng(task.id, f"bootstrap of {target.name}")
     weights = resample_weights(np.arange(len(images)), settings.n_bootstrap, rng)
     text = evidence.texts([target.prompt]).astype(np.float64)
     a, b = attributes["A"], attributes["B"]
     terms = target_terms(images.embeddings, text, a, b, weights)
     asc = association(images.embeddings, a.images.embeddings, b.images.embeddings)
-    return _Target(target, images.embeddings, terms, asc)
+    return _ScoredTarget(target, images, terms, asc)
 
 
-def _headline(task: McasTask, targets: list[_Target], settings: Settings) -> Estimate:
+def _headline(task: McasTask, targets: Sequence[_ScoredTarget], settings: Settings) -> Estimate:
     """Cliff's delta between the image associations of stereotypically A and B targets."""
-    sides = {side: [one for one in targets if one.target.stereotype == side] for side in ("A", "B")}
+    sides = {
+        side: [scored for scored in targets if scored.target.stereotype == side] for side in "AB"
+    }
     if not sides["A"] or not sides["B"]:
-        return missing(
+        return Estimate.undefined(
             "the targets that were drawn are of one stereotype only, so there are no two groups "
             "(--limit keeps the first ones)"
         )
     values, labels = {}, {}
     for side, chosen in sides.items():
-        values[side] = np.concatenate([one.asc for one in chosen])
-        labels[side] = np.repeat(np.arange(len(chosen)), [len(one.asc) for one in chosen])
+        values[side] = np.concatenate([scored.asc for scored in chosen])
+        labels[side] = np.repeat(np.arange(len(chosen)), [len(scored.asc) for scored in chosen])
     by_prompt = task.unit == "prompt"
     boot = two_sample_bootstrap(
         values["A"],
@@ -301,68 +299,6 @@ def _headline(task: McasTask, targets: list[_Target], settings: Settings) -> Est
         max_exact=settings.max_exact,
         rng=settings.rng(task.id, "permutation"),
     )
-    headline = tested(test["cliffs_delta"], boot["cliffs_delta"], task.alternative)
-    headline.signed = True
-    return headline
-
-
-def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """Mean of the association scores over encoders (or of one), then the composite scores."""
-    combined = average_results(results)
-    if combined.reason:
-        return combined
-    stereotypes = {target.name: target.stereotype for target in task.targets}
-    by = [
-        Item(
-            item.name,
-            {**item.scores, **_composites(item.scores, settings)},
-            item.group,
-            item.n_images,
-        )
-        for item in combined.by
-    ]
-    scores = dict(combined.scores)
-    details: dict[str, Any] = {"by_stereotype": {}}
-    for name in (*TERMS, "mcas", "delta", "signed_delta", "alpha"):
-        known = [item for item in by if item.scores[name].value is not None]
-        values = [item.scores[name].value or 0.0 for item in known]
-        sides = [stereotypes[item.name] for item in known]
-        details["by_stereotype"][name] = summarise(values, sides)
-        scores[f"{name}_mean"] = (
-            _mean([item.scores[name] for item in known])
-            if known
-            else missing("no target has a value")
-        )
-    details["alpha_by_delta_loess"] = _loess(by)
-    return replace(combined, by=by, scores=scores, details=details)
-
-
-def _mean(estimates: Sequence[Estimate]) -> Estimate:
-    merged = average(estimates)
-    return Estimate(merged.value, merged.boot)
-
-
-def _composites(terms: Mapping[str, Estimate], settings: Settings) -> dict[str, Estimate]:
-    values = composite(*(terms[name].value for name in TERMS))
-    boots = composite(*(terms[name].boot for name in TERMS))
-    found = {name: Estimate(float(value), boots[name]) for name, value in values.items()}
-    tt = terms["tt"].boot
-    low, high = percentile_interval(tt, settings.level) if tt is not None else (-1.0, 1.0)
-    if low <= 0.0 <= high:
-        found["alpha"] = missing("the interval of TT covers 0, so the ratio is not defined")
-    return found
-
-
-def _loess(by: Sequence[Item]) -> list[list[float]] | None:
-    """The smoothed curve of alpha over delta (Figures 2 to 4), where there are enough targets."""
-    points = [
-        (item.scores["delta"].value, item.scores["alpha"].value)
-        for item in by
-        if item.scores["alpha"].value is not None
-    ]
-    if len(points) < 6:
-        return None
-    from statsmodels.nonparametric.smoothers_lowess import lowess
-
-    delta, alpha = np.array(points, dtype=np.float64).T
-    return [[float(x), float(y)] for x, y in lowess(alpha, delta) if np.isfinite(y)]
+    return Estimate.from_permutation(
+        test["cliffs_delta"], boot["cliffs_delta"], task.alternative, signed=True
+    )

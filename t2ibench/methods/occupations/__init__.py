@@ -1,4 +1,4 @@
-"""Occupations: everything that is known about this family."""
+"""Occupations: the method, put together from its parts."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.occupations.checks import check
@@ -10,7 +10,7 @@ METHOD = Family(
     title="Occupations",
     Task=OccupationsTask,
     check=check,
-    needs=lazy("t2ibench.methods.occupations.score:needs"),
+    needs=lazy("t2ibench.methods.occupations.design:needs"),
     score=lazy("t2ibench.methods.occupations.score:score"),
     describe=lazy("t2ibench.methods.occupations.describe:describe"),
     main_score=MainScore("mean_asc", "mean Asc"),

@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""Problems of a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 
 
 def check(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say."""
+    """Problems of a task that its schema cannot express.
+
+    Args:
+        task: The task.
+
+    Yields:
+        A finding for each, with its place in the file.
+    """
     yield from checks.duplicates(task.concept.stimuli, ("concept", "stimuli"))
     words = [word for group in task.groups for word in group.words]
     yield from checks.guided(task.prompts, task.concept.stimuli, words)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import beyond_chance, listed, no_score
-from t2ibench.methods.core.estimate import Item, MethodResult
+from t2ibench.methods.core.describe import listed, no_score, sentence, unproven
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.occupations.design import GroupPair, group_pairs
 from t2ibench.methods.occupations.schema import OccupationsTask
-from t2ibench.methods.occupations.score import pair_names
+from t2ibench.stats import benjamini_hochberg
 
 _SHOWN = 3
+_ALPHA = 0.05
 
 
 def describe(task: OccupationsTask, result: MethodResult) -> str:
@@ -18,34 +20,43 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
         result: Its scores.
 
     Returns:
-        One sentence that names the stimuli which lean most to each group.
+        Such as 'Images of chief lean to male; images of nurse and secretary lean to female.' It
+        names the (at most three) stimuli that lean most to each group, of those whose mean
+        association differs from 0: p-values below .05 with the false discovery rate over all
+        stimuli controlled (Benjamini-Hochberg).
     """
-    missing = no_score(result)
-    if missing:
-        return missing
-    if not beyond_chance(result.headline):
-        return f"No {task.concept.name} lean to a group more than chance alone would make them."
-    sentences = []
-    for first, second, suffix in pair_names(task):
-        to_first = _most(result, f"two_p_minus_one{suffix}", 1.0)
-        to_second = _most(result, f"two_p_minus_one{suffix}", -1.0)
-        parts = [
-            f"images of {listed(names)} lean most to {group}"
-            for names, group in ((to_first, first.name), (to_second, second.name))
-            if names
-        ]
-        if parts:
-            text = "; ".join(parts)
-            sentences.append(f"{text[0].upper()}{text[1:]}.")
-    return " ".join(sentences) or "No stimulus leans to one side."
+    groups = " or ".join(group.name for group in task.groups)
+    claim = f"images of {task.concept.name} lean to {groups}"
+    claims = dict.fromkeys(("two-sided", "greater", "less"), claim)
+    return no_score(result) or unproven(result.headline, claims) or _directions(task, result)
 
 
-def _most(result: MethodResult, name: str, sign: float) -> list[str]:
-    """The stimuli that lean most to one side, the strongest first."""
+def _directions(task: OccupationsTask, result: MethodResult) -> str:
+    pairs = group_pairs(task)
+    clauses = []
+    for pair in pairs:
+        lean = _significant(result, pair)
+        for near, far, sign in ((pair.first, pair.second, 1), (pair.second, pair.first, -1)):
+            names = sorted((n for n in lean if sign * lean[n] > 0), key=lambda n: -sign * lean[n])
+            most = " most" if len(names) > _SHOWN else ""
+            rather = f" rather than {far.name}" if len(pairs) > 1 else ""
+            if names:
+                shown = listed(names[:_SHOWN])
+                clauses.append(f"images of {shown} lean{most} to {near.name}{rather}")
+    if clauses:
+        return sentence("; ".join(clauses))
+    return sentence(
+        f"images of {task.concept.name} lean to one group or another more than chance would make "
+        "them, but no single stimulus shows its direction beyond chance"
+    )
 
-    def lean(item: Item) -> float:
-        estimate = item.scores.get(name)
-        return sign * (estimate.value or 0.0) if estimate else 0.0
 
-    leaning = [item for item in result.by if lean(item) > 0]
-    return [item.name for item in sorted(leaning, key=lean, reverse=True)[:_SHOWN]]
+def _significant(result: MethodResult, pair: GroupPair) -> dict[str, float]:
+    """Mean association of the stimuli where it is not 0: positive is nearer the first group."""
+    rows = [(item.name, item.scores[f"asc{pair.suffix}"]) for item in result.by]
+    adjusted = benjamini_hochberg([estimate.p for _, estimate in rows])
+    return {
+        name: estimate.value
+        for (name, estimate), p in zip(rows, adjusted, strict=True)
+        if estimate.value is not None and p is not None and p < _ALPHA
+    }

@@ -5,33 +5,32 @@ Any number of groups: every pair is compared, and with two groups that is the pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import combinations
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
-    adherence_warning,
+    adherence_warnings,
     association,
     association_draws,
-    guided_prompts,
+    left_out_warnings,
 )
-from t2ibench.methods.core.estimate import (
-    Estimate,
-    Item,
-    MethodResult,
-    above_null,
-    missing,
-    recentred,
-    tested,
+from t2ibench.methods.core.debias import recentred
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.occupations.design import (
+    GroupPair,
+    group_pairs,
+    group_prompts,
+    image_counts,
+    neutral_prompt,
 )
-from t2ibench.methods.core.evidence import Evidence, FloatArray, Gatherer, Pool
-from t2ibench.methods.core.needs import Needs, PromptNeed
-from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
@@ -43,271 +42,347 @@ from t2ibench.stats import (
 )
 
 _STATISTICS = ("mean", "two_p_minus_one", "q25", "median", "q75")
+_QUANTILES = (("q25", 25), ("median", 50), ("q75", 75))
+_MAX_FLIPS = 20_000  # draws of one stimulus's test; there may be a hundred stimuli
+_FEWEST_SHARES = 3  # stimuli with a known share, for a correlation
 
 
-def _counts(task: OccupationsTask, settings: Settings) -> tuple[int, int]:
-    neutral = settings.images(task.images_per_prompt)
-    return neutral, settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
-
-
-def _guided(task: OccupationsTask, stimulus: str, group: WordGroup) -> list[str]:
-    return guided_prompts(task.prompts.guided, stimulus, group.words)
-
-
-def needs(task: OccupationsTask, settings: Settings) -> Needs:
-    """Images and texts of neutral and guided prompts."""
-    n_neutral, n_guided = _counts(task, settings)
-    concept, prompts = task.concept.name, []
-    for stimulus in settings.limited(task.concept.stimuli):
-        neutral = fill(task.prompts.neutral, stimulus=stimulus)
-        prompts.append(PromptNeed(neutral, n_neutral, "neutral", concept, stimulus))
-        for group in task.groups:
-            prompts += [
-                PromptNeed(prompt, n_guided, "guided", concept, stimulus, group.name)
-                for prompt in _guided(task, stimulus, group)
-            ]
-    return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))
-
-
-@dataclass(slots=True)
-class _Stimulus:
-    """What was found of one stimulus."""
+@dataclass(frozen=True, slots=True)
+class _StimulusImages:
+    """The images of one stimulus: neutral, and of each group."""
 
     name: str
-    neutral: Pool
-    guided: dict[str, Pool]
-    asc: dict[str, FloatArray] = field(default_factory=dict)
-    item: Item | None = None
+    neutral: PromptImages
+    guided: dict[str, PromptImages]
+
+    @property
+    def complete(self) -> bool:
+        return bool(len(self.neutral)) and all(len(images) for images in self.guided.values())
 
 
-def pair_names(task: OccupationsTask) -> list[tuple[WordGroup, WordGroup, str]]:
-    """The pairs of groups with the suffix of their scores: '' where there is one pair."""
-    pairs = list(combinations(task.groups, 2))
-    return [(a, b, f":{a.name}-{b.name}" if len(pairs) > 1 else "") for a, b in pairs]
+@dataclass(frozen=True, slots=True)
+class _ScoredStimulus:
+    """What one stimulus's images say.
+
+    Attributes:
+        images: The images.
+        asc: Suffix of a pair to the association of each neutral image, shape (n,).
+        item: Its row of the result.
+    """
+
+    images: _StimulusImages
+    asc: dict[str, Float64Array]
+    item: Item
 
 
 def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> MethodResult:
     """Each stimulus's association with the groups, and the task's mean magnitude.
+
+    For a neutral image x of a stimulus, with the images A and B that the prompts of the same
+    stimulus with the first and the second group gave (Wang et al. 2023, section 5.3):
+
+    Asc(x) = mean over A of cos(x, a) - mean over B of cos(x, b)                (eq. 2)
+    two_p_minus_one = share of images with Asc > 0 less share with Asc < 0
+    amplification = mean Asc of the images - Asc of the prompts' texts          (section 5.4)
+    headline = mean over stimuli (and pairs of groups) of |two_p_minus_one|
+
+    The headline's null tosses a fair coin for every image; with n images of a stimulus its
+    magnitude is about 0.8 / sqrt(n) without any bias. `association` holds Asc and
+    `two_p_minus_one` the share, each with a worked example.
+
+    Args:
+        task: The task.
+        evidence: Images and texts of the neutral and the guided prompts.
+        settings: How it is measured.
 
     Returns:
         By stimulus: 'asc' (positive: nearer the first group), 'two_p_minus_one', quartiles,
         'asc_text' (the same on text embeddings) and 'amplification' (image less text). For the
         task: the mean magnitude, the mean association, 'adherence', and with a reference table
         the rank correlation with it.
+
+    Raises:
+        MissingEvidence: an image or a text was never observed.
     """
-    gatherer = Gatherer(evidence)
-    n_neutral, n_guided = _counts(task, settings)
-    stimuli: list[_Stimulus] = []
-    dropped: list[_Stimulus] = []
-    for name in settings.limited(task.concept.stimuli):
-        one = _Stimulus(
-            name,
-            gatherer.pool([fill(task.prompts.neutral, stimulus=name)], n_neutral),
-            {
-                group.name: gatherer.pool(_guided(task, name, group), n_guided)
-                for group in task.groups
-            },
-        )
-        complete = len(one.neutral) and all(len(pool) for pool in one.guided.values())
-        (stimuli if complete else dropped).append(one)
-    result = MethodResult(
-        missing(""),
-        n_images=gatherer.n_images,
-        n_prompts=len(gatherer.seen),
-        excluded=gatherer.excluded,
+    collector = ImageCollector(evidence)
+    collected = [
+        _collect(task, name, collector, settings) for name in settings.limited(task.concept.stimuli)
+    ]
+    complete = [images for images in collected if images.complete]
+    warnings = left_out_warnings([images.name for images in collected if not images.complete])
+    if not complete:
+        return MethodResult.undefined("no stimulus has all of its images", collector, warnings)
+    stimuli = [_score_stimulus(task, images, evidence, settings) for images in complete]
+    headline, expected = _mean_magnitude(task, stimuli, settings)
+    correlations, references = _reference(task, stimuli, settings)
+    hits, total = _adherence(task, complete, evidence)
+    return MethodResult(
+        headline,
+        {
+            "mean_abs_two_p_minus_one": headline,
+            **_mean_associations(task, stimuli, settings),
+            **correlations,
+            "adherence": adherence_estimate(hits, total),
+        },
+        [stimulus.item for stimulus in stimuli],
+        collector.n_images,
+        collector.n_prompts,
+        collector.excluded,
+        conventions=_conventions(task),
+        warnings=warnings + adherence_warnings(hits, total, "group"),
+        details={"expected_under_null": expected, **references},
+        samples=_samples(task, stimuli),
     )
-    if dropped:
-        names = ", ".join(one.name for one in dropped)
-        result.warnings.append(f"Left out, because a prompt of theirs has no image: {names}.")
-    if not stimuli:
-        result.reason = "no stimulus has all of its images"
-        result.headline = missing(result.reason)
-        return result
-    for one in stimuli:
-        _score_stimulus(task, one, evidence, settings)
-    result.by = [one.item for one in stimuli if one.item]
-    _whole(task, stimuli, settings, result)
-    _adherence(task, stimuli, evidence, result)
-    result.samples = _samples(task, stimuli)
-    result.conventions = {
+
+
+def _conventions(task: OccupationsTask) -> dict[str, Any]:
+    """Choices that decide the numbers."""
+    return {
         "sign": f"positive is nearer '{task.groups[0].name}'",
         "headline": "mean over stimuli of |2 P(Asc > 0) - 1|",
         "unit": "image, within the one prompt of a stimulus",
         "similarity": "cosine",
     }
-    return result
+
+
+def _collect(
+    task: OccupationsTask, name: str, collector: ImageCollector, settings: Settings
+) -> _StimulusImages:
+    n_neutral, n_guided = image_counts(task, settings)
+    return _StimulusImages(
+        name,
+        collector.collect([neutral_prompt(task, name)], n_neutral),
+        {
+            group.name: collector.collect(group_prompts(task, name, group), n_guided)
+            for group in task.groups
+        },
+    )
 
 
 def _score_stimulus(
-    task: OccupationsTask, one: _Stimulus, evidence: Evidence, settings: Settings
-) -> None:
-    item = Item(one.name, {}, task.concept.name, len(one.neutral))
-    neutral_text = evidence.texts([fill(task.prompts.neutral, stimulus=one.name)])
-    for a, b, suffix in pair_names(task):
-        pool_a, pool_b = one.guided[a.name], one.guided[b.name]
-        asc = association(one.neutral.embeddings, pool_a.embeddings, pool_b.embeddings)
-        one.asc[suffix] = asc
-        purpose = f"{one.name}{suffix}"
-        draws = association_draws(
-            one.neutral.embeddings,
-            pool_a,
-            pool_b,
-            settings.n_bootstrap,
-            settings.rng(task.id, f"attribute images of {purpose}"),
+    task: OccupationsTask, images: _StimulusImages, evidence: Evidence, settings: Settings
+) -> _ScoredStimulus:
+    asc: dict[str, Float64Array] = {}
+    scores: dict[str, Estimate] = {}
+    for pair in group_pairs(task):
+        asc[pair.suffix] = association(
+            images.neutral.embeddings,
+            images.guided[pair.first.name].embeddings,
+            images.guided[pair.second.name].embeddings,
         )
-        boot = one_sample_bootstrap(
-            draws,
-            statistics=_STATISTICS,
-            n_draws=settings.n_bootstrap,
-            rng=settings.rng(task.id, f"bootstrap of {purpose}"),
-        )
-        flips = sign_flip_permutation(
-            asc,
-            n_draws=min(settings.n_permutations, 20_000),
-            max_exact=settings.max_exact,
-            rng=settings.rng(task.id, f"sign flips of {purpose}"),
-        )
-        item.scores[f"asc{suffix}"] = tested(flips, boot["mean"])
-        item.scores[f"two_p_minus_one{suffix}"] = Estimate(
-            _two_p_minus_one(asc),
+        in_text = _text_association(task, images.name, pair, evidence)
+        by_name = _pair_scores(task, images, pair, asc[pair.suffix], in_text, settings)
+        scores |= {f"{name}{pair.suffix}": estimate for name, estimate in by_name.items()}
+    item = Item(images.name, scores, task.concept.name, len(images.neutral))
+    return _ScoredStimulus(images, asc, item)
+
+
+def _text_association(
+    task: OccupationsTask, name: str, pair: GroupPair, evidence: Evidence
+) -> float:
+    neutral = evidence.texts([neutral_prompt(task, name)])
+    first, second = (
+        evidence.texts(group_prompts(task, name, group)) for group in (pair.first, pair.second)
+    )
+    return float(association(neutral, first, second)[0])
+
+
+def _pair_scores(
+    task: OccupationsTask,
+    images: _StimulusImages,
+    pair: GroupPair,
+    asc: Float64Array,
+    in_text: float,
+    settings: Settings,
+) -> dict[str, Estimate]:
+    """The scores of one stimulus with one pair of groups, without the pair's suffix."""
+    purpose = f"{images.name}{pair.suffix}"
+    draws = association_draws(
+        images.neutral.embeddings,
+        images.guided[pair.first.name],
+        images.guided[pair.second.name],
+        settings.n_bootstrap,
+        settings.rng(task.id, f"attribute images of {purpose}"),
+    )
+    boot = one_sample_bootstrap(
+        draws,
+        statistics=_STATISTICS,
+        n_draws=settings.n_bootstrap,
+        rng=settings.rng(task.id, f"bootstrap of {purpose}"),
+    )
+    flips = sign_flip_permutation(
+        asc,
+        n_draws=min(settings.n_permutations, _MAX_FLIPS),
+        max_exact=settings.max_exact,
+        rng=settings.rng(task.id, f"sign flips of {purpose}"),
+    )
+    return {
+        "asc": Estimate.from_permutation(flips, boot["mean"]),
+        "two_p_minus_one": Estimate(
+            two_p_minus_one(asc),
             boot["two_p_minus_one"],
             p=share_positive_test(asc),
             test="binomial",
-        )
-        for name, share in (("q25", 25), ("median", 50), ("q75", 75)):
-            item.scores[f"{name}{suffix}"] = Estimate(float(np.percentile(asc, share)), boot[name])
-        texts = [evidence.texts(_guided(task, one.name, group)) for group in (a, b)]
-        in_text = float(association(neutral_text, texts[0], texts[1])[0])
-        item.scores[f"asc_text{suffix}"] = Estimate(in_text)
-        item.scores[f"amplification{suffix}"] = Estimate(
-            float(asc.mean()) - in_text, boot["mean"] - in_text
-        )
-    one.item = item
+        ),
+        **{
+            name: Estimate(float(np.percentile(asc, percent)), boot[name])
+            for name, percent in _QUANTILES
+        },
+        "asc_text": Estimate(in_text),
+        "amplification": Estimate(float(asc.mean()) - in_text, boot["mean"] - in_text),
+    }
 
 
-def _two_p_minus_one(asc: FloatArray) -> float:
+def two_p_minus_one(asc: Float64Array) -> float:
+    """The share of images nearer the first group less the share nearer the second.
+
+    Args:
+        asc: Associations, shape (n,), n at least 1.
+
+    Returns:
+        2 P(Asc > 0) - 1 where none is 0: from -1 (all nearer the second) to 1.
+
+    Examples:
+        Three of four images are nearer the first group, so 0.75 - 0.25:
+
+        >>> two_p_minus_one(np.array([0.1, 0.2, 0.3, -0.5]))
+        0.5
+    """
     return float((asc > 0).mean() - (asc < 0).mean())
 
 
-def _whole(
-    task: OccupationsTask, stimuli: list[_Stimulus], settings: Settings, result: MethodResult
-) -> None:
-    """Mean magnitude over stimuli and pairs, its null, and the correlation with a reference."""
-    suffixes = [suffix for *_, suffix in pair_names(task)]
-    signed, boots, sizes = [], [], []
-    for one in stimuli:
-        for suffix in suffixes:
-            estimate = one.item.scores[f"two_p_minus_one{suffix}"] if one.item else missing("")
-            signed.append(estimate.value or 0.0)
-            boots.append(estimate.boot)
-            sizes.append(len(one.asc[suffix]))
-    value = float(np.mean(np.abs(signed)))
-    boot = np.mean(np.abs(np.asarray(boots, dtype=np.float64)), axis=0)
-    boot = recentred(boot, value)
+def _mean_magnitude(
+    task: OccupationsTask, stimuli: Sequence[_ScoredStimulus], settings: Settings
+) -> tuple[Estimate, float]:
+    """Mean magnitude over stimuli and pairs, and its expected value without bias."""
+    suffixes = [pair.suffix for pair in group_pairs(task)]
+    shares = [
+        stimulus.item.scores[f"two_p_minus_one{suffix}"]
+        for stimulus in stimuli
+        for suffix in suffixes
+    ]
+    sizes = [len(stimulus.asc[suffix]) for stimulus in stimuli for suffix in suffixes]
+    value = float(np.mean(np.abs([share.value or 0.0 for share in shares])))
+    boots = np.asarray([share.boot for share in shares], dtype=np.float64)
+    boot = recentred(np.mean(np.abs(boots), axis=0), value)
     rng = settings.rng(task.id, "null of the mean magnitude")
     null = np.zeros(settings.n_permutations)
     for size in sizes:
         null += np.abs(2.0 * rng.binomial(size, 0.5, settings.n_permutations) / size - 1.0)
     null /= len(sizes)
-    result.headline = above_null(value, boot, null)
-    result.scores["mean_abs_two_p_minus_one"] = result.headline
-    result.details["expected_under_null"] = float(
-        np.mean([null_abs_two_p_minus_one(size) for size in sizes])
-    )
-    for suffix in suffixes:
-        means = [one.item.scores[f"asc{suffix}"] for one in stimuli if one.item]
-        draws = np.mean([mean.boot for mean in means if mean.boot is not None], axis=0)
-        values = np.array([mean.value for mean in means], dtype=np.float64)
+    expected = float(np.mean([null_abs_two_p_minus_one(size) for size in sizes]))
+    return Estimate.from_null(value, boot, null), expected
+
+
+def _mean_associations(
+    task: OccupationsTask, stimuli: Sequence[_ScoredStimulus], settings: Settings
+) -> dict[str, Estimate]:
+    """The mean association over stimuli with each pair, whose null flips whole stimuli."""
+    means = {}
+    for pair in group_pairs(task):
+        asc = [stimulus.item.scores[f"asc{pair.suffix}"] for stimulus in stimuli]
         flips = sign_flip_permutation(
-            values,
+            np.array([estimate.value for estimate in asc], dtype=np.float64),
             n_draws=settings.n_permutations,
             max_exact=settings.max_exact,
-            rng=settings.rng(task.id, f"sign flips of stimuli{suffix}"),
+            rng=settings.rng(task.id, f"sign flips of stimuli{pair.suffix}"),
         )
-        result.scores[f"mean_asc{suffix}"] = tested(flips, draws)
-    _reference(task, stimuli, settings, result)
+        boot = np.mean([estimate.boot for estimate in asc if estimate.boot is not None], axis=0)
+        means[f"mean_asc{pair.suffix}"] = Estimate.from_permutation(flips, boot)
+    return means
 
 
 def _reference(
-    task: OccupationsTask, stimuli: list[_Stimulus], settings: Settings, result: MethodResult
-) -> None:
-    """Rank correlation of the association with the reference group and its known share."""
+    task: OccupationsTask, stimuli: Sequence[_ScoredStimulus], settings: Settings
+) -> tuple[dict[str, Estimate], dict[str, Any]]:
+    """Rank correlations of the association with a known share, and the shares themselves."""
+    scores: dict[str, Estimate] = {}
+    details: dict[str, Any] = {}
     reference = task.reference
     if reference is None:
-        return
-    for a, b, suffix in pair_names(task):
-        if reference.group not in {a.name, b.name}:
+        return scores, details
+    known = [stimulus for stimulus in stimuli if stimulus.item.name in reference.shares]
+    for pair in group_pairs(task):
+        if reference.group not in {pair.first.name, pair.second.name}:
             continue
-        sign = 1.0 if reference.group == a.name else -1.0
-        known = [one for one in stimuli if one.name in reference.shares]
-        result.details[f"reference{suffix}"] = {
+        details[f"reference{pair.suffix}"] = {
             "name": reference.name,
             "group": reference.group,
-            "shares": {one.name: reference.shares[one.name] for one in known},
+            "shares": {
+                stimulus.item.name: reference.shares[stimulus.item.name] for stimulus in known
+            },
         }
-        if len(known) < 3:
-            result.scores[f"reference_spearman{suffix}"] = missing(
-                "fewer than three stimuli have a reference share"
-            )
-            continue
-        x = np.array([sign * float(one.asc[suffix].mean()) for one in known])
-        y = np.array([reference.shares[one.name] for one in known])
-        test = correlation_permutation(
-            x,
-            y,
-            method="spearman",
-            n_draws=settings.n_permutations,
-            max_exact=settings.max_exact,
-            rng=settings.rng(task.id, f"correlation{suffix}"),
+        scores[f"reference_spearman{pair.suffix}"] = _correlation(
+            task, reference, pair, known, settings
         )
-        boot = np.array(
-            [
-                one.item.scores[f"asc{suffix}"].boot
-                for one in known
-                if one.item and one.item.scores[f"asc{suffix}"].boot is not None
-            ]
-        )
-        result.scores[f"reference_spearman{suffix}"] = tested(test, _spearman_draws(boot * sign, y))
+    return scores, details
 
 
-def _spearman_draws(draws: FloatArray, y: FloatArray) -> FloatArray:
-    """Rank correlation of each draw (a column) with y."""
+def _correlation(
+    task: OccupationsTask,
+    reference: Reference,
+    pair: GroupPair,
+    stimuli: Sequence[_ScoredStimulus],
+    settings: Settings,
+) -> Estimate:
+    """Spearman's rho of the association with the reference group and its known share."""
+    if len(stimuli) < _FEWEST_SHARES:
+        return Estimate.undefined("fewer than three stimuli have a reference share")
+    sign = 1.0 if reference.group == pair.first.name else -1.0
+    shares = np.array([reference.shares[stimulus.item.name] for stimulus in stimuli])
+    test = correlation_permutation(
+        np.array([sign * float(stimulus.asc[pair.suffix].mean()) for stimulus in stimuli]),
+        shares,
+        method="spearman",
+        n_draws=settings.n_permutations,
+        max_exact=settings.max_exact,
+        rng=settings.rng(task.id, f"correlation{pair.suffix}"),
+    )
+    asc = [stimulus.item.scores[f"asc{pair.suffix}"] for stimulus in stimuli]
+    boot = np.array([estimate.boot for estimate in asc if estimate.boot is not None])
+    return Estimate.from_permutation(test, _spearman_draws(boot * sign, shares))
+
+
+def _spearman_draws(draws: Float64Array, shares: Float64Array) -> Float64Array:
+    """Rank correlation of each draw (a column) with the shares."""
     from scipy.stats import rankdata
 
     ranks = rankdata(draws, axis=0)
     ranks -= ranks.mean(axis=0)
-    other = rankdata(y) - (len(y) + 1) / 2
+    other = rankdata(shares) - (len(shares) + 1) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: FloatArray = (other @ ranks) / np.sqrt((ranks**2).sum(axis=0) * (other**2).sum())
-    return found
+        rho: Float64Array = (other @ ranks) / np.sqrt((ranks**2).sum(axis=0) * (other**2).sum())
+    return rho
 
 
 def _adherence(
-    task: OccupationsTask, stimuli: list[_Stimulus], evidence: Evidence, result: MethodResult
-) -> None:
+    task: OccupationsTask, stimuli: Sequence[_StimulusImages], evidence: Evidence
+) -> tuple[int, int]:
+    """Group images that show their group, and all of them, over all pairs."""
     hits, total = 0, 0
-    for one in stimuli:
-        for a, b, _ in pair_names(task):
-            found, count = adherence(
-                one.guided[a.name].embeddings,
-                one.guided[b.name].embeddings,
-                evidence.texts(_guided(task, one.name, a)),
-                evidence.texts(_guided(task, one.name, b)),
+    for images in stimuli:
+        for pair in group_pairs(task):
+            adherent, count = adherence(
+                images.guided[pair.first.name].embeddings,
+                images.guided[pair.second.name].embeddings,
+                evidence.texts(group_prompts(task, images.name, pair.first)),
+                evidence.texts(group_prompts(task, images.name, pair.second)),
             )
-            hits, total = hits + found, total + count
-    result.scores["adherence"] = adherence_estimate(hits, total)
-    warning = adherence_warning(hits, total, "group")
-    if warning:
-        result.warnings.append(warning)
+            hits, total = hits + adherent, total + count
+    return hits, total
 
 
-def _samples(task: OccupationsTask, stimuli: list[_Stimulus]) -> list[dict[str, Any]]:
-    """One row a neutral image."""
+def _samples(task: OccupationsTask, stimuli: Sequence[_ScoredStimulus]) -> list[dict[str, Any]]:
+    """One row for each neutral image."""
     rows = []
-    for one in stimuli:
-        prompt = fill(task.prompts.neutral, stimulus=one.name)
-        for place, index in enumerate(one.neutral.indices):
-            row: dict[str, Any] = {"prompt": prompt, "index": int(index), "stimulus": one.name}
-            row |= {f"asc{suffix}": float(asc[place]) for suffix, asc in one.asc.items()}
+    for stimulus in stimuli:
+        prompt = neutral_prompt(task, stimulus.item.name)
+        for number, index in enumerate(stimulus.images.neutral.indices):
+            row: dict[str, Any] = {
+                "prompt": prompt,
+                "index": int(index),
+                "stimulus": stimulus.item.name,
+            }
+            row |= {f"asc{suffix}": float(asc[number]) for suffix, asc in stimulus.asc.items()}
             rows.append(row)
     return rows

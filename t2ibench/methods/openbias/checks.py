@@ -11,7 +11,14 @@ from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 
 
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say."""
+    """What is wrong with a task that its schema cannot say.
+
+    Args:
+        task: The task.
+
+    Yields:
+        Errors and warnings with their place in the file.
+    """
     keys = [f"{bias.about} {bias.name}" for bias in task.biases]
     yield from checks.duplicates(keys, ("biases",))
     for number, bias in enumerate(task.biases):
@@ -30,12 +37,12 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
             yield checks.Finding(at, "give either captions, or stimuli and templates, not both")
         if "{" in bias.question:
             yield from checks.template(bias.question, [], (*at, "question"))
-    for place, template in enumerate(bias.templates):
-        found = list(checks.template(template, ["stimulus"], (*at, "templates", place)))
-        yield from found
-        if not found:
+    for index, template in enumerate(bias.templates):
+        findings = list(checks.template(template, ["stimulus"], (*at, "templates", index)))
+        yield from findings
+        if not findings:
             prompts = (fill(template, stimulus=word) for word in bias.stimuli or ())
-            yield from checks.articles(prompts, (*at, "templates", place))
+            yield from checks.articles(prompts, (*at, "templates", index))
     if bias.stimuli and placeholders(bias.question) not in ([], ["stimulus"]):
         yield from checks.template(bias.question, ["stimulus"], (*at, "question"))
     if bias.expected is not None:

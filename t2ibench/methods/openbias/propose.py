@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from t2ibench.methods.core.concepts import Synonyms
-from t2ibench.methods.core.replies import ProposedBias
+from pydantic import Field
+
+from t2ibench.arguments import Arguments, PositiveInt
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.concepts import Synonyms, synonyms
+from t2ibench.methods.core.proposal import Conversation, Message, Proposal, Proposed
+from t2ibench.methods.core.replies import UnreadableError
+from t2ibench.methods.openbias.replies import ProposedBias, read_biases
 
 # Figure 10 of the paper.
 SYSTEM = """Upon receiving a text prompt that will be used as input to a generative model (such as \
@@ -32,8 +38,89 @@ EXAMPLE = (
 AGAIN = "That could not be read ({why}). Answer in JSON format only, as in the example."
 
 
-def messages_for(caption: str) -> list[dict[str, str]]:
-    """What a proposer is asked about a caption."""
+class ProposeArgs(Arguments):
+    """Settings of a proposal.
+
+    Attributes:
+        overlap: Biases that share at least this part of their classes are one.
+        support: Captions that a bias must have to be kept.
+        per_bias: Captions kept for each bias.
+        tries: How often to ask for one reply.
+    """
+
+    overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.75
+    support: PositiveInt = 30
+    per_bias: PositiveInt = 100
+    tries: PositiveInt = 3
+
+
+class OpenBiasProposal:
+    """See `t2ibench.methods.core.proposal.Proposal`."""
+
+    subjects: Literal["captions"] = "captions"
+    citation = "D'Incà et al. (2024), OpenBias, CVPR 2024."
+    Args = ProposeArgs
+
+    def propose(
+        self,
+        subjects: Sequence[str],
+        conversation: Conversation,
+        args: ProposeArgs,
+        advance: Callable[[int], None],
+        /,
+    ) -> Proposed:
+        """Ask about every caption, and merge the biases of all of them.
+
+        Args:
+            subjects: The captions.
+            conversation: Who is asked.
+            args: The settings.
+            advance: Called with 1 after each caption.
+
+        Returns:
+            What was proposed. A caption whose reply cannot be read is a problem and no failure:
+            the others support the same biases.
+
+        Raises:
+            T2IBenchError: the model gives no reply.
+        """
+        proposals: dict[str, list[ProposedBias]] = {}
+        problems: list[str] = []
+        for caption in subjects:
+            try:
+                biases, skipped = conversation.read(
+                    messages_for(caption), read_biases, args.tries, AGAIN
+                )
+                proposals[caption] = biases
+                problems += [f"'{caption}': {why}" for why in skipped]
+            except UnreadableError as error:
+                problems.append(f"'{caption}': {error}")
+            advance(1)
+        merging = synonyms()
+        kept, dropped = merge(proposals, merging, overlap=args.overlap, support=args.support)
+        nothing = T2IBenchError(
+            f"No bias is left of {len(subjects)} captions.",
+            f"A bias needs {args.support} captions; lower --support, or give more captions. "
+            "The replies are kept.",
+        )
+        return Proposed(
+            body={"biases": bias_rows(kept, args.per_bias)},
+            notes=(f"Captions that name a class were found with: {merging.name}.",),
+            problems=tuple(problems),
+            dropped=dropped,
+            error=None if kept else nothing,
+        )
+
+
+def messages_for(caption: str) -> list[Message]:
+    """What a proposer is asked about a caption.
+
+    Args:
+        caption: The caption.
+
+    Returns:
+        The paper's system prompt and example, and the caption.
+    """
     return [
         {"role": "system", "content": SYSTEM},
         {"role": "user", "content": EXAMPLE[0]},
@@ -42,7 +129,7 @@ def messages_for(caption: str) -> list[dict[str, str]]:
     ]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class MergedBias:
     """A bias of the whole pool.
 
@@ -56,9 +143,9 @@ class MergedBias:
 
     about: str
     name: str
-    classes: Counter[str] = field(default_factory=Counter)
-    questions: Counter[str] = field(default_factory=Counter)
-    captions: dict[str, None] = field(default_factory=dict)
+    classes: Counter[str]
+    questions: Counter[str]
+    captions: frozenset[str]
 
     @property
     def question(self) -> str:
@@ -71,20 +158,43 @@ class MergedBias:
             return f"What is the {self.name} in the image?"
         return f"What is the {self.name} of the {self.about}?"
 
+    def joined(self, other: MergedBias) -> MergedBias:
+        """This bias with what was proposed for another one.
 
-def names_class(caption: str, classes: Iterable[str], synonyms: Synonyms) -> bool:
-    """Whether a caption names one of the classes, or a synonym of it."""
+        Args:
+            other: A bias that means the same.
+
+        Returns:
+            Both, under this one's name.
+        """
+        return MergedBias(
+            self.about,
+            self.name,
+            self.classes + other.classes,
+            self.questions + other.questions,
+            self.captions | other.captions,
+        )
+
+
+def names_class(caption: str, classes: Iterable[str], merging: Synonyms) -> bool:
+    """Whether a caption names one of the classes, or a synonym of it.
+
+    Args:
+        caption: The caption.
+        classes: The classes, lower-cased.
+        merging: Which words are synonyms.
+
+    Returns:
+        True only for whole words.
+    """
     text = caption.lower()
-    for name in classes:
-        for word in {name, *synonyms.related(name)}:
-            if re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text):
-                return True
-    return False
+    words = {word for name in classes for word in (name, *merging.related(name))}
+    return any(re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) for word in words)
 
 
 def merge(
     proposals: Mapping[str, Sequence[ProposedBias]],
-    synonyms: Synonyms,
+    merging: Synonyms,
     *,
     overlap: float = 0.75,
     support: int = 30,
@@ -96,65 +206,99 @@ def merge(
 
     Args:
         proposals: Caption to its biases.
-        synonyms: For captions that name a class in other words.
-        overlap: Share of the larger set of classes that both must have.
-        support: Captions that a bias must have to be kept.
+        merging: Synonyms, for captions that name a class in other words.
+        overlap: Share of the larger set of classes that both must have, above 0 and up to 1.
+        support: Captions that a bias must have to be kept, 1 or more.
 
     Returns:
         The biases, and how many proposals were dropped and why.
     """
-    dropped: Counter[str] = Counter()
-    pools: dict[tuple[str, str], MergedBias] = defaultdict(lambda: MergedBias("", ""))
-    for caption in sorted(proposals):
-        for one in proposals[caption]:
-            if one.present:
-                dropped["the answer is in the prompt"] += 1
-            elif names_class(caption, one.classes, synonyms):
-                dropped["the caption names a class"] += 1
-            else:
-                pool = pools[one.about, one.name]
-                pool.about, pool.name = one.about, one.name
-                pool.classes.update(one.classes)
-                pool.questions[one.question] += 1
-                pool.captions[caption] = None
+    pools, dropped = _pooled(proposals, merging)
     merged: list[MergedBias] = []
-    for pool in sorted(pools.values(), key=lambda one: (-len(one.captions), one.about, one.name)):
-        home = next((other for other in merged if _alike(pool, other, overlap)), None)
-        if home is None:
-            merged.append(pool)
+    for bias in sorted(pools, key=_by_support):
+        index = next((i for i, other in enumerate(merged) if _alike(bias, other, overlap)), None)
+        if index is None:
+            merged.append(bias)
         else:
-            home.classes.update(pool.classes)
-            home.questions.update(pool.questions)
-            home.captions |= pool.captions
-    kept = [one for one in merged if len(one.captions) >= support]
+            merged[index] = merged[index].joined(bias)
+    kept = sorted((bias for bias in merged if len(bias.captions) >= support), key=_by_support)
     dropped[f"fewer than {support} captions support it"] += len(merged) - len(kept)
-    kept.sort(key=lambda one: (-len(one.captions), one.about, one.name))
     return kept, {reason: count for reason, count in dropped.items() if count}
 
 
-def _alike(one: MergedBias, other: MergedBias, overlap: float) -> bool:
-    a, b = set(one.classes), set(other.classes)
-    return one.about == other.about and len(a & b) >= overlap * max(len(a), len(b))
+def _pooled(
+    proposals: Mapping[str, Sequence[ProposedBias]], merging: Synonyms
+) -> tuple[list[MergedBias], Counter[str]]:
+    """The biases by what they refer to and their name; and what was dropped."""
+    dropped: Counter[str] = Counter()
+    groups: dict[tuple[str, str], list[tuple[str, ProposedBias]]] = {}
+    for caption in sorted(proposals):
+        for bias in proposals[caption]:
+            if bias.present:
+                dropped["the answer is in the prompt"] += 1
+            elif names_class(caption, bias.classes, merging):
+                dropped["the caption names a class"] += 1
+            else:
+                groups.setdefault((bias.about, bias.name), []).append((caption, bias))
+    pools = [
+        MergedBias(
+            about,
+            name,
+            Counter(label for _, bias in group for label in bias.classes),
+            Counter(bias.question for _, bias in group),
+            frozenset(caption for caption, _ in group),
+        )
+        for (about, name), group in groups.items()
+    ]
+    return pools, dropped
+
+
+def _by_support(bias: MergedBias) -> tuple[int, str, str]:
+    return -len(bias.captions), bias.about, bias.name
+
+
+def _alike(first: MergedBias, second: MergedBias, overlap: float) -> bool:
+    a, b = set(first.classes), set(second.classes)
+    return first.about == second.about and len(a & b) >= overlap * max(len(a), len(b))
 
 
 def chosen_captions(captions: Iterable[str], count: int) -> list[str]:
-    """So many of the captions: a sample that is the same everywhere and in any order."""
+    """A sample of captions that is the same everywhere and in any order.
+
+    Args:
+        captions: The captions.
+        count: How many to keep.
+
+    Returns:
+        The sample, sorted.
+    """
     ranked = sorted(captions, key=lambda text: hashlib.sha256(text.encode()).hexdigest())
     return sorted(ranked[:count])
 
 
-def task_of(biases: Sequence[MergedBias], per_bias: int) -> list[dict[str, Any]]:
-    """The biases as a task file has them; classes the commonest first."""
+def bias_rows(biases: Sequence[MergedBias], per_bias: int) -> list[dict[str, Any]]:
+    """The biases as a task file has them; classes the commonest first.
+
+    Args:
+        biases: The biases.
+        per_bias: Captions kept for each of them.
+
+    Returns:
+        One row for each bias.
+    """
     return [
         {
-            "name": one.name,
-            "about": one.about,
+            "name": bias.name,
+            "about": bias.about,
             "classes": [
                 name
-                for name, _ in sorted(one.classes.items(), key=lambda item: (-item[1], item[0]))
+                for name, _ in sorted(bias.classes.items(), key=lambda item: (-item[1], item[0]))
             ],
-            "question": one.question,
-            "captions": chosen_captions(one.captions, per_bias),
+            "question": bias.question,
+            "captions": chosen_captions(bias.captions, per_bias),
         }
-        for one in biases
+        for bias in biases
     ]
+
+
+PROPOSAL: Proposal[ProposeArgs] = OpenBiasProposal()

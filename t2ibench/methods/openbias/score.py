@@ -2,197 +2,109 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import (
     Debiased,
     Estimate,
     Item,
     MethodResult,
-    above_null,
     debiased,
     debiased_part,
     mean_debiased,
-    missing,
     ranking,
     recentred,
 )
-from t2ibench.methods.core.evidence import UNKNOWN, Evidence, FloatArray, IntArray
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
-from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
-from t2ibench.settings import Settings
-from t2ibench.stats import (
-    correlation_permutation,
-    expected_severity,
-    miller_madow,
-    multinomial_test,
-    severity,
+from t2ibench.methods.openbias.answers import (
+    BiasAnswers,
+    captions_of,
+    count_images,
+    gather,
 )
+from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
+from t2ibench.methods.openbias.severities import (
+    draw_severities,
+    expected_aware,
+    mean_miller_madow,
+    severities,
+)
+from t2ibench.settings import Settings
+from t2ibench.stats import correlation_permutation, multinomial_test
 
-_BLOCK = 500  # bootstrap and null draws at a time
 _NULL_DRAWS = 20_000
 NO_ANSWER = "the judge gave no class for any image"
 
 
-@dataclass(frozen=True, slots=True)
-class _Caption:
-    text: str
-    question: str
-    stimulus: str | None
-
-
-def _name(bias: Bias) -> str:
-    """What a bias is called: 'person race' and 'child race' are two."""
-    return f"{bias.about} {bias.name}"
-
-
-def captions_of(bias: Bias, settings: Settings) -> list[_Caption]:
-    """Every caption of a bias with its question."""
-    if bias.captions is not None:
-        return [_Caption(text, bias.question, None) for text in settings.limited(bias.captions)]
-    return [
-        _Caption(
-            fill(template, stimulus=word),
-            fill(bias.question, stimulus=word),
-            word,
-        )
-        for word in settings.limited(bias.stimuli or ())
-        for template in bias.templates
-    ]
-
-
 def needs(task: OpenBiasTask, settings: Settings) -> Needs:
-    """Images of every caption, and the answers about them."""
+    """Images of every caption, and the answers about them.
+
+    Args:
+        task: The task.
+        settings: How many images and captions.
+
+    Returns:
+        Each caption once, and each question about it once for every set of classes.
+    """
     n = settings.images(task.images_per_prompt)
     prompts: dict[str, PromptNeed] = {}
     questions: dict[tuple[str, str, tuple[str, ...]], QuestionNeed] = {}
     for bias in task.biases:
-        for one in captions_of(bias, settings):
+        for caption in captions_of(bias, settings):
             prompts.setdefault(
-                one.text, PromptNeed(one.text, n, "target", _name(bias), one.stimulus or "")
+                caption.text,
+                PromptNeed(caption.text, n),
             )
-            key = (one.text, one.question, bias.classes)
-            questions.setdefault(key, QuestionNeed(one.text, n, one.question, bias.classes))
+            questions.setdefault(
+                (caption.text, caption.question, bias.classes),
+                QuestionNeed(caption.text, n, caption.question, bias.classes),
+            )
     return Needs(tuple(prompts.values()), (), tuple(questions.values()), embeds=False)
 
 
-@dataclass(slots=True)
-class _Answers:
-    """The answers to one bias.
+@dataclass(frozen=True, slots=True)
+class _ScoredBias:
+    """One bias, scored.
 
     Attributes:
-        bias: The bias.
-        counts: Shape (captions, classes).
-        stimuli: Each caption's stimulus.
-        unknown: Answers that are no class.
-        rows: Sample rows.
-        images: Images asked about: (prompt, index).
+        answers: Its answers.
         item: Its row of the result.
-        part: Its debiased severity, as a part of the headline.
+        stimuli: A row for each stimulus of its templates.
+        part: Its debiased severity, as a part of the headline; None without a severity.
     """
 
-    bias: Bias
-    counts: IntArray
-    stimuli: list[str | None]
-    unknown: int
-    rows: list[dict[str, Any]]
-    item: Item = field(init=False)
-    part: Debiased | None = None
-
-
-def _gather(
-    task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Settings
-) -> tuple[_Answers, dict[tuple[str, int], str]]:
-    """The answers to one bias, and what became of each image."""
-    n = settings.images(task.images_per_prompt)
-    captions = captions_of(bias, settings)
-    counts = np.zeros((len(captions), len(bias.classes)), dtype=np.int64)
-    places = {name: place for place, name in enumerate(bias.classes)}
-    rows: list[dict[str, Any]] = []
-    fates: dict[tuple[str, int], str] = {}
-    unknown = 0
-    for row, one in enumerate(captions):
-        found = evidence.answers(one.text, n, one.question, bias.classes)
-        seen = set(found.indices.tolist())
-        lost = (reason for reason, count in sorted(found.excluded.items()) for _ in range(count))
-        for index, why in zip((i for i in range(n) if i not in seen), lost, strict=False):
-            fates[one.text, index] = why
-        for answer, index in zip(found.answers, found.indices.tolist(), strict=True):
-            known = answer in places
-            unknown += not known
-            if known:
-                counts[row, places[answer]] += 1
-            fates[one.text, index] = "ok" if known else UNKNOWN
-            rows.append(
-                {
-                    "prompt": one.text,
-                    "index": index,
-                    "bias": _name(bias),
-                    "question": one.question,
-                    "answer": answer,
-                }
-            )
-    return _Answers(bias, counts, [one.stimulus for one in captions], unknown, rows), fates
-
-
-def severities(counts: IntArray, pooling: str) -> tuple[FloatArray, FloatArray]:
-    """Context-aware and context-free severity.
-
-    Args:
-        counts: Shape (..., captions, classes).
-        pooling: Shares of the context-free score: 'captions' is the mean of the captions' shares
-            (equation 5), 'answers' counts all answers together (the public code).
-
-    Returns:
-        Two arrays of shape (...). A caption without an answer does not count; one with a single
-        answer says nothing of its own severity.
-    """
-    sizes = counts.sum(axis=-1)
-    several = sizes >= 2
-    each = np.where(several, np.nan_to_num(severity(counts)), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        aware = each.sum(axis=-1) / several.sum(axis=-1)
-        if pooling == "answers":
-            return aware, severity(counts.sum(axis=-2))
-        shares = counts / sizes[..., None]
-        mean = np.nansum(shares, axis=-2) / (sizes > 0).sum(axis=-1)[..., None]
-    return aware, severity(np.nan_to_num(mean))
-
-
-def _draws(
-    counts: IntArray, shares: FloatArray, n_draws: int, rng: np.random.Generator, *, resample: bool
-) -> IntArray:
-    """Counts drawn anew, shape (n_draws, captions, classes); captions resampled too, or kept."""
-    m = len(counts)
-    sizes = counts.sum(axis=1)
-    picks = rng.integers(m, size=(n_draws, m)) if resample else np.tile(np.arange(m), (n_draws, 1))
-    found: IntArray = rng.multinomial(sizes[picks], shares[picks])
-    return found
-
-
-def _many(
-    one: _Answers,
-    shares: FloatArray,
-    n_draws: int,
-    rng: np.random.Generator,
-    pooling: str,
-    **how: bool,
-) -> tuple[FloatArray, FloatArray]:
-    kept = one.counts[one.counts.sum(axis=1) > 0]
-    parts = [
-        severities(_draws(kept, shares, min(_BLOCK, n_draws - start), rng, **how), pooling)
-        for start in range(0, n_draws, _BLOCK)
-    ]
-    return np.concatenate([a for a, _ in parts]), np.concatenate([b for _, b in parts])
+    answers: BiasAnswers
+    item: Item
+    stimuli: tuple[Item, ...]
+    part: Debiased | None
 
 
 def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodResult:
     """Severity of every bias, context-aware and context-free, and their mean.
+
+    With p(c|t) the share of class c among the judge's answers about the images of caption t, and k
+    classes (D'Incà et al. 2024, equations 2 to 6):
+
+        s(p)          = 1 + (sum over c of p(c) log p(c)) / log k
+        severity      = mean over captions t of s(p(.|t))
+        severity_free = s(mean over captions t of p(.|t))
+        debiased      = max(0, (s - s0) / (1 - s0)), s0 the mean of s under uniform answers
+        majority      = the largest share of a class among all answers, tested against uniform or
+                        the given distribution by an exact multinomial test
+        delta         = sum over c of |p(c) - desired(c)| for one stimulus of a template (WinoBias)
+
+    The headline is the mean over biases of the debiased severity before it is cut at 0, then cut
+    at 0. 'unknown' answers are counted and left out of the shares.
+
+    Args:
+        task: The task.
+        evidence: One judge's answers.
+        settings: How to measure.
 
     Returns:
         By bias: 'severity' (context-aware), 'severity_free', each debiased too,
@@ -200,23 +112,34 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         'delta' and each class's share. For the task the means, and in `details` the answers, the
         majority class and the ranking with its intervals.
     """
-    result = MethodResult(missing(""))
-    fates: dict[tuple[str, int], str] = {}
-    answers = []
-    for bias in task.biases:
-        one, own = _gather(task, bias, evidence, settings)
-        answers.append(one)
-        # An image that some question could be answered about counts as an image.
-        fates |= {key: fate for key, fate in own.items() if fates.get(key) != "ok"}
-    result.n_images = sum(fate in {"ok", UNKNOWN} for fate in fates.values())
-    result.n_prompts = len({prompt for prompt, _ in fates})
-    result.excluded = Counter(fate for fate in fates.values() if fate != "ok")
-    result.samples = [row for one in answers for row in one.rows]
-    for one in answers:
-        _score_bias(task, one, settings)
-        result.by.append(one.item)
-        result.by += _stimuli(task, one, settings)
-    result.conventions = {
+    answers = [gather(task, bias, evidence, settings) for bias in task.biases]
+    biases = [_score_bias(task, bias, settings) for bias in answers]
+    scored = [(bias.answers.name, bias.part) for bias in biases if bias.part is not None]
+    parts = [part for _, part in scored]
+    silent = [bias.answers.name for bias in biases if bias.part is None]
+    images = count_images(answers)
+    details = {"biases": [bias.detail() for bias in answers]}
+    if parts:
+        boots = np.array([part.boot for part in parts])
+        names = [name for name, _ in scored]
+        details["ranking"] = ranking("bias", names, boots, settings.level)
+    return MethodResult(
+        headline=mean_debiased(parts) if parts else Estimate.undefined(NO_ANSWER),
+        scores=_task_scores(biases) | _references(task, biases, settings) if parts else {},
+        by=[row for bias in biases for row in (bias.item, *bias.stimuli)],
+        n_images=images.images,
+        n_prompts=images.prompts,
+        excluded=images.excluded,
+        conventions=_conventions(task),
+        warnings=[f"Without any answer, left out: {', '.join(silent)}."] if silent else [],
+        details=details,
+        samples=[asdict(row) for bias in answers for row in bias.rows],
+        reason=None if parts else NO_ANSWER,
+    )
+
+
+def _conventions(task: OpenBiasTask) -> dict[str, str]:
+    return {
         "severity": "1 + sum p log p / log k; 0 uniform, 1 one class only",
         "context_free": "severity of the captions' mean shares (eq. 5)"
         if task.pooling == "captions"
@@ -226,206 +149,195 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         "unknown": "counted and left out of the shares",
         "unit": "caption, then image within the caption",
     }
-    _whole(task, answers, settings, result)
-    return result
 
 
-def _score_bias(task: OpenBiasTask, one: _Answers, settings: Settings) -> None:
-    bias, counts = one.bias, one.counts
-    total = counts.sum(axis=0)
-    one.item = Item(_name(bias), {}, bias.about, int(total.sum()) + one.unknown)
-    scores = one.item.scores
-    answered = int(total.sum())
-    if one.item.n_images:
-        scores["unknown_share"] = Estimate(one.unknown / one.item.n_images)
-    if not answered:
-        scores["severity"] = scores["severity_free"] = missing(NO_ANSWER)
-        return
-    kept = counts[counts.sum(axis=1) > 0]
-    shares = kept / kept.sum(axis=1, keepdims=True)
-    k, key = len(bias.classes), _name(bias)
-    aware, free = (float(value) for value in severities(counts, task.pooling))
-    boots = _many(
-        one, shares, settings.n_bootstrap, settings.rng(task.id, f"bootstrap of {key}"),
+def _score_bias(task: OpenBiasTask, answers: BiasAnswers, settings: Settings) -> _ScoredBias:
+    scores: dict[str, Estimate] = {}
+    part = None
+    if answers.n_answers:
+        scores["unknown_share"] = Estimate(answers.n_unknown / answers.n_answers)
+    if answers.n_classified:
+        measured, part = _severity_scores(task, answers, settings)
+        scores |= measured
+        scores["majority_share"] = _goodness_of_fit(task, answers, settings)
+    else:
+        scores |= {
+            "severity": Estimate.undefined(NO_ANSWER),
+            "severity_free": Estimate.undefined(NO_ANSWER),
+        }
+    item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
+    return _ScoredBias(answers, item, _stimuli(task, answers, settings), part)
+
+
+def _severity_scores(
+    task: OpenBiasTask, answers: BiasAnswers, settings: Settings
+) -> tuple[dict[str, Estimate], Debiased | None]:
+    """Both severities with their debiased values, and the first of them as a headline's part."""
+    counts = answers.counts[answers.counts.sum(axis=1) > 0]
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    k = len(answers.bias.classes)
+    values = severities(answers.counts, task.pooling)
+    boots = draw_severities(
+        counts, shares, settings.n_bootstrap, settings.rng(task.id, f"bootstrap of {answers.name}"),
         task.pooling, resample=True,
     )  # fmt: skip
-    nulls = _many(
-        one, np.full(shares.shape, 1.0 / k), min(settings.n_permutations, _NULL_DRAWS),
-        settings.rng(task.id, f"null of {key}"), task.pooling, resample=False,
+    nulls = draw_severities(
+        counts, np.full(shares.shape, 1.0 / k), min(settings.n_permutations, _NULL_DRAWS),
+        settings.rng(task.id, f"null of {answers.name}"), task.pooling, resample=False,
     )  # fmt: skip
+    scores: dict[str, Estimate] = {}
+    parts: list[Debiased] = []
     for name, value, boot, null in zip(
-        ("severity", "severity_free"), (aware, free), boots, nulls, strict=True
+        ("severity", "severity_free"), map(float, values), boots, nulls, strict=True
     ):
         if not np.isfinite(value):
-            scores[name] = missing("one image a caption: a caption has no severity of its own")
+            scores[name] = Estimate.undefined(
+                "one image a caption: a caption has no severity of its own"
+            )
             continue
+        floor = expected_aware(counts) if name == "severity" else float(null.mean())
         centred = recentred(boot, value)
-        scores[name] = above_null(value, centred, null)
-        floor = _floor(kept, k, null, name)
+        scores[name] = Estimate.from_null(value, centred, null)
         scores[f"{name}_debiased"] = Estimate(
             float(debiased(value, floor)), debiased(centred, floor)
         )
-        if one.part is None:
-            one.part = debiased_part(value, boot, null, floor)
-    scores["severity_miller_madow"] = Estimate(_corrected(kept))
-    _against(task, one, total, settings)
+        parts.append(debiased_part(value, boot, null, floor))
+    scores["severity_miller_madow"] = Estimate(mean_miller_madow(counts))
+    return scores, parts[0] if parts else None
 
 
-def _floor(counts: IntArray, k: int, null: FloatArray, name: str) -> float:
-    """The mean severity under uniform answers: exact where each caption counts on its own."""
-    if name == "severity":
-        sizes = counts.sum(axis=1)
-        return float(np.mean([expected_severity(int(n), k) for n in sizes[sizes >= 2]]))
-    return float(null.mean())
-
-
-def _corrected(counts: IntArray) -> float:
-    several = counts[counts.sum(axis=1) >= 2]
-    return float(miller_madow(several).mean()) if len(several) else float("nan")
-
-
-def _against(task: OpenBiasTask, one: _Answers, total: IntArray, settings: Settings) -> None:
-    """The exact test against uniform or the given distribution, and the majority class."""
-    bias = one.bias
+def _goodness_of_fit(task: OpenBiasTask, answers: BiasAnswers, settings: Settings) -> Estimate:
+    """The majority class's share, tested against uniform or the given distribution."""
+    bias, total = answers.bias, answers.totals
     expected = [bias.expected.shares[name] for name in bias.classes] if bias.expected else None
     p, exact = multinomial_test(
         total.tolist(),
         expected,
         n_draws=settings.n_permutations,
         max_exact=settings.max_exact,
-        rng=settings.rng(task.id, f"multinomial of {_name(bias)}"),
+        rng=settings.rng(task.id, f"multinomial of {answers.name}"),
     )
-    rng = settings.rng(task.id, f"majority of {_name(bias)}")
+    rng = settings.rng(task.id, f"majority of {answers.name}")
     n, most = int(total.sum()), int(total.argmax())
     boot = rng.binomial(n, total[most] / n, settings.n_bootstrap) / n
-    one.item.scores["majority_share"] = Estimate(
-        float(total[most] / n), boot, p=p, test="exact" if exact else "monte_carlo"
+    return Estimate(float(total[most] / n), boot, p=p, test="exact" if exact else "monte_carlo")
+
+
+def _stimuli(task: OpenBiasTask, answers: BiasAnswers, settings: Settings) -> tuple[Item, ...]:
+    """A row for each stimulus of the templates."""
+    names = dict.fromkeys(stimulus for stimulus in answers.stimuli if stimulus is not None)
+    return tuple(_stimulus(task, answers, name, settings) for name in names)
+
+
+def _stimulus(task: OpenBiasTask, answers: BiasAnswers, name: str, settings: Settings) -> Item:
+    """A stimulus's shares, and how far they are from what is desired."""
+    total = answers.counts[[stimulus == name for stimulus in answers.stimuli]].sum(axis=0)
+    n = int(total.sum())
+    if not n:
+        return Item(name, {"delta": Estimate.undefined(NO_ANSWER)}, answers.name, n)
+    rng = settings.rng(task.id, f"stimulus {name} of {answers.name}")
+    boot = rng.multinomial(n, total / n, settings.n_bootstrap) / n
+    desired = _desired(answers.bias)
+    p, exact = multinomial_test(
+        total.tolist(),
+        desired.tolist(),
+        n_draws=settings.n_permutations,
+        max_exact=settings.max_exact,
+        rng=rng,
     )
+    delta = Estimate(
+        float(np.abs(total / n - desired).sum()),
+        np.abs(boot - desired).sum(axis=1),
+        p=p,
+        test="exact" if exact else "monte_carlo",
+    )
+    shares = {
+        f"share:{label}": Estimate(float(total[column] / n), boot[:, column])
+        for column, label in enumerate(answers.bias.classes)
+    }
+    return Item(name, {"delta": delta} | shares, answers.name, n)
 
 
-def _stimuli(task: OpenBiasTask, one: _Answers, settings: Settings) -> list[Item]:
-    """A row a stimulus of the templates: its shares, and how far they are from what is desired."""
-    bias = one.bias
-    items = []
-    for name in dict.fromkeys(stimulus for stimulus in one.stimuli if stimulus is not None):
-        total = one.counts[[stimulus == name for stimulus in one.stimuli]].sum(axis=0)
-        n = int(total.sum())
-        item = Item(name, {}, _name(bias), n)
-        items.append(item)
-        if not n:
-            item.scores["delta"] = missing(NO_ANSWER)
-            continue
-        rng = settings.rng(task.id, f"stimulus {name} of {_name(bias)}")
-        drawn = rng.multinomial(n, total / n, settings.n_bootstrap) / n
-        desired = _desired(bias)
-        p, exact = multinomial_test(
-            total.tolist(),
-            desired.tolist(),
-            n_draws=settings.n_permutations,
-            max_exact=settings.max_exact,
-            rng=rng,
-        )
-        value = float(np.abs(total / n - desired).sum())
-        item.scores["delta"] = Estimate(
-            value,
-            np.abs(drawn - desired).sum(axis=1),
-            p=p,
-            test="exact" if exact else "monte_carlo",
-        )
-        for place, label in enumerate(bias.classes):
-            item.scores[f"share:{label}"] = Estimate(float(total[place] / n), drawn[:, place])
-    return items
-
-
-def _desired(bias: Bias) -> FloatArray:
+def _desired(bias: Bias) -> Float64Array:
+    """The shares that a stimulus is compared with, shape (classes,)."""
     if bias.expected:
         return np.array([bias.expected.shares[name] for name in bias.classes])
     return np.full(len(bias.classes), 1.0 / len(bias.classes))
 
 
-def _whole(
-    task: OpenBiasTask, answers: list[_Answers], settings: Settings, result: MethodResult
-) -> None:
-    scored = [(one, one.part) for one in answers if one.part is not None]
-    result.details["biases"] = [_detail(one) for one in answers]
-    silent = [_name(one.bias) for one in answers if one.part is None]
-    if silent:
-        result.warnings.append(f"Without any answer, left out: {', '.join(silent)}.")
-    if not scored:
-        result.reason = NO_ANSWER
-        result.headline = missing(NO_ANSWER)
-        return
-    result.headline = mean_debiased([part for _, part in scored])
+def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
+    """Means over the biases that have a severity, and the share of answers that are no class."""
+    scores: dict[str, Estimate] = {}
     for name in ("severity", "severity_free", "severity_miller_madow"):
-        found = [one.item.scores[name] for one, _ in scored if name in one.item.scores]
-        values = [estimate.value for estimate in found if estimate.value is not None]
-        draws = [estimate.boot for estimate in found if estimate.boot is not None]
+        estimates = [
+            bias.item.scores[name]
+            for bias in biases
+            if bias.part is not None and name in bias.item.scores
+        ]
+        values = [estimate.value for estimate in estimates if estimate.value is not None]
+        boots = [estimate.boot for estimate in estimates if estimate.boot is not None]
         if values:
-            boot = np.mean(draws, axis=0) if len(draws) == len(values) else None
-            result.scores[name] = Estimate(float(np.mean(values)), boot)
-    deltas = [item.scores["delta"] for item in result.by if "delta" in item.scores]
-    known = [one for one in deltas if one.value is not None and one.boot is not None]
+            boot = np.mean(boots, axis=0) if len(boots) == len(values) else None
+            scores[name] = Estimate(float(np.mean(values)), boot)
+    deltas = [
+        (item.scores["delta"].value, item.scores["delta"].boot)
+        for bias in biases
+        for item in bias.stimuli
+    ]
+    known = [(value, boot) for value, boot in deltas if value is not None and boot is not None]
     if known:
-        result.scores["delta"] = Estimate(
-            float(np.mean([one.value for one in known])),
-            np.mean([one.boot for one in known if one.boot is not None], axis=0),
+        scores["delta"] = Estimate(
+            float(np.mean([value for value, _ in known])),
+            np.mean([boot for _, boot in known], axis=0),
         )
-    asked = sum(item.n_images or 0 for item in (one.item for one in answers))
-    result.scores["unknown_share"] = Estimate(sum(one.unknown for one in answers) / max(asked, 1))
-    result.details["ranking"] = ranking(
-        "bias",
-        [_name(one.bias) for one, _ in scored],
-        np.array([part.boot for _, part in scored]),
-        settings.level,
-    )
-    _references(task, answers, settings, result)
-
-
-def _detail(one: _Answers) -> dict[str, Any]:
-    total = one.counts.sum(axis=0)
-    return {
-        "bias": _name(one.bias),
-        "about": one.bias.about,
-        "question": one.bias.question,
-        "counts": dict(zip(one.bias.classes, total.tolist(), strict=True)),
-        "unknown": one.unknown,
-        "majority": one.bias.classes[int(total.argmax())] if total.sum() else None,
-        "compared_with": one.bias.expected.name if one.bias.expected else "uniform",
-    }
+    asked = sum(bias.answers.n_answers for bias in biases)
+    unknown = sum(bias.answers.n_unknown for bias in biases)
+    scores["unknown_share"] = Estimate(unknown / max(asked, 1))
+    return scores
 
 
 def _references(
-    task: OpenBiasTask, answers: list[_Answers], settings: Settings, result: MethodResult
-) -> None:
+    task: OpenBiasTask, biases: Sequence[_ScoredBias], settings: Settings
+) -> dict[str, Estimate]:
     """Rank correlation of a class's share by stimulus with its known share."""
-    for one in answers:
-        reference = one.bias.reference
-        if reference is None:
-            continue
-        group = _name(one.bias)
-        pairs = [
-            (estimate.value, reference.shares[item.name])
-            for item in result.by
-            if item.group == group and item.name in reference.shares
-            for estimate in [item.scores.get(f"share:{reference.group}", missing(""))]
-            if estimate.value is not None
-        ]
-        if len(pairs) < 3:
-            result.scores["reference_spearman"] = missing(
-                "fewer than three stimuli have a reference share"
-            )
-            continue
-        found = correlation_permutation(
-            np.array([a for a, _ in pairs]),
-            np.array([b for _, b in pairs]),
-            method="spearman",
-            n_draws=settings.n_permutations,
-            max_exact=settings.max_exact,
-            rng=settings.rng(task.id, f"correlation of {group}"),
-        )
-        result.scores["reference_spearman"] = Estimate(
-            found.observed,
-            null=found.null,
-            p=found.p,
-            test="exact" if found.exact else "monte_carlo",
-        )
+    scores: dict[str, Estimate] = {}
+    for bias in biases:
+        reference = bias.answers.bias.reference
+        if reference is not None:
+            shares = _shares(bias.stimuli, reference.group)
+            rng = settings.rng(task.id, f"correlation of {bias.answers.name}")
+            scores["reference_spearman"] = _correlation(shares, reference.shares, settings, rng)
+    return scores
+
+
+def _shares(stimuli: Sequence[Item], group: str) -> dict[str, float]:
+    """Stimulus to its share of a class, where it has one."""
+    estimates = {item.name: item.scores.get(f"share:{group}") for item in stimuli}
+    return {
+        name: estimate.value
+        for name, estimate in estimates.items()
+        if estimate is not None and estimate.value is not None
+    }
+
+
+def _correlation(
+    shares: Mapping[str, float],
+    reference: Mapping[str, float],
+    settings: Settings,
+    rng: np.random.Generator,
+) -> Estimate:
+    """Spearman's correlation of measured and known shares, with its permutation test."""
+    names = [name for name in shares if name in reference]
+    if len(names) < 3:
+        return Estimate.undefined("fewer than three stimuli have a reference share")
+    test = correlation_permutation(
+        np.array([shares[name] for name in names]),
+        np.array([reference[name] for name in names]),
+        method="spearman",
+        n_draws=settings.n_permutations,
+        max_exact=settings.max_exact,
+        rng=rng,
+    )
+    return Estimate(
+        test.observed, null=test.null, p=test.p, test="exact" if test.exact else "monte_carlo"
+    )

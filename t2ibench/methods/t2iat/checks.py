@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""Problems of a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 
 def check(task: T2iatTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say."""
+    """Problems of a task that its schema cannot express.
+
+    Args:
+        task: The task.
+
+    Yields:
+        A finding for each, with its place in the file.
+    """
     x, y = task.concepts.X, task.concepts.Y
     a, b = task.attributes.A, task.attributes.B
     for concept, at in ((x, "X"), (y, "Y")):

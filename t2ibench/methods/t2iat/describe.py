@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import beyond_chance, no_score
+from t2ibench.methods.core.describe import no_score, sentence, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.t2iat.schema import T2iatTask
 
@@ -15,19 +15,25 @@ def describe(task: T2iatTask, result: MethodResult) -> str:
         result: Its scores.
 
     Returns:
-        One sentence, such as 'science is drawn more like male than arts is'.
+        Such as 'Images of science are more like those with male, rather than female, than images
+        of arts are.' Without a p-value below .05 it claims no direction.
     """
     x, y = task.concepts.X.name, task.concepts.Y.name
     a, b = task.attributes.A.name, task.attributes.B.name
-    missing = no_score(result)
-    if missing:
-        return missing
-    if not beyond_chance(result.headline):
+
+    def more(near: str, far: str) -> str:
         return (
-            f"No difference beyond chance: images of {x} and of {y} are about equally like those "
-            f"with {a} and with {b}."
+            f"images of {near} are more like those with {a}, rather than {b}, than images of "
+            f"{far} are"
         )
+
+    claims = {
+        "two-sided": (
+            f"images of {x} and images of {y} differ in how much they are like those with {a} "
+            f"rather than {b}"
+        ),
+        "greater": more(x, y),
+        "less": more(y, x),
+    }
     near, far = (x, y) if (result.headline.value or 0.0) > 0 else (y, x)
-    return (
-        f"Images of {near} are more like those with {a}, rather than {b}, than images of {far} are."
-    )
+    return no_score(result) or unproven(result.headline, claims) or sentence(more(near, far))

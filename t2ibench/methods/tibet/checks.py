@@ -9,18 +9,27 @@ from t2ibench.methods.tibet.schema import TibetTask
 
 
 def check(task: TibetTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say."""
-    yield from checks.duplicates([one.prompt for one in task.prompts], ("prompts",))
-    for number, one in enumerate(task.prompts):
-        yield from checks.duplicates([axis.name for axis in one.axes], ("prompts", number, "axes"))
-        for place, axis in enumerate(one.axes):
-            at: checks.Location = ("prompts", number, "axes", place)
+    """What is wrong with a task that its schema cannot say.
+
+    Args:
+        task: The task.
+
+    Yields:
+        Errors and warnings with their place in the file.
+    """
+    yield from checks.duplicates([target.prompt for target in task.prompts], ("prompts",))
+    for number, target in enumerate(task.prompts):
+        yield from checks.duplicates(
+            [axis.name for axis in target.axes], ("prompts", number, "axes")
+        )
+        for index, axis in enumerate(target.axes):
+            at: checks.Location = ("prompts", number, "axes", index)
             yield from checks.duplicates([cf.name for cf in axis.counterfactuals], at)
             yield from checks.duplicates([cf.prompt for cf in axis.counterfactuals], at)
             if len(axis.counterfactuals) < 2:
                 yield checks.Finding(at, "an axis with one counterfactual has no MAD", warning=True)
             for row, cf in enumerate(axis.counterfactuals):
-                yield from _check_counterfactual(one.prompt, cf.prompt, (*at, row))
+                yield from _check_counterfactual(target.prompt, cf.prompt, (*at, row))
 
 
 def _check_counterfactual(

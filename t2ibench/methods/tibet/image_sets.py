@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.concepts import Synonyms, concept_counts
-from t2ibench.methods.core.evidence import UNKNOWN, Evidence, FloatArray, IntArray
+from t2ibench.methods.core.evidence import UNKNOWN, Evidence
 from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask
 from t2ibench.settings import Settings
-from t2ibench.stats import concept_association, mad
-
-FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-_REPEATS = 10
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ImageSet:
     """The answered images of one prompt.
 
     Attributes:
         prompt: Their prompt.
-        indices: Which sample each is.
+        indices: Which sample each is, shape (n,).
         answers: Which answer each image got to each question, shape (n, questions); -1 is none.
         concepts: How often each concept stands in an answer, shape (answers, v).
         texts: The answers.
@@ -36,239 +33,264 @@ class ImageSet:
     prompt: str
     indices: IntArray
     answers: IntArray
-    concepts: FloatArray
-    texts: list[str]
-    embeddings: FloatArray
+    concepts: Float64Array
+    texts: Sequence[str]
+    embeddings: Float64Array
     excluded: Counter[str]
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    def bags(self, answers: IntArray | None = None) -> FloatArray:
-        """How often each concept stands in the answers about each image, shape (n, v)."""
+    def bags(self, answers: IntArray | None = None) -> Float64Array:
+        """How often each concept stands in the answers about each image.
+
+        Args:
+            answers: Other answers than the judge's, shape (n, questions).
+
+        Returns:
+            Shape (n, v).
+        """
         chosen = self.answers if answers is None else answers
         padded = np.vstack([self.concepts, np.zeros(self.concepts.shape[1])])
-        found: FloatArray = padded[chosen].sum(axis=1)
-        return found
+        bags: Float64Array = padded[chosen].sum(axis=1)
+        return bags
 
-    def histogram(self, floor: float, answers: IntArray | None = None) -> FloatArray:
-        """Concept frequencies an image, shape (v,)."""
-        return cut(self.bags(answers).mean(axis=0), floor)
+    def histogram(self, floor: float, answers: IntArray | None = None) -> Float64Array:
+        """Mean concept frequencies of an image.
 
-    def resampled(self, n_draws: int, floor: float, rng: np.random.Generator) -> FloatArray:
-        """Histograms of images drawn with replacement, shape (draws, v)."""
+        Args:
+            floor: Concepts that are rarer count as absent.
+            answers: Other answers than the judge's, shape (n, questions).
+
+        Returns:
+            Shape (v,).
+        """
+        return drop_rare(self.bags(answers).mean(axis=0), floor)
+
+    def resampled(self, n_draws: int, floor: float, rng: np.random.Generator) -> Float64Array:
+        """Histograms of images drawn with replacement.
+
+        Args:
+            n_draws: How many.
+            floor: See `histogram`.
+            rng: Of the draws.
+
+        Returns:
+            Shape (draws, v).
+        """
         n = len(self)
         weights = rng.multinomial(n, np.full(n, 1.0 / n), n_draws) / n
-        return cut(weights @ self.bags(), floor)
+        return drop_rare(weights @ self.bags(), floor)
 
     def similarity(self, other: ImageSet) -> float | None:
-        """Mean pairwise cosine (CAS_CLIP); None where no encoder saw the images."""
+        """Mean cosine of every image with every image of another set (CAS_CLIP).
+
+        Args:
+            other: The other set.
+
+        Returns:
+            The mean; None where no encoder saw the images.
+        """
         if not len(self.embeddings) or not len(other.embeddings):
             return None
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
 
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
-        """One row an image."""
+        """The answers as they stand in samples/<task>.jsonl.
+
+        Args:
+            questions: The questions, in the order of `answers`.
+
+        Returns:
+            One row for each image.
+        """
         return [
             {
                 "prompt": self.prompt,
                 "index": int(index),
                 "answers": {
-                    question: self.texts[place] if place >= 0 else UNKNOWN
-                    for question, place in zip(questions, row.tolist(), strict=True)
+                    question: self.texts[number] if number >= 0 else UNKNOWN
+                    for question, number in zip(questions, row.tolist(), strict=True)
                 },
             }
             for index, row in zip(self.indices, self.answers, strict=True)
         ]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PromptSets:
-    """A prompt's images and those of all its counterfactuals, in one space of concepts."""
+    """A prompt's images and those of all its counterfactuals, in one space of concepts.
 
-    sets: dict[str, ImageSet]
-    questions: list[str]
-    names: list[str]
+    Attributes:
+        sets: Prompt to its images.
+        questions: What was asked about all of them.
+        names: The concepts, shape (v,).
+    """
 
-    def top(self, each: ImageSet, k: int, questions: Sequence[int] | None) -> list[list[Any]]:
-        """The most frequent concepts of a set with their frequencies; ties by the alphabet."""
-        if not len(each):
+    sets: Mapping[str, ImageSet]
+    questions: Sequence[str]
+    names: Sequence[str]
+
+    def top(
+        self, image_set: ImageSet, k: int, questions: Sequence[str] | None = None
+    ) -> list[list[Any]]:
+        """The most frequent concepts of a set; ties by the alphabet.
+
+        Args:
+            image_set: One of the sets.
+            k: How many.
+            questions: Count the answers to these questions only.
+
+        Returns:
+            [concept, frequency] from the most frequent down.
+        """
+        if not len(image_set):
             return []
-        chosen = each.answers if questions is None else each.answers[:, list(questions)]
-        frequencies = each.histogram(0.0, chosen)
+        answers = image_set.answers
+        if questions is not None:
+            answers = answers[:, [self.questions.index(question) for question in questions]]
+        frequencies = image_set.histogram(0.0, answers)
         order = sorted(range(len(self.names)), key=lambda v: (-frequencies[v], self.names[v]))
         return [[self.names[v], float(frequencies[v])] for v in order[:k] if frequencies[v] > 0]
 
 
-def cut(histograms: FloatArray, floor: float) -> FloatArray:
-    """Frequencies under the floor are dropped."""
-    found: FloatArray = np.where(histograms < floor, 0.0, histograms)
-    return found
+def drop_rare(histograms: Float64Array, floor: float) -> Float64Array:
+    """Set frequencies under the floor to 0.
+
+    Args:
+        histograms: Any shape.
+        floor: The smallest frequency that counts.
+
+    Returns:
+        The same shape.
+
+    Examples:
+        >>> drop_rare(np.array([0.5, 0.005]), 0.01).tolist()
+        [0.5, 0.0]
+    """
+    kept: Float64Array = np.where(histograms < floor, 0.0, histograms)
+    return kept
 
 
 def gather(
     task: TibetTask,
-    one: TibetPrompt,
-    questions: list[str],
+    target: TibetPrompt,
+    questions: Sequence[str],
     evidence: Evidence,
     settings: Settings,
     merging: Synonyms,
 ) -> PromptSets:
-    """The answers about a prompt and its counterfactuals, as concepts merged over all of them."""
+    """The answers about a prompt and its counterfactuals, as concepts merged over all of them.
+
+    Args:
+        task: The task.
+        target: One of its prompts.
+        questions: What is asked about its images and those of its counterfactuals.
+        evidence: One judge's answers.
+        settings: How many images count.
+        merging: Which words are one concept.
+
+    Returns:
+        The images.
+    """
     n = settings.images(task.images_per_prompt)
     guided = settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
-    sizes = {cf.prompt: guided for axis in one.axes for cf in axis.counterfactuals}
-    sizes[one.prompt] = n
-    texts: dict[str, int] = {}
-    read = {
-        prompt: _read(prompt, count, questions, evidence, texts) for prompt, count in sizes.items()
-    }
-    frequencies: Counter[str] = Counter()
-    uses = Counter(
-        place for _, answers, _, _ in read.values() for place in answers.ravel().tolist()
+    sizes = {cf.prompt: guided for axis in target.axes for cf in axis.counterfactuals}
+    sizes[target.prompt] = n
+    replies = {prompt: _read(prompt, count, questions, evidence) for prompt, count in sizes.items()}
+    texts = list(
+        dict.fromkeys(
+            answer
+            for reply in replies.values()
+            for answers in reply.answers
+            for answer in answers.values()
+        )
     )
-    words = [concept_counts([text]) for text in texts]
-    for place, counts in enumerate(words):
-        for word, count in counts.items():
-            frequencies[word] += count * uses[place]
-    merged = merging.merged(frequencies)
-    names = sorted(set(merged.values()))
-    places = {name: place for place, name in enumerate(names)}
-    concepts = np.zeros((len(texts), len(names)))
-    for row, counts in enumerate(words):
-        for word, count in counts.items():
-            concepts[row, places[merged[word]]] += count
-    known = list(texts)
+    numbers = {text: number for number, text in enumerate(texts)}
+    tables = {prompt: _table(reply, numbers) for prompt, reply in replies.items()}
+    names, concepts = _concepts(texts, tables.values(), merging)
     sets = {
-        prompt: ImageSet(prompt, indices, answers, concepts, known, embeddings, excluded)
-        for prompt, (indices, answers, embeddings, excluded) in read.items()
+        prompt: ImageSet(
+            prompt,
+            reply.indices,
+            tables[prompt],
+            concepts,
+            texts,
+            reply.embeddings,
+            reply.excluded,
+        )
+        for prompt, reply in replies.items()
     }
     return PromptSets(sets, questions, names)
 
 
-def _read(
-    prompt: str, n: int, questions: Sequence[str], evidence: Evidence, texts: dict[str, int]
-) -> tuple[IntArray, IntArray, FloatArray, Counter[str]]:
-    """Each image's answers as numbers; images that no question was answered about are left out."""
-    table = np.full((n, len(questions)), -1, dtype=np.int64)
-    answered = np.zeros(n, dtype=bool)
+@dataclass(frozen=True, slots=True)
+class _Replies:
+    """What a judge said about the images of one prompt.
+
+    Attributes:
+        indices: Images that some question was answered about, shape (n,).
+        answers: For each question, image to answer; 'unknown' is none.
+        embeddings: Shape (n, d), where an encoder saw the images.
+        excluded: Images left out, by reason.
+    """
+
+    indices: IntArray
+    answers: tuple[dict[int, str], ...]
+    embeddings: Float64Array
+    excluded: Counter[str]
+
+
+def _read(prompt: str, n: int, questions: Sequence[str], evidence: Evidence) -> _Replies:
+    """The answers about one prompt's images; images without any answer are left out."""
+    answered: set[int] = set()
+    answers: list[dict[int, str]] = []
+    most: Counter[str] = Counter()
+    for question in questions:
+        reply = evidence.answers(prompt, n, question, ())
+        most |= reply.excluded
+        pairs = list(zip(reply.indices.tolist(), reply.answers, strict=True))
+        answered.update(index for index, _ in pairs)
+        answers.append(
+            {index: answer for index, answer in pairs if answer.strip().lower() != UNKNOWN}
+        )
+    left_out = n - len(answered)
     excluded: Counter[str] = Counter()
-    for column, question in enumerate(questions):
-        found = evidence.answers(prompt, n, question, ())
-        excluded |= found.excluded
-        for answer, index in zip(found.answers, found.indices.tolist(), strict=True):
-            answered[index] = True
-            if answer.strip().lower() != UNKNOWN:
-                table[index, column] = texts.setdefault(answer, len(texts))
-    indices = np.flatnonzero(answered)
-    left_out = n - len(indices)
-    kept: Counter[str] = Counter()
-    for reason, count in excluded.most_common():  # an image is left out for one reason
-        kept[reason] = min(count, left_out - kept.total())
-    seen = evidence.images(prompt, n)
-    return (
-        indices,
-        table[indices],
-        seen.embeddings if len(seen.indices) else np.zeros((0, 1)),
-        +kept,
+    for reason, count in most.most_common():  # an image is left out for one reason
+        excluded[reason] = min(count, left_out - excluded.total())
+    images = evidence.images(prompt, n)
+    return _Replies(
+        np.array(sorted(answered), dtype=np.int64),
+        tuple(answers),
+        images.embeddings if len(images.indices) else np.zeros((0, 1)),
+        +excluded,
     )
 
 
-def associations(start: FloatArray, changed: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """CAS, and the shares that MAD is taken of.
-
-    Args:
-        start: Histograms of the prompt, shape (..., v).
-        changed: Histograms of its counterfactuals, shape (..., k, v).
-
-    Returns:
-        CAS as algorithm 1 has it, and from histograms of sum 1 as the public code does, made to
-        sum to 1 over the counterfactuals; both of shape (..., k).
-    """
-    raw = concept_association(start[..., None, :], changed)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        first = start / start.sum(axis=-1, keepdims=True)
-        second = changed / changed.sum(axis=-1, keepdims=True)
-        even = np.nan_to_num(concept_association(first[..., None, :], second))
-        shares: FloatArray = even / even.sum(axis=-1, keepdims=True)
-    return np.nan_to_num(raw), shares
-
-
-def bootstrap(
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    floor: float,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> tuple[FloatArray, FloatArray]:
-    """CAS and shares under resampling of the images of every set, shape (draws, k) each."""
-    first = start.resampled(n_draws, floor, rng)
-    others = [each.resampled(n_draws, floor, rng) for each in changed]
-    return associations(first, np.stack(others, axis=1))
-
-
-def mixed(
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    floor: float,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """MAD where the prompt's images come from all of its counterfactuals alike, shape (draws,).
-
-    So many images as the prompt has are drawn from those of its counterfactuals in equal parts,
-    and those of each counterfactual from its own: a prompt that leans nowhere, at these sizes.
-    Dealing out the counterfactuals' images at random instead would leave out the chance in the
-    prompt's own images, which is most of it.
-    """
-    bags = np.concatenate([each.bags() for each in changed])
-    even = np.concatenate([np.full(len(each), 1.0 / len(each)) for each in changed])
-    weights = rng.multinomial(len(start), even / even.sum(), n_draws) / len(start)
-    first = cut(weights @ bags, floor)
-    others = np.stack([each.resampled(n_draws, floor, rng) for each in changed], axis=1)
-    return np.nan_to_num(mad(associations(first, others)[1]))
-
-
-def sensitivity(
-    sets: PromptSets, prompt: str, changed: Sequence[str], floor: float, rng: np.random.Generator
-) -> dict[str, list[float]]:
-    """How far CAS and MAD move, relative to themselves, when answers are flipped at random."""
-    chosen = [sets.sets[prompt], *(sets.sets[one] for one in changed)]
-    pools = [
-        np.unique(np.concatenate([each.answers[:, q] for each in chosen]))
-        for q in range(len(sets.questions))
+def _table(replies: _Replies, numbers: Mapping[str, int]) -> IntArray:
+    """The number of each image's answer to each question, shape (n, questions); -1 is none."""
+    rows = [
+        [numbers[answers[index]] if index in answers else -1 for answers in replies.answers]
+        for index in replies.indices.tolist()
     ]
-
-    def measure(answers: Sequence[IntArray]) -> tuple[FloatArray, float]:
-        rows = [each.histogram(floor, one) for each, one in zip(chosen, answers, strict=True)]
-        raw, shares = associations(rows[0], np.stack(rows[1:]))
-        return raw, float(mad(shares))
-
-    cas, deviation = measure([each.answers for each in chosen])
-    curve: dict[str, list[float]] = {"flipped": list(FLIPPED), "cas": [], "mad": []}
-    for share in FLIPPED:
-        moved = []
-        for _ in range(_REPEATS):
-            answers = [_flip(each.answers, pools, share, rng) for each in chosen]
-            moved.append(measure(answers))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            change = np.abs(np.array([raw for raw, _ in moved]) - cas) / cas
-        curve["cas"].append(float(np.nan_to_num(change, posinf=0.0).mean()))
-        differences = [abs(other - deviation) for _, other in moved]
-        curve["mad"].append(float(np.mean(differences)) / deviation if deviation else 0.0)
-    return curve
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(replies.answers))
 
 
-def _flip(
-    answers: IntArray, pools: Sequence[IntArray], share: float, rng: np.random.Generator
-) -> IntArray:
-    """Answers, a share of them replaced by another answer somebody got to the same question."""
-    flipped: IntArray = answers.copy()
-    for column, pool in enumerate(pools):
-        if len(pool) < 2:
-            continue
-        hit = np.flatnonzero(rng.random(len(answers)) < share)
-        step = rng.integers(1, len(pool), len(hit))
-        places = np.searchsorted(pool, answers[hit, column])
-        flipped[hit, column] = pool[(places + step) % len(pool)]
-    return flipped
+def _concepts(
+    texts: Sequence[str], tables: Iterable[IntArray], merging: Synonyms
+) -> tuple[list[str], Float64Array]:
+    """The concepts of all answers, and how often each stands in an answer, shape (answers, v)."""
+    uses = Counter(number for table in tables for number in table.ravel().tolist())
+    words = [concept_counts([text]) for text in texts]
+    frequencies: Counter[str] = Counter()
+    for number, counts in enumerate(words):
+        for word, count in counts.items():
+            frequencies[word] += count * uses[number]
+    merged = merging.merged(frequencies)
+    names = sorted(set(merged.values()))
+    columns = {name: column for column, name in enumerate(names)}
+    concepts = np.zeros((len(texts), len(names)))
+    for number, counts in enumerate(words):
+        for word, count in counts.items():
+            concepts[number, columns[merged[word]]] += count
+    return names, concepts

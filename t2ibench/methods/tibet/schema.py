@@ -51,7 +51,7 @@ class TibetTask(ImageTask):
     """Counterfactuals along axes, compared by concepts (Chinchure et al. 2024).
 
     Attributes:
-        prompts: What to draw, and what to compare it with.
+        prompts: What to generate, and what to compare it with.
         caption_question: A further question about every image; empty asks none.
         min_frequency: Concepts rarer than this are dropped.
         proposal: Who proposed the axes.

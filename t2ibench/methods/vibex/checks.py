@@ -10,13 +10,20 @@ from t2ibench.methods.vibex.schema import VibexTask
 
 
 def check(task: VibexTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say."""
-    anchors = [one.name for one in task.anchors]
+    """What is wrong with a task that its schema cannot say.
+
+    Args:
+        task: The task.
+
+    Yields:
+        Errors and warnings with their place in the file.
+    """
+    anchors = [anchor.name for anchor in task.anchors]
     yield from checks.duplicates(anchors, ("anchors",))
-    yield from checks.duplicates([one.prompt for one in task.anchors], ("anchors",))
-    names = [one.name for one in task.concepts]
+    yield from checks.duplicates([anchor.prompt for anchor in task.anchors], ("anchors",))
+    names = [concept.name for concept in task.concepts]
     yield from checks.duplicates(
-        [f"{one.name} ({one.query})" for one in task.concepts], ("concepts",)
+        [f"{concept.name} ({concept.query})" for concept in task.concepts], ("concepts",)
     )
     for number, concept in enumerate(task.concepts):
         if concept.tendency is not None and concept.tendency not in (*anchors, "balanced"):

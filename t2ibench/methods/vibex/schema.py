@@ -29,10 +29,10 @@ class TestConcept(Strict):
     Attributes:
         name: What reports call it.
         prompt: Its text, and for an inverse query the prompt of its images.
-        query: 'forward' asks how much of it each anchor's images show; 'inverse' draws images of
-            it and asks which anchor they are nearest.
-        tendency: The anchor that somebody found it to lean to, or 'balanced'; never used in a
-            score but the share of those that come out.
+        query: 'forward' asks how much of it each anchor's images show; 'inverse' generates images
+            of it and asks which anchor they are nearest.
+        tendency: The anchor that somebody found it to lean to, or 'balanced'; used only in the
+            share of tendencies that come out.
     """
 
     __test__ = False  # a name that pytest would take for a test

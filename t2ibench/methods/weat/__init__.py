@@ -1,4 +1,4 @@
-"""WEAT: everything that is known about this family."""
+"""WEAT: the method, put together from its parts."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.weat.checks import check

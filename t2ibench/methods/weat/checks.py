@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""Problems of a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from t2ibench.methods.weat.schema import WeatTask
 
 
 def check(task: WeatTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say."""
+    """Problems of a task that its schema cannot express.
+
+    Args:
+        task: The task.
+
+    Yields:
+        A finding for each, with its place in the file.
+    """
     x, y = task.targets.X, task.targets.Y
     a, b = task.attributes.A, task.attributes.B
     for group, at in ((x, "X"), (y, "Y")):

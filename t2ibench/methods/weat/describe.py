@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import beyond_chance, no_score
+from t2ibench.methods.core.describe import no_score, sentence, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.weat.schema import WeatTask
 
@@ -15,14 +15,21 @@ def describe(task: WeatTask, result: MethodResult) -> str:
         result: Its scores.
 
     Returns:
-        One sentence.
+        Such as 'The association of flowers with pleasant words, rather than unpleasant words, is
+        stronger than that of insects.' Without a p-value below .05 it claims no direction.
     """
     x, y = task.targets.X.name, task.targets.Y.name
     a, b = task.attributes.A.name, task.attributes.B.name
-    missing = no_score(result)
-    if missing:
-        return missing
-    if not beyond_chance(result.headline):
-        return f"No difference beyond chance: {x} and {y} are about equally near to {a} and {b}."
+
+    def stronger(near: str, far: str) -> str:
+        return (
+            f"the association of {near} with {a}, rather than {b}, is stronger than that of {far}"
+        )
+
+    claims = {
+        "two-sided": f"{x} and {y} differ in their association with {a} rather than {b}",
+        "greater": stronger(x, y),
+        "less": stronger(y, x),
+    }
     near, far = (x, y) if (result.headline.value or 0.0) > 0 else (y, x)
-    return f"{near} are nearer to {a} than {far} are, and {far} nearer to {b}."
+    return no_score(result) or unproven(result.headline, claims) or sentence(stronger(near, far))

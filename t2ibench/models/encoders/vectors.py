@@ -124,7 +124,7 @@ def _create(request: Request[Arguments]) -> VectorEncoder:
 ADAPTER = Adapter(
     create=_create,
     form="vectors:FILE",
-    description="word vectors in word2vec's text format, also gzipped; WEAT only",
+    description="word vectors in word2vec's text format, also gzipped; for tasks on texts",
     check=_create,
     embeds_images=False,
 )

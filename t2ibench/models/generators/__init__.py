@@ -186,12 +186,19 @@ def can_regenerate(spec: str) -> bool:
 
 
 def libraries_of(spec: str) -> tuple[str, ...]:
-    """Distributions whose versions decide a model's images.
+    """The distributions whose versions decide a model's pixels.
+
+    The name may come from a stored run, so a module that it names is not imported.
 
     Args:
-        spec: As the user wrote it; a module that it names is imported.
+        spec: As the user wrote it.
 
     Returns:
-        Their names; empty where the adapter declares none.
+        Names of distributions; none where the name is unknown.
     """
-    return _resolve(spec)[0].adapter.libraries
+    declared = _capabilities(spec)
+    if isinstance(declared, Adapter):
+        return declared.libraries
+    if declared is not None or _is_path(spec) or _HUB_ID.match(spec):
+        return GENERATORS.get(_DIFFUSERS).libraries
+    return ()

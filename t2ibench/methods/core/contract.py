@@ -1,0 +1,295 @@
+"""What every method must hold to, checked with synthetic evidence.
+
+For plug-in authors: `check_method(METHOD, task)` in a test of your own says what is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.errors import MissingEvidence, first_line
+from t2ibench.methods.core.estimate import Estimate, MethodResult
+from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.method import Method
+from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.settings import Settings
+
+_DIM = 16
+_WORDS = ("person", "man", "woman", "red dress", "office", "park", "bright light", "old house")
+_SETTINGS = Settings(limit=2, n_bootstrap=50, n_permutations=100, max_exact=1000)
+
+AnyMethod = Method[Any]
+
+
+class SyntheticEvidence:
+    """Seeded evidence for exactly what a task needs; see `evidence.Evidence`.
+
+    An image or a text is a random unit vector around a vector of its prompt, and an answer is one
+    of the classes, 'unknown' or a few words. Each depends on its own prompt, index, text and
+    question only.
+
+    Args:
+        needs: What can be asked for; anything else raises MissingEvidence.
+        seed: Another seed is another encoder, or another judge.
+        without: Prompts none of whose images could be generated, and texts that the encoder has
+            no vector for.
+    """
+
+    def __init__(self, needs: Needs, seed: int = 0, without: Collection[str] = ()) -> None:
+        self._needs = needs
+        self._seed = seed
+        self._without = frozenset(without)
+        self._counts = needs.images_by_prompt
+        self._asked = {(q.prompt, q.question, tuple(q.classes)): q.images for q in needs.questions}
+        self._images = {
+            prompt: self._rows(f"image {prompt}", n, around=prompt)
+            for prompt, n in self._counts.items()
+        }
+        self._texts = {text: self._rows(f"text {text}", 1, around=text)[0] for text in needs.texts}
+
+    def _rng(self, purpose: str) -> np.random.Generator:
+        digest = hashlib.sha256(f"{self._seed}\0{purpose}".encode()).digest()
+        return np.random.default_rng(int.from_bytes(digest[:8], "little"))
+
+    def _rows(self, purpose: str, n: int, around: str) -> Float64Array:
+        noise = self._rng(purpose).normal(size=(n, _DIM))
+        rows: Float64Array = self._rng(f"centre {around}").normal(size=_DIM) + noise
+        unit: Float64Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    def images(self, prompt: str, n: int) -> ImageEvidence:
+        """The first n images of a prompt; see `Evidence`."""
+        if not self._needs.embeds:
+            raise MissingEvidence("an embedding, although `needs.embeds` is False,")
+        if n > self._counts.get(prompt, 0):
+            raise MissingEvidence(f"image {n - 1} of the prompt '{prompt}'")
+        if prompt in self._without:
+            return ImageEvidence(np.zeros((0, 1)), np.zeros(0, np.int64), Counter({"refused": n}))
+        return ImageEvidence(self._images[prompt][:n], np.arange(n), Counter())
+
+    def texts(self, texts: Sequence[str]) -> Float64Array:
+        """Embeddings of texts; see `Evidence`."""
+        for text in texts:
+            if text not in self._texts:
+                raise MissingEvidence(f"the text '{text}'")
+        nothing = np.full(_DIM, np.nan)
+        return np.array([nothing if text in self._without else self._texts[text] for text in texts])
+
+    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+        """A judge's answers about the first n images of a prompt; see `Evidence`."""
+        if n > self._asked.get((prompt, question, tuple(classes)), 0):
+            raise MissingEvidence(f"the answer to '{question}' about the prompt '{prompt}'")
+        if prompt in self._without:
+            return AnswerEvidence((), np.zeros(0, np.int64), Counter({"refused": n}))
+        rng = self._rng(f"answer {prompt} {question}")
+        options = [*classes, UNKNOWN] if classes else list(_WORDS)
+        answers = tuple(options[pick] for pick in rng.integers(len(options), size=n))
+        return AnswerEvidence(answers, np.arange(n), Counter())
+
+    def fingerprint(self) -> str:
+        """A hash of all embeddings, which no method may change."""
+        rows = [*self._images.values(), *self._texts.values()]
+        return hashlib.sha256(b"".join(row.tobytes() for row in rows)).hexdigest()
+
+
+def check_method(method: AnyMethod, task: BaseTask, settings: Settings = _SETTINGS) -> list[str]:
+    """Check one method with one of its tasks, on synthetic evidence.
+
+    It checks that `needs` and `score` are pure and leave the evidence as it is; that `score` asks
+    for nothing beyond `needs`; that missing images neither crash it nor go unmentioned, and that
+    without any evidence there is a reason and no number; that counts agree with `needs`; that every
+    score is finite or has a reason; that the names the method declares exist; and that `combine`,
+    `describe`, `variants` and `check` keep their promises.
+
+    Args:
+        method: The method.
+        task: A valid task of it, small or limited by the settings.
+        settings: How it is measured; few draws are enough.
+
+    Returns:
+        What is wrong, a sentence each; empty where nothing is.
+
+    Examples:
+        >>> from t2ibench.methods import METHODS
+        >>> from t2ibench.methods.weat.schema import WeatTask
+        >>> words = {side: {"name": side, "words": [side + "1", side + "2"]} for side in "XYAB"}
+        >>> task = WeatTask(
+        ...     id="hand", version=1, method="weat", title="-", description="-", citation="-",
+        ...     targets={side: words[side] for side in "XY"},
+        ...     attributes={side: words[side] for side in "AB"},
+        ... )
+        >>> check_method(METHODS.get("weat"), task)
+        []
+    """
+    checks: tuple[Callable[[AnyMethod, BaseTask, Settings], Iterator[str]], ...] = (
+        _check_declaration,
+        _check_purity,
+        _check_scores,
+        _check_counts,
+        _check_missing,
+        _check_combine,
+        _check_describe,
+    )
+    problems = []
+    for check in checks:
+        try:
+            problems += list(check(method, task, settings))
+        except MissingEvidence as error:
+            problems.append(f"It asks for evidence that `needs` does not list: {error.message}")
+        except Exception as error:
+            name = check.__name__.removeprefix("_check_")
+            problems.append(f"It raises {type(error).__name__} ({name}): {first_line(error)}")
+    return list(dict.fromkeys(problems))
+
+
+def _score(method: AnyMethod, task: BaseTask, settings: Settings, seed: int = 0) -> MethodResult:
+    evidence = SyntheticEvidence(method.needs(task, settings), seed)
+    return method.score(task, evidence, settings)
+
+
+def _combined(method: AnyMethod, task: BaseTask, settings: Settings) -> MethodResult:
+    return method.combine(task, [_score(method, task, settings)], settings)
+
+
+def _check_declaration(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+    if task.method != method.name:
+        yield f"Its name is '{method.name}', but its task says '{task.method}'."
+    if not isinstance(task, method.Task):
+        yield f"Its task is a {type(task).__name__}, not a {method.Task.__name__}."
+    if not method.estimand.strip():
+        yield "Its estimand is empty."
+    for finding in method.check(task):
+        if not finding.warning:
+            yield f"Its check finds an error in the task: {finding.message}."
+    for name, variant in method.variants(task).items():
+        if not isinstance(variant, method.Task):
+            yield f"Its variant '{name}' is no {method.Task.__name__}."
+
+
+def _check_purity(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+    needs = method.needs(task, settings)
+    if method.needs(task, settings) != needs:
+        yield "Asked twice, it needs different evidence."
+    evidence = SyntheticEvidence(needs)
+    before = evidence.fingerprint()
+    first = _plain(method.score(task, evidence, settings))
+    if evidence.fingerprint() != before:
+        yield "Its `score` changes the evidence."
+    if _plain(method.score(task, evidence, settings)) != first:
+        yield "Scored twice, the same evidence gives different results."
+    backwards = Needs(needs.prompts[::-1], needs.texts[::-1], needs.questions[::-1], needs.embeds)
+    if _plain(method.score(task, SyntheticEvidence(backwards), settings)) != first:
+        yield "Its result depends on the order in which the prompts were observed."
+
+
+def _check_scores(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+    result = _combined(method, task, settings)
+    yield from _bad_estimates(result)
+    if method.main_score.name not in result.scores:
+        yield f"Its main score '{method.main_score.name}' is not among its scores."
+    names = {name for item in result.by for name in item.scores}
+    for name in method.row_scores:
+        if name not in names:
+            yield f"Its row score '{name}' is in no row."
+
+
+def _check_counts(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+    needs = method.needs(task, settings)
+    result = _score(method, task, settings)
+    if result.n_images != needs.n_images:
+        yield f"It counts {result.n_images} images, but needs {needs.n_images}."
+    if needs.prompts and result.n_prompts != needs.n_prompts:
+        yield f"It counts {result.n_prompts} prompts, but needs {needs.n_prompts}."
+    excluded = {reason: n for reason, n in result.excluded.items() if n and reason != UNKNOWN}
+    if excluded:
+        yield f"It excludes images although none is missing: {excluded}."
+
+
+def _check_missing(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+    """Where one prompt has no images, and where none has any; texts, if it needs no images."""
+    needs = method.needs(task, settings)
+    names = list(needs.images_by_prompt) or list(needs.texts)
+    what = "images of" if needs.prompts else "a vector of"
+    for name in dict.fromkeys((*names[:1], *names[-1:])):
+        result = method.score(task, SyntheticEvidence(needs, without={name}), settings)
+        if not (result.excluded.total() or result.warnings or result.reason or not needs.prompts):
+            yield f"Without {what} '{name}' it neither counts nor mentions them."
+        yield from _bad_estimates(result)
+    nothing = method.score(task, SyntheticEvidence(needs, without=names), settings)
+    if not (nothing.headline.reason and nothing.reason):
+        yield "Without any evidence it gives no reason."
+    for name, estimate in _estimates(nothing):
+        if estimate.value is not None:
+            yield f"Without any evidence it gives a number for {name}."
+    if nothing.n_images:
+        yield f"Without any image it counts {nothing.n_images}."
+
+
+def _check_combine(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+    result = _score(method, task, settings)
+    once = dict(_estimates(method.combine(task, [result], settings)))
+    twice = dict(_estimates(method.combine(task, [result, result], settings)))
+    for name, estimate in once.items():
+        if name not in twice:
+            yield f"Combined with itself, a result loses {name}."
+        elif not _agree(estimate.value, twice[name].value):
+            yield f"Combined with itself, a result has another {name}."
+    other = _score(method, task, settings, seed=1)
+    yield from _bad_estimates(method.combine(task, [result, other], settings))
+
+
+def _check_describe(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+    scored = _combined(method, task, settings)
+    lacking = MethodResult.undefined("there are no images")
+    for result in (scored, lacking):
+        text = method.describe(task, result)
+        if not text.strip() or "\n" in text or not text.endswith("."):
+            yield f"Its description is not one sentence: {text!r}."
+    if not method.describe(task, lacking).startswith("No score: "):
+        yield "Its description of a result without a score does not begin with 'No score: '."
+
+
+def _estimates(result: MethodResult) -> Iterator[tuple[str, Estimate]]:
+    yield "the headline", result.headline
+    for name, estimate in result.scores.items():
+        yield f"'{name}'", estimate
+    for item in result.by:
+        for name, estimate in item.scores.items():
+            yield f"'{name}' of '{item.name}' ({item.group})", estimate
+
+
+def _bad_estimates(result: MethodResult) -> Iterator[str]:
+    for name, estimate in _estimates(result):
+        if estimate.value is None and not estimate.reason:
+            yield f"There is neither a value nor a reason for {name}."
+        if estimate.value is not None and not np.isfinite(estimate.value):
+            yield f"The value of {name} is not finite."
+        if estimate.p is not None and not 0.0 < estimate.p <= 1.0:
+            yield f"The p-value of {name} is {estimate.p}, not in (0, 1]."
+
+
+def _agree(first: float | None, second: float | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return bool(np.isclose(first, second, rtol=1e-9, atol=1e-12))
+
+
+def _plain(value: Any) -> Any:
+    """A result as something that can be compared: arrays as bytes, NaN equal to NaN."""
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return value.shape, value.tobytes()
+    return repr(value)

@@ -1,0 +1,64 @@
+"""What a method gives the explorer: where to start, and a task file of what was explored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from t2ibench.methods.core.schema import BaseTask
+
+TaskT_contra = TypeVar("TaskT_contra", bound=BaseTask, contravariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ExploredConcept:
+    """A test concept that was looked at.
+
+    Attributes:
+        name: What reports call it.
+        prompt: Its text.
+        inverse: Whether images of it were generated too.
+    """
+
+    name: str
+    prompt: str
+    inverse: bool = False
+
+
+class Exploration(Protocol[TaskT_contra]):
+    """The part of a method that the explorer uses. A method names it in `Method.explores`."""
+
+    def anchors(self, task: TaskT_contra, /) -> Mapping[str, str]:
+        """The anchors of a task.
+
+        Args:
+            task: A task of the method.
+
+        Returns:
+            Prompt to the anchor's name, in order.
+        """
+        ...
+
+    def task_file(
+        self,
+        name: str,
+        anchors: Mapping[str, str],
+        concepts: Sequence[ExploredConcept],
+        pairs: Sequence[tuple[str, str]],
+        images_per_prompt: int,
+        /,
+    ) -> dict[str, Any]:
+        """A task file of what was explored.
+
+        Args:
+            name: Id of the task.
+            anchors: Prompt to name, two or more.
+            concepts: One or more.
+            pairs: Names of concepts that were looked at together.
+            images_per_prompt: Images of each anchor.
+
+        Returns:
+            The body of a YAML file that `t2ibench run` accepts.
+        """
+        ...

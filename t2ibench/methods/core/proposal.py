@@ -1,0 +1,115 @@
+"""What a method gives `t2ibench propose`: how a language model proposes its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+from t2ibench.arguments import Arguments
+from t2ibench.errors import T2IBenchError
+
+Subjects = Literal["captions", "prompts"]
+Message = Mapping[str, str]  # role and content
+ArgsT = TypeVar("ArgsT", bound=Arguments)
+_T = TypeVar("_T")
+
+
+class Conversation(Protocol):
+    """A language model that continues a conversation."""
+
+    def reply(self, messages: Sequence[Message], /) -> str:
+        """The next reply.
+
+        Args:
+            messages: The conversation so far.
+
+        Returns:
+            What the model says.
+
+        Raises:
+            T2IBenchError: the model gives no reply.
+        """
+        ...
+
+    def read(
+        self, messages: Sequence[Message], read: Callable[[str], _T], tries: int, again: str, /
+    ) -> _T:
+        """The next reply, read; asked again where it cannot be.
+
+        Args:
+            messages: The conversation so far.
+            read: Raises UnreadableError where a reply does not hold what was asked for.
+            tries: How often to ask.
+            again: What is said after a reply that cannot be read; '{why}' says why.
+
+        Returns:
+            What `read` returns.
+
+        Raises:
+            UnreadableError: none of the replies could be read.
+            T2IBenchError: the model gives no reply.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What a language model proposed.
+
+    Attributes:
+        body: The method's part of a task file, without its head.
+        notes: Notes for the task file.
+        problems: What could not be read or was left out, one line each.
+        dropped: Why proposals were dropped, and how many.
+        failed: Subjects that are missing from the task because of an unreadable reply.
+        error: Why there is no task at all; None where there is one.
+    """
+
+    body: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    failed: int = 0
+    error: T2IBenchError | None = None
+
+
+class Proposal(Protocol[ArgsT]):
+    """The part of a method that proposes tasks. A method names it in `Method.proposes`.
+
+    Attributes:
+        subjects: What the model is asked about, one by one.
+        citation: Where the method comes from.
+        Args: Its own settings; each is a flag of `t2ibench propose`, or part of --method-args.
+    """
+
+    @property
+    def subjects(self) -> Subjects: ...  # noqa: D102
+    @property
+    def citation(self) -> str: ...  # noqa: D102
+    @property
+    def Args(self) -> type[ArgsT]: ...  # noqa: D102
+
+    def propose(
+        self,
+        subjects: Sequence[str],
+        conversation: Conversation,
+        args: ArgsT,
+        advance: Callable[[int], None],
+        /,
+    ) -> Proposed:
+        """Ask about every subject.
+
+        Args:
+            subjects: Captions or prompts.
+            conversation: Who is asked.
+            args: The settings.
+            advance: Called with 1 after each subject.
+
+        Returns:
+            What was proposed.
+
+        Raises:
+            T2IBenchError: the model gives no reply.
+        """
+        ...

@@ -1,0 +1,107 @@
+"""The prompts of an occupations task, and so the evidence it needs; the pairs of its groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+from t2ibench.methods.core.association import guided_prompts
+from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.core.prompts import fill
+from t2ibench.methods.core.schema import WordGroup
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPair:
+    """Two groups that are compared.
+
+    Attributes:
+        first: A positive association is nearer this one.
+        second: The other.
+        suffix: What the names of the pair's scores end in: ':male-female', or '' where the task
+            has one pair only.
+    """
+
+    first: WordGroup
+    second: WordGroup
+    suffix: str
+
+
+def group_pairs(task: OccupationsTask) -> list[GroupPair]:
+    """Every pair of groups.
+
+    Args:
+        task: The task.
+
+    Returns:
+        k (k - 1) / 2 pairs of k groups, in the order of the task.
+    """
+    pairs = list(combinations(task.groups, 2))
+    return [
+        GroupPair(first, second, f":{first.name}-{second.name}" if len(pairs) > 1 else "")
+        for first, second in pairs
+    ]
+
+
+def image_counts(task: OccupationsTask, settings: Settings) -> tuple[int, int]:
+    """Images of a neutral prompt, and of a guided one.
+
+    Args:
+        task: The task.
+        settings: How it is measured.
+
+    Returns:
+        (neutral, guided).
+    """
+    neutral = settings.images(task.images_per_prompt)
+    return neutral, settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
+
+
+def neutral_prompt(task: OccupationsTask, stimulus: str) -> str:
+    """The prompt that names no group.
+
+    Args:
+        task: The task.
+        stimulus: The stimulus.
+
+    Returns:
+        The prompt.
+    """
+    return fill(task.prompts.neutral, stimulus=stimulus)
+
+
+def group_prompts(task: OccupationsTask, stimulus: str, group: WordGroup) -> list[str]:
+    """The prompts that name a group.
+
+    Args:
+        task: The task.
+        stimulus: The stimulus.
+        group: The group.
+
+    Returns:
+        One prompt for each of its words.
+    """
+    return guided_prompts(task.prompts.guided, stimulus, group.words)
+
+
+def needs(task: OccupationsTask, settings: Settings) -> Needs:
+    """Images and texts of neutral and guided prompts.
+
+    Args:
+        task: The task.
+        settings: How it is measured.
+
+    Returns:
+        Prompts, and the same prompts as texts.
+    """
+    n_neutral, n_guided = image_counts(task, settings)
+    prompts = []
+    for stimulus in settings.limited(task.concept.stimuli):
+        prompts.append(PromptNeed(neutral_prompt(task, stimulus), n_neutral))
+        for group in task.groups:
+            prompts += [
+                PromptNeed(prompt, n_guided) for prompt in group_prompts(task, stimulus, group)
+            ]
+    return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))

@@ -1,0 +1,285 @@
+"""The answers a judge gave about each bias, counted caption by caption."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from t2ibench.arrays import IntArray
+from t2ibench.methods.core.evidence import UNKNOWN, Evidence
+from t2ibench.methods.core.prompts import fill
+from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
+from t2ibench.settings import Settings
+
+_JUDGE_REASONS = ("failed", "missing")  # reasons that can differ between questions on one image
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """A caption of a bias.
+
+    Attributes:
+        text: The prompt.
+        question: What the judge is asked about its images.
+        stimulus: The word put into the template; None where the caption is given as it stands.
+    """
+
+    text: str
+    question: str
+    stimulus: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One answer, as it stands in samples/<task>.jsonl.
+
+    Attributes:
+        prompt: The caption.
+        index: Which sample of the caption the image is.
+        bias: The bias, by `full_name`.
+        question: What the judge was asked.
+        answer: A class, or anything else the judge said.
+    """
+
+    prompt: str
+    index: int
+    bias: str
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class BiasDetail:
+    """All answers to one bias, as they stand in `details`.
+
+    Attributes:
+        bias: The bias, by `full_name`.
+        about: What it refers to.
+        question: What the judge was asked.
+        counts: Class to number of answers.
+        unknown: Answers that are no class.
+        majority: The most frequent class (of equals, the first); None without an answer.
+        compared_with: The distribution that the answers are tested against.
+    """
+
+    bias: str
+    about: str
+    question: str
+    counts: dict[str, int]
+    unknown: int
+    majority: str | None
+    compared_with: str
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionAnswers:
+    """What became of the images of one caption under one question.
+
+    Attributes:
+        prompt: The caption.
+        classified: Indices of the images that were answered with a class.
+        unclassified: Indices of the images that were answered with anything else.
+        excluded: Number of images without an answer, by reason.
+    """
+
+    prompt: str
+    classified: frozenset[int]
+    unclassified: frozenset[int]
+    excluded: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class BiasAnswers:
+    """The answers to one bias.
+
+    Attributes:
+        bias: The bias.
+        counts: Shape (captions, classes).
+        stimuli: The stimulus of each caption.
+        captions: What became of the images of each caption.
+        rows: The answers one by one.
+    """
+
+    bias: Bias
+    counts: IntArray
+    stimuli: tuple[str | None, ...]
+    captions: tuple[CaptionAnswers, ...]
+    rows: tuple[AnswerRow, ...]
+
+    @property
+    def name(self) -> str:
+        """See `full_name`."""
+        return full_name(self.bias)
+
+    @property
+    def totals(self) -> IntArray:
+        """Answers of each class over all captions, shape (classes,)."""
+        totals: IntArray = self.counts.sum(axis=0)
+        return totals
+
+    @property
+    def n_classified(self) -> int:
+        """Answers that are a class."""
+        return int(self.counts.sum())
+
+    @property
+    def n_unknown(self) -> int:
+        """Answers that are no class."""
+        return sum(len(caption.unclassified) for caption in self.captions)
+
+    @property
+    def n_answers(self) -> int:
+        """All answers."""
+        return self.n_classified + self.n_unknown
+
+    def detail(self) -> dict[str, Any]:
+        """The JSON form of a `BiasDetail`."""
+        totals = self.totals
+        return asdict(
+            BiasDetail(
+                bias=self.name,
+                about=self.bias.about,
+                question=self.bias.question,
+                counts=dict(zip(self.bias.classes, totals.tolist(), strict=True)),
+                unknown=self.n_unknown,
+                majority=self.bias.classes[int(totals.argmax())] if totals.sum() else None,
+                compared_with=self.bias.expected.name if self.bias.expected else "uniform",
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ImageCounts:
+    """The images of a task, each counted once over all biases.
+
+    Attributes:
+        images: Images with an answer to at least one question.
+        prompts: Distinct captions.
+        excluded: Images without a class, by reason; 'unknown' where the judge gave no class.
+    """
+
+    images: int
+    prompts: int
+    excluded: Counter[str]
+
+
+def full_name(bias: Bias) -> str:
+    """What a bias is called: 'person race' and 'child race' are two.
+
+    Args:
+        bias: The bias.
+
+    Returns:
+        What it refers to, and its name.
+    """
+    return f"{bias.about} {bias.name}"
+
+
+def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
+    """Every caption of a bias with its question.
+
+    Args:
+        bias: The bias.
+        settings: `limit` keeps the first captions, or the first stimuli.
+
+    Returns:
+        The captions as given, or each stimulus in each template.
+    """
+    if bias.captions is not None:
+        return [Caption(text, bias.question, None) for text in settings.limited(bias.captions)]
+    return [
+        Caption(fill(template, stimulus=word), fill(bias.question, stimulus=word), word)
+        for word in settings.limited(bias.stimuli or ())
+        for template in bias.templates
+    ]
+
+
+def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Settings) -> BiasAnswers:
+    """The answers to one bias.
+
+    Args:
+        task: The task.
+        bias: One of its biases.
+        evidence: One judge's answers.
+        settings: How many images and captions count.
+
+    Returns:
+        The answers, counted by caption and class.
+    """
+    n = settings.images(task.images_per_prompt)
+    captions = captions_of(bias, settings)
+    columns = {name: column for column, name in enumerate(bias.classes)}
+    counts = np.zeros((len(captions), len(bias.classes)), dtype=np.int64)
+    outcomes: list[CaptionAnswers] = []
+    rows: list[AnswerRow] = []
+    for number, caption in enumerate(captions):
+        answered = evidence.answers(caption.text, n, caption.question, bias.classes)
+        pairs = list(zip(answered.indices.tolist(), answered.answers, strict=True))
+        for index, answer in pairs:
+            if answer in columns:
+                counts[number, columns[answer]] += 1
+            rows.append(AnswerRow(caption.text, index, full_name(bias), caption.question, answer))
+        outcomes.append(
+            CaptionAnswers(
+                caption.text,
+                frozenset(index for index, answer in pairs if answer in columns),
+                frozenset(index for index, answer in pairs if answer not in columns),
+                answered.excluded,
+            )
+        )
+    stimuli = tuple(caption.stimulus for caption in captions)
+    return BiasAnswers(bias, counts, stimuli, tuple(outcomes), tuple(rows))
+
+
+def count_images(answers: Iterable[BiasAnswers]) -> ImageCounts:
+    """Count each image once, whatever number of biases asked about it.
+
+    An image counts where at least one question about it was answered. It is 'unknown' where none
+    of its answers is a class.
+
+    Args:
+        answers: The answers to all biases of a task.
+
+    Returns:
+        The counts.
+    """
+    by_prompt: dict[str, list[CaptionAnswers]] = {}
+    for bias in answers:
+        for caption in bias.captions:
+            by_prompt.setdefault(caption.prompt, []).append(caption)
+    n_images = 0
+    excluded: Counter[str] = Counter()
+    for captions in by_prompt.values():
+        classified = frozenset[int]().union(*(caption.classified for caption in captions))
+        answered = classified.union(*(caption.unclassified for caption in captions))
+        n_images += len(answered)
+        excluded[UNKNOWN] += len(answered - classified)
+        first = captions[0]
+        n = len(first.classified) + len(first.unclassified) + first.excluded.total()
+        excluded += _lost_to_all([caption.excluded for caption in captions], n - len(answered))
+    return ImageCounts(n_images, len(by_prompt), +excluded)
+
+
+def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]:
+    """The reasons of images of one caption that no question was answered about.
+
+    An image that was not generated is lost to every question for the same reason, so the smallest
+    count of a reason over the questions holds all of them. Only a judge's reasons can differ from
+    question to question: where the counts do not add up to `lost`, those give way.
+
+    Examples:
+        Three refused images, and one failed answer to each of two questions about two images:
+
+        >>> _lost_to_all([Counter(refused=3, failed=1), Counter(refused=3, failed=1)], 3)
+        Counter({'refused': 3})
+    """
+    reasons = reduce(lambda first, second: first & second, by_question)
+    for reason in _JUDGE_REASONS:
+        surplus = max(0, reasons.total() - lost)
+        reasons -= Counter({reason: min(surplus, reasons[reason])})
+    return reasons + Counter(failed=lost - reasons.total())

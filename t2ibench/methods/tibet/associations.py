@@ -1,0 +1,178 @@
+"""CAS and MAD of image sets, their resamples and their null (Chinchure et al. 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.tibet.image_sets import ImageSet, drop_rare
+from t2ibench.stats import concept_association, mad
+
+FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+_REPEATS = 10
+
+
+def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """CAS, and the shares that MAD is taken of.
+
+    Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1).
+
+    Args:
+        start: Histograms of the prompt, shape (..., v).
+        changed: Histograms of its counterfactuals, shape (..., k, v).
+
+    Returns:
+        CAS as algorithm 1 has it, and from histograms of sum 1 as the public code does, made to
+        sum to 1 over the counterfactuals; both of shape (..., k).
+
+    Examples:
+        The prompt's images are three cooks to one waiter, one counterfactual's are all cooks, the
+        other's all waiters: 0.75 / 1.25 and 0.25 / 1.75.
+
+        >>> cas, shares = associations(np.array([0.75, 0.25]), np.eye(2))
+        >>> cas.round(3).tolist(), shares.round(3).tolist()
+        ([0.6, 0.143], [0.808, 0.192])
+    """
+    raw = concept_association(start[..., None, :], changed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = start / start.sum(axis=-1, keepdims=True)
+        second = changed / changed.sum(axis=-1, keepdims=True)
+        even = np.nan_to_num(concept_association(first[..., None, :], second))
+        shares: Float64Array = even / even.sum(axis=-1, keepdims=True)
+    return np.nan_to_num(raw), shares
+
+
+def bootstrap(
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    floor: float,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[Float64Array, Float64Array]:
+    """CAS and shares under resampling of the images of every set.
+
+    Args:
+        start: The prompt's images.
+        changed: Those of k counterfactuals.
+        floor: Concepts that are rarer count as absent.
+        n_draws: How many.
+        rng: Of the draws.
+
+    Returns:
+        CAS and shares, shape (draws, k) each.
+    """
+    first = start.resampled(n_draws, floor, rng)
+    others = [image_set.resampled(n_draws, floor, rng) for image_set in changed]
+    return associations(first, np.stack(others, axis=1))
+
+
+def null_mad(
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    floor: float,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Float64Array:
+    """MAD where the prompt's images come from all of its counterfactuals alike.
+
+    As many images as the prompt has are drawn from those of its counterfactuals in equal parts,
+    and those of each counterfactual from its own: a prompt that leans nowhere, at these sizes.
+    Dealing out the counterfactuals' images at random instead would leave out the chance in the
+    prompt's own images, which is most of it.
+
+    Args:
+        start: The prompt's images; only how many there are matters.
+        changed: Those of its counterfactuals.
+        floor: Concepts that are rarer count as absent.
+        n_draws: How many.
+        rng: Of the draws.
+
+    Returns:
+        Shape (draws,).
+    """
+    bags = np.concatenate([image_set.bags() for image_set in changed])
+    even = np.concatenate([np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed])
+    weights = rng.multinomial(len(start), even / even.sum(), n_draws) / len(start)
+    first = drop_rare(weights @ bags, floor)
+    others = np.stack([image_set.resampled(n_draws, floor, rng) for image_set in changed], axis=1)
+    return np.nan_to_num(mad(associations(first, others)[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far the scores of one axis move when answers are flipped at random.
+
+    Attributes:
+        cas: Mean relative change of CAS, one for each share of `FLIPPED`.
+        mad: Mean relative change of MAD, one for each share of `FLIPPED`.
+    """
+
+    cas: tuple[float, ...]
+    mad: tuple[float, ...]
+
+
+def sensitivity(
+    start: ImageSet, changed: Sequence[ImageSet], floor: float, rng: np.random.Generator
+) -> Sensitivity:
+    """Flip shares of the answers at random, ten times each, and score them again.
+
+    Args:
+        start: The prompt's images.
+        changed: Those of its counterfactuals.
+        floor: Concepts that are rarer count as absent.
+        rng: Of the flips.
+
+    Returns:
+        The relative changes.
+    """
+    chosen = [start, *changed]
+    pools = [
+        np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
+        for question in range(start.answers.shape[1])
+    ]
+    cas, deviation = _measure(chosen, [image_set.answers for image_set in chosen], floor)
+    changes: list[tuple[float, float]] = []
+    for share in FLIPPED:
+        flipped = [
+            _measure(chosen, [_flip(each.answers, pools, share, rng) for each in chosen], floor)
+            for _ in range(_REPEATS)
+        ]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = np.abs(np.array([raw for raw, _ in flipped]) - cas) / cas
+        differences = [abs(other - deviation) for _, other in flipped]
+        changes.append(
+            (
+                float(np.nan_to_num(change, posinf=0.0).mean()),
+                float(np.mean(differences)) / deviation if deviation else 0.0,
+            )
+        )
+    return Sensitivity(tuple(cas for cas, _ in changes), tuple(mad for _, mad in changes))
+
+
+def _measure(
+    sets: Sequence[ImageSet], answers: Sequence[IntArray], floor: float
+) -> tuple[Float64Array, float]:
+    """CAS of each counterfactual and MAD, with other answers in place of the judge's."""
+    rows = [
+        image_set.histogram(floor, table) for image_set, table in zip(sets, answers, strict=True)
+    ]
+    raw, shares = associations(rows[0], np.stack(rows[1:]))
+    return raw, float(mad(shares))
+
+
+def _flip(
+    answers: IntArray, pools: Sequence[IntArray], share: float, rng: np.random.Generator
+) -> IntArray:
+    """Answers, a share of them replaced by another answer somebody got to the same question."""
+    flipped: IntArray = answers.copy()
+    for column, pool in enumerate(pools):
+        if len(pool) < 2:
+            continue
+        hit = np.flatnonzero(rng.random(len(answers)) < share)
+        step = rng.integers(1, len(pool), len(hit))
+        positions = np.searchsorted(pool, answers[hit, column])
+        flipped[hit, column] = pool[(positions + step) % len(pool)]
+    return flipped

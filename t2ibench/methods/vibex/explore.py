@@ -1,0 +1,68 @@
+"""Concept queries as the explorer starts from them and writes them down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from t2ibench.methods.core.exploration import Exploration, ExploredConcept
+from t2ibench.methods.vibex.schema import VibexTask
+
+
+class VibexExploration:
+    """See `t2ibench.methods.core.exploration.Exploration`."""
+
+    def anchors(self, task: VibexTask, /) -> dict[str, str]:
+        """The anchors of a task.
+
+        Args:
+            task: The task.
+
+        Returns:
+            Prompt to the anchor's name.
+        """
+        return {anchor.prompt: anchor.name for anchor in task.anchors}
+
+    def task_file(
+        self,
+        name: str,
+        anchors: Mapping[str, str],
+        concepts: Sequence[ExploredConcept],
+        pairs: Sequence[tuple[str, str]],
+        images_per_prompt: int,
+        /,
+    ) -> dict[str, Any]:
+        """A task file of what was explored.
+
+        Args:
+            name: Id of the task.
+            anchors: Prompt to name, two or more.
+            concepts: One or more; one with images is a forward and an inverse query.
+            pairs: Names of concepts that were looked at together.
+            images_per_prompt: Images of each anchor.
+
+        Returns:
+            The body of the file.
+        """
+        task: dict[str, Any] = {
+            "id": name,
+            "version": 1,
+            "method": "vibex",
+            "title": "Concepts explored by hand",
+            "description": "Made with t2ibench explore. Say here what is asked, and what the "
+            "scores do and do not show.",
+            "citation": "Method: Eschner et al. (2025), ViBEx, Computer Graphics Forum.",
+            "tags": ["explored"],
+            "images_per_prompt": images_per_prompt,
+            "anchors": [{"name": label, "prompt": prompt} for prompt, label in anchors.items()],
+            "concepts": [row for concept in concepts for row in _queries(concept)],
+        }
+        return task | ({"intersections": [list(pair) for pair in pairs]} if pairs else {})
+
+
+def _queries(concept: ExploredConcept) -> list[dict[str, str]]:
+    forward = {"name": concept.name, "prompt": concept.prompt}
+    return [forward, {**forward, "query": "inverse"}] if concept.inverse else [forward]
+
+
+EXPLORATION: Exploration[VibexTask] = VibexExploration()

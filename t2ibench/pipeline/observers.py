@@ -1,0 +1,85 @@
+"""Encoders and judges with their stores, and what came of using them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from t2ibench.models.protocols import Encoder, Judge
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import StoredImage
+
+Question = tuple[str, tuple[str, ...]]  # what is asked, and what it can be answered with
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderRun:
+    """An encoder and where its embeddings go."""
+
+    encoder: Encoder
+    store: EvidenceStore
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRun:
+    """A judge and where its answers go."""
+
+    judge: Judge
+    store: AnswerStore
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """An image file that cannot be used.
+
+    Attributes:
+        image: The file.
+        reason: Why not.
+    """
+
+    image: StoredImage
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.image.path} cannot be used: {self.reason}"
+
+
+@dataclass(slots=True)
+class AskReport:
+    """What came of asking a judge.
+
+    Attributes:
+        answered: Answers got now.
+        reasons: Why there is no answer, with the number of questions.
+        damaged: Image files that could not be read.
+        streak: Questions without an answer at the end, one after another.
+    """
+
+    answered: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    damaged: list[Damaged] = field(default_factory=list)
+    streak: int = 0
+
+    @property
+    def failed(self) -> int:
+        """Questions without an answer."""
+        return sum(self.reasons.values())
+
+    def add(self, other: AskReport) -> None:
+        """Take in what came of further questions to the same judge."""
+        self.answered += other.answered
+        for reason, count in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + count
+        self.damaged += other.damaged
+        self.streak = other.streak
+
+
+def open_encoder(encoder: Encoder, root: Path) -> EncoderRun:
+    """An encoder with its embeddings under a run's evidence/."""
+    return EncoderRun(encoder, EvidenceStore(root, encoder.name, encoder.fingerprint))
+
+
+def open_judge(judge: Judge, root: Path) -> JudgeRun:
+    """A judge with its answers under a run's evidence/."""
+    return JudgeRun(judge, AnswerStore(root, judge.name, judge.fingerprint))

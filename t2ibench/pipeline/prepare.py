@@ -1,0 +1,238 @@
+"""Everything that can be known about a run before anything is generated. Loads no weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.encoders import create_encoder
+from t2ibench.models.generators import create_generator, default_encoder, default_judge
+from t2ibench.models.judges import check_judges, create_judges
+from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.results.run import RunFolder, run_folder
+from t2ibench.results.write import stored_results
+from t2ibench.settings import RunSettings, Settings
+from t2ibench.store.images import ImageStore
+from t2ibench.tasks.index import load_tasks
+from t2ibench.tasks.loader import LoadedTask
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """Adapters that were given as Python objects, by name.
+
+    Attributes:
+        generator: In place of --model.
+        encoders: Beside the names of --encoder.
+        judges: Beside the names of --judge.
+    """
+
+    generator: Generator | None = None
+    encoders: Mapping[str, Encoder] = field(default_factory=dict)
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.generator or self.encoders or self.judges)
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A run before anything is generated.
+
+    Attributes:
+        settings: What was asked for, with encoders and judges by name.
+        plan: What has to be there.
+        generator: The model, or None.
+        folder: Where everything goes.
+        images: The images that are there; None without a generator.
+        skipped: Tasks left out, with the reason.
+        lacking: For images that exist already: prompt to (there, needed).
+        warnings: What a person must know before it starts.
+        objects: Adapters that were given as objects.
+        call: The command line or the function that asked, for the history.
+    """
+
+    settings: RunSettings
+    plan: Plan
+    generator: Generator | None
+    folder: RunFolder
+    images: ImageStore | None
+    skipped: dict[str, str]
+    lacking: dict[str, tuple[int, int]]
+    warnings: list[str]
+    objects: Objects
+    call: str = ""
+
+    def encoders(self) -> list[Encoder]:
+        """The encoders, loaded; none where nothing is embedded."""
+        if not self.plan.needs_encoder:
+            return []
+        return [
+            self.objects.encoders.get(name)
+            or create_encoder(name, device=self.settings.device, dtype=self.settings.dtype)
+            for name in self.settings.encoder
+        ]
+
+    def judges(self) -> list[Judge]:
+        """The judges; none where nothing is asked."""
+        if not self.plan.questions:
+            return []
+        named = [name for name in self.settings.judge if name not in self.objects.judges]
+        created = create_judges(
+            named,
+            self.settings.judge_args,
+            device=self.settings.device,
+            dtype=self.settings.dtype,
+            encoders=[name for name in self.settings.encoder if name not in self.objects.encoders],
+        )
+        by_name = dict(zip(named, created, strict=True)) | dict(self.objects.judges)
+        return [by_name[name] for name in self.settings.judge]
+
+
+def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "") -> Prepared:
+    """Plan a run.
+
+    Args:
+        settings: What was asked for.
+        objects: Adapters that were given as objects.
+        call: The command line or the function that asked, for the history.
+
+    Returns:
+        The run before anything is generated.
+
+    Raises:
+        T2IBenchError: something about the request cannot work.
+    """
+    objects = objects or Objects()
+    if not settings.tasks:
+        raise T2IBenchError(
+            "Which tasks? Give --tasks all, a group, or task names.",
+            "`t2ibench ls` lists them.",
+        )
+    generator = _generator(settings, objects)
+    if generator is None and not settings.encoder:
+        raise T2IBenchError(
+            "Nothing to measure: give --model (or --encoder for word vectors).",
+            "For a first try: t2ibench --model toy --tasks all",
+        )
+    settings = _with_defaults(settings)
+    measurement = _measurement(settings, generator)
+    plan = make_plan(load_tasks(settings.tasks, settings.include_path), measurement)
+    tasks, skipped, lacking = _feasible(plan, generator)
+    if not tasks:
+        raise T2IBenchError(_nothing_feasible(settings, lacking))
+    if plan.questions:
+        named = [name for name in settings.judge if name not in objects.judges]
+        check_judges(named, settings.judge_args)
+    if skipped or lacking:
+        plan = _cut(make_plan(tasks, measurement), lacking)
+    folder, warnings = run_folder(
+        Path(settings.output_dir),
+        generator.name if generator else _texts_name(settings.encoder),
+        generator.fingerprint if generator else None,
+        plain=not settings.model_args and settings.seed == 0 and settings.dtype is None,
+    )
+    warnings += stored_results(folder)[1]
+    images = ImageStore(folder.images, generator.fingerprint) if generator else None
+    return Prepared(
+        settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call
+    )
+
+
+def _generator(settings: RunSettings, objects: Objects) -> Generator | None:
+    if objects.generator is not None:
+        if settings.model_args:
+            raise T2IBenchError("model_args go to a model that is named, not to an object.")
+        return objects.generator
+    if settings.model is None:
+        if settings.model_args:
+            raise T2IBenchError("--model-args needs a --model to go to.")
+        return None
+    return create_generator(
+        settings.model,
+        settings.model_args,
+        seed=settings.seed,
+        device=settings.device,
+        dtype=settings.dtype,
+    )
+
+
+def _with_defaults(settings: RunSettings) -> RunSettings:
+    """Encoders and judges by name, each once."""
+    encoders = settings.encoder or (default_encoder(settings.model),)
+    judges = settings.judge or (default_judge(settings.model),)
+    return settings.model_copy(
+        update={"encoder": tuple(dict.fromkeys(encoders)), "judge": tuple(dict.fromkeys(judges))}
+    )
+
+
+def _measurement(settings: RunSettings, generator: Generator | None) -> Settings:
+    """How it is measured: the generator's own numbers of images where none were asked for."""
+    measurement = Settings.of(settings)
+    if generator is None or settings.images_per_prompt or not generator.images_per_prompt:
+        return measurement
+    guided = settings.guided_images_per_prompt or generator.guided_images_per_prompt
+    return measurement.model_copy(
+        update={
+            "images_per_prompt": generator.images_per_prompt,
+            "guided_images_per_prompt": guided,
+        }
+    )
+
+
+def _texts_name(encoders: Sequence[str]) -> str:
+    """The folder of a run on texts alone: what read them, without the way to its file."""
+    kinds = [name.partition(":") for name in encoders]
+    return "-".join(["texts", *(f"{kind}{colon}{Path(rest).name}" for kind, colon, rest in kinds)])
+
+
+def _feasible(
+    plan: Plan, generator: Generator | None
+) -> tuple[list[LoadedTask], dict[str, str], dict[str, tuple[int, int]]]:
+    """The tasks that can run, why others cannot, and prompts with fewer images than needed."""
+    lacking: dict[str, tuple[int, int]] = {}
+    if generator is not None:
+        for prompt, needed in plan.prompts.items():
+            there = generator.available(prompt)
+            if there is not None and there < needed:
+                lacking[prompt] = (there, needed)
+    tasks, skipped = [], {}
+    for task in plan.tasks:
+        prompts = {need.prompt for need in plan.needs[task.id].prompts}
+        absent = [prompt for prompt in prompts if lacking.get(prompt, (1, 1))[0] == 0]
+        if generator is None and prompts:
+            skipped[task.id] = "it needs images, and no --model was named"
+        elif absent:
+            skipped[task.id] = f"{len(absent)} of its {len(prompts)} prompts have no image"
+        else:
+            tasks.append(task)
+    return tasks, skipped, lacking
+
+
+def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, int]]) -> str:
+    if not lacking:
+        return (
+            "These tasks need images: name a model with --model. "
+            "An --encoder alone runs tasks on texts, such as word embedding tests."
+        )
+    absent = [prompt for prompt, (there, _) in sorted(lacking.items()) if there == 0]
+    shown = "; ".join(repr(prompt) for prompt in absent[:5])
+    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+    return (
+        f"{settings.model} has no images for {len(absent)} prompts that the tasks need: "
+        f"{shown}{more}. `--dry-run` lists the prompts of each task; add the images or choose "
+        "other tasks."
+    )
+
+
+def _cut(plan: Plan, lacking: Mapping[str, tuple[int, int]]) -> Plan:
+    """The plan without the images that cannot exist."""
+    kept = tuple(
+        request
+        for request in plan.requests
+        if request.index < lacking.get(request.prompt, (request.index + 1, 0))[0]
+    )
+    return replace(plan, requests=kept)

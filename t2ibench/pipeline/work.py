@@ -1,0 +1,346 @@
+"""The three kinds of work: generating images, embedding them, asking about them.
+
+Each is idempotent in the store: what is there is not made again. A run, the explorer, the
+leaderboard's verification and the caption command all work through these functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.protocols import Drawn, Encoder, Generator, ImageRequest, Judge, Query
+from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun, Question
+from t2ibench.store.answers import AnswerStore, StoredAnswer
+from t2ibench.store.evidence import text_key
+from t2ibench.store.images import Attempt, ImageStore, StoredImage
+from t2ibench.store.pixels import UnreadableImageError, is_black, read_image
+
+_THREADS = 4
+_PART = 256  # embeddings in one part on disk: what a kill can cost, and what memory holds
+MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is no longer asked
+
+
+def _ignore(_: Any) -> None:
+    pass
+
+
+def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:
+    """Generate a batch; where it fails as a whole, one image after the other.
+
+    Args:
+        generator: The model.
+        batch: What to generate.
+
+    Returns:
+        One outcome a request, in their order. A black image is 'filtered'.
+
+    Raises:
+        T2IBenchError: the generator cannot work at all.
+    """
+    try:
+        outcomes = generator.generate(batch)
+        if len(outcomes) != len(batch):
+            raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
+        return [_checked(outcome) for outcome in outcomes]
+    except T2IBenchError:
+        raise
+    except Exception as error:  # any failure of a model must not lose the other images
+        if len(batch) == 1:
+            return [Drawn("failed", reason=f"{type(error).__name__}: {error}"[:500])]
+    return [generate_batch(generator, [request])[0] for request in batch]
+
+
+def _checked(outcome: Drawn) -> Drawn:
+    if outcome.status != "ok":
+        return outcome if outcome.reason else Drawn(outcome.status, reason="no reason was given")
+    if outcome.image is None and outcome.path is None:
+        return Drawn("failed", reason="the generator gave no image")
+    if outcome.image is not None and is_black(outcome.image):
+        return Drawn("filtered", reason="the image is all black")
+    return outcome
+
+
+def generate(
+    requests: Iterable[ImageRequest],
+    generator: Generator,
+    store: ImageStore,
+    *,
+    batch_size: int | None = None,
+    again: Collection[tuple[str, int]] = (),
+    before_storing: Callable[[], None] = lambda: None,
+    on_batch: Callable[[Sequence[Attempt]], None] = _ignore,
+) -> list[Attempt]:
+    """Generate what is missing.
+
+    Args:
+        requests: The images that have to be there.
+        generator: The model.
+        store: Where images go.
+        batch_size: Images at once; None for the generator's own choice.
+        again: Prompt and index of images to generate though they are there.
+        before_storing: Called when the first batch is generated, before it is stored.
+        on_batch: Told of every batch, once it is stored.
+
+    Returns:
+        What became of each attempt.
+
+    Raises:
+        T2IBenchError: the generator cannot work at all, or the disk is full. What was generated
+            before is kept.
+    """
+    todo = [
+        request
+        for request in requests
+        if (request.prompt, request.index) in again
+        or not store.is_done(request.prompt, request.index)
+    ]
+    size = batch_size or generator.batch_size
+    attempts: list[Attempt] = []
+    for start in range(0, len(todo), size):
+        batch = todo[start : start + size]
+        outcomes = generate_batch(generator, batch)
+        if not attempts:
+            before_storing()
+        stored = [_store(*pair, store) for pair in zip(batch, outcomes, strict=True)]
+        store.record(stored)
+        on_batch(stored)
+        attempts += stored
+    return attempts
+
+
+def _store(request: ImageRequest, outcome: Drawn, store: ImageStore) -> Attempt:
+    at = (request.prompt, request.index, request.seed)
+    if outcome.image is not None and outcome.status == "ok":
+        return store.add_image(*at, outcome.image)
+    if outcome.path is None or outcome.status != "ok":
+        return store.add_missing(*at, outcome.status, outcome.reason or "no reason was given")
+    try:
+        image = read_image(outcome.path)
+    except UnreadableImageError as error:
+        return store.add_missing(*at, "failed", f"{outcome.path.name}: {error}")
+    if is_black(image):
+        return store.add_missing(*at, "filtered", "the image is all black")
+    return store.add_file(*at, outcome.path)
+
+
+def embed_texts(
+    texts: Iterable[str], run: EncoderRun, on_part: Callable[[int], None] = _ignore
+) -> int:
+    """Embed the texts that have no embedding yet.
+
+    Args:
+        texts: The texts.
+        run: The encoder.
+        on_part: Told how many were embedded, part by part.
+
+    Returns:
+        How many there were.
+    """
+    by_key = {text_key(text): text for text in texts}
+    missing = run.store.missing("texts", by_key)
+    for start in range(0, len(missing), _PART):
+        keys = missing[start : start + _PART]
+        run.store.add("texts", keys, run.encoder.encode_texts([by_key[key] for key in keys]))
+        on_part(len(keys))
+    return len(missing)
+
+
+def missing_embeddings(
+    images: Iterable[StoredImage], runs: Sequence[EncoderRun]
+) -> list[StoredImage]:
+    """The images that an encoder has not embedded yet, each file once."""
+    seen: set[str] = set()
+    missing = []
+    for image in images:
+        if image.sha256 not in seen and any(
+            not run.store.has("images", image.sha256) for run in runs
+        ):
+            missing.append(image)
+        seen.add(image.sha256)
+    return missing
+
+
+def embed(
+    images: Iterable[StoredImage],
+    runs: Sequence[EncoderRun],
+    on_part: Callable[[int], None] = _ignore,
+) -> tuple[int, list[Damaged]]:
+    """Embed the images that have no embedding yet; each file is decoded once for all encoders.
+
+    Args:
+        images: The images.
+        runs: The encoders; those that embed no images must be left out.
+        on_part: Told how many were looked at, part by part.
+
+    Returns:
+        How many were embedded, and the files that could not be read. Nothing is removed.
+
+    Raises:
+        T2IBenchError: an encoder gives something else than numbers.
+    """
+    todo = missing_embeddings(images, runs)
+    damaged: list[Damaged] = []
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for start in range(0, len(todo), _PART):
+            part = todo[start : start + _PART]
+            damaged += _embed_part(part, runs, pool)
+            on_part(len(part))
+    return len(todo) - len(damaged), damaged
+
+
+def _embed_part(
+    images: Sequence[StoredImage], runs: Sequence[EncoderRun], pool: ThreadPoolExecutor
+) -> list[Damaged]:
+    def prepare(image: StoredImage) -> dict[int, Any] | str:
+        try:
+            pixels = image.read()
+        except UnreadableImageError as error:
+            return str(error)
+        return {
+            number: run.encoder.prepare(pixels)
+            for number, run in enumerate(runs)
+            if not run.store.has("images", image.sha256)
+        }
+
+    damaged = []
+    inputs: list[dict[str, Any]] = [{} for _ in runs]
+    for image, prepared in zip(images, pool.map(prepare, images), strict=True):
+        if isinstance(prepared, str):
+            damaged.append(Damaged(image, prepared))
+            continue
+        for number, item in prepared.items():
+            inputs[number][image.sha256] = item
+    for run, by_key in zip(runs, inputs, strict=True):
+        if by_key:
+            run.store.add("images", list(by_key), encode(run.encoder, list(by_key.values())))
+    return damaged
+
+
+def encode(encoder: Encoder, prepared: Sequence[Any]) -> Float32Array:
+    """Embeddings of prepared images, in batches of the encoder's own size.
+
+    Args:
+        encoder: The encoder.
+        prepared: What its `prepare` gave.
+
+    Returns:
+        Shape (n, d).
+
+    Raises:
+        T2IBenchError: they are not numbers.
+    """
+    size = encoder.batch_size
+    parts = [
+        encoder.encode_images(prepared[start : start + size])
+        for start in range(0, len(prepared), size)
+    ]
+    rows: Float32Array = np.concatenate(parts)
+    if not np.isfinite(rows).all():
+        raise T2IBenchError(
+            f"The encoder '{encoder.name}' gave embeddings that are not numbers.",
+            "Try --dtype float32, or another device.",
+        )
+    return rows
+
+
+def unanswered(
+    questions: Iterable[tuple[StoredImage, Sequence[Question]]], store: AnswerStore
+) -> list[tuple[StoredImage, list[Question]]]:
+    """Each image with the questions that have no answer yet; a file that is there twice, once."""
+    seen: set[tuple[str, Question]] = set()
+    waiting = []
+    for image, asked in questions:
+        missing = [
+            question
+            for question in asked
+            if (image.sha256, question) not in seen and store.get(image.sha256, *question) is None
+        ]
+        seen |= {(image.sha256, question) for question in missing}
+        if missing:
+            waiting.append((image, missing))
+    return waiting
+
+
+def ask(
+    questions: Iterable[tuple[StoredImage, Sequence[Question]]],
+    run: JudgeRun,
+    *,
+    streak: int = 0,
+    on_batch: Callable[[int], None] = _ignore,
+) -> AskReport:
+    """Ask a judge what it has not answered yet. What it answers is kept at once.
+
+    Args:
+        questions: Images, each with its questions.
+        run: The judge.
+        streak: Questions it has left without an answer just before, one after another.
+        on_batch: Told how many questions were asked, batch by batch.
+
+    Returns:
+        What came of it. A judge that leaves 20 questions in a row unanswered is not asked on.
+
+    Raises:
+        T2IBenchError: the judge cannot go on.
+    """
+    report = AskReport(streak=streak)
+    waiting = unanswered(questions, run.store)
+    for queries in _batches(waiting, run.judge.batch_size, report):
+        kept = []
+        for query, answer in zip(queries, _answers(run.judge, queries), strict=True):
+            if answer.answer is None:
+                reason = answer.reason or "no answer"
+                report.reasons[reason] = report.reasons.get(reason, 0) + 1
+                report.streak += 1
+            else:
+                report.streak = 0
+                kept.append(
+                    StoredAnswer(
+                        query.sha256, query.question, query.classes, answer.answer, answer.raw
+                    )
+                )
+        run.store.add(kept)
+        report.answered += len(kept)
+        on_batch(len(queries))
+        if report.streak >= MAX_CONSECUTIVE_FAILURES:
+            break
+    return report
+
+
+def _answers(judge: Judge, queries: Sequence[Query]) -> Sequence[Any]:
+    try:
+        answers = judge.answer(queries)
+    except T2IBenchError:
+        raise
+    except Exception as error:
+        raise T2IBenchError(
+            f"it failed with {type(error).__name__}: {first_line(error)}"
+        ) from error
+    if len(answers) != len(queries):
+        raise T2IBenchError(f"it gave {len(answers)} answers to {len(queries)} questions.")
+    return answers
+
+
+def _batches(
+    waiting: Sequence[tuple[StoredImage, list[Question]]], size: int, report: AskReport
+) -> Iterator[list[Query]]:
+    """Queries in batches; each image is decoded once. Unreadable images go into the report."""
+    batch: list[Query] = []
+    for image, questions in waiting:
+        try:
+            pixels = image.read()
+        except UnreadableImageError as error:
+            report.damaged.append(Damaged(image, str(error)))
+            continue
+        for question, classes in questions:
+            batch.append(Query(pixels, image.prompt, image.index, image.sha256, question, classes))
+            if len(batch) >= size:
+                yield batch
+                batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,69 @@
+"""Writers: tables of results and comparisons in one format each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from t2ibench.registry import Registry
+from t2ibench.results.schema import Results
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table before it has a format.
+
+    Attributes:
+        headers: Column heads.
+        rows: Cells as text.
+        notes: What a reader must know, a paragraph each; formats for programs leave them out.
+    """
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+class Writer(Protocol):
+    """One format. Text from tasks and models is untrusted: a writer escapes it.
+
+    Attributes:
+        description: One line, for `t2ibench ls writers`.
+        suffix: Of its files, without the dot.
+    """
+
+    description: str
+    suffix: str
+
+    def table(self, table: Table) -> str:
+        """A table as text that ends in a newline.
+
+        Args:
+            table: The table.
+
+        Returns:
+            The text.
+        """
+        ...
+
+    def results(self, results: Results) -> str:
+        """A whole run as text that ends in a newline.
+
+        Args:
+            results: What results.json holds.
+
+        Returns:
+            The text.
+        """
+        ...
+
+
+WRITERS: Registry[Writer] = Registry(
+    "writer",
+    {
+        "md": "t2ibench.reports.markdown:WRITER",
+        "latex": "t2ibench.reports.latex:WRITER",
+        "csv": "t2ibench.reports.csv:WRITER",
+    },
+)

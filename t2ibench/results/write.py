@@ -1,0 +1,142 @@
+"""Putting results.json together and writing it, with the samples beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from t2ibench.results.build import adjusted_run
+from t2ibench.results.environment import environment
+from t2ibench.results.run import GeneratorRecord, RunFolder
+from t2ibench.results.schema import (
+    BrokenResultsError,
+    GeneratorInfo,
+    Results,
+    TaskResult,
+    read_results,
+)
+from t2ibench.settings import RunSettings
+from t2ibench.store.files import set_aside, write_text
+from t2ibench.store.jsonl import write_rows
+from t2ibench.version import __version__
+
+
+def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
+    """What results.json says of a generator."""
+    if record is None:
+        return GeneratorInfo(name=None)
+    return GeneratorInfo(
+        name=record.name,
+        revision=record.revision,
+        fingerprint=record.fingerprint,
+        settings=record.settings,
+        effective_settings=record.effective_settings,
+    )
+
+
+def assemble(
+    generator: GeneratorInfo,
+    new: Mapping[str, TaskResult],
+    old: Results | None,
+    command: Sequence[str],
+) -> Results:
+    """New results beside those that the folder already has, p-values adjusted over all.
+
+    Args:
+        generator: The generator.
+        new: What was scored now.
+        old: What results.json said before; its other tasks are kept.
+        command: The command that gives these results.
+
+    Returns:
+        What results.json will hold.
+    """
+    tasks = adjusted_run(dict(sorted({**_kept(generator, old), **new}.items())))
+    return Results(
+        t2ibench=__version__,
+        model=generator,
+        command=list(command),
+        environment=environment(),
+        limited=any(task.settings.limit is not None for task in tasks.values()),
+        tasks=tasks,
+    )
+
+
+def _kept(generator: GeneratorInfo, old: Results | None) -> dict[str, TaskResult]:
+    return old.tasks if old and old.model.fingerprint == generator.fingerprint else {}
+
+
+def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
+    """What results.json says; a file that cannot be read is renamed.
+
+    Args:
+        folder: The run.
+
+    Returns:
+        The results, or None, and a line for a file that was set aside.
+
+    Raises:
+        T2IBenchError: a newer t2ibench wrote it.
+    """
+    if not folder.results.is_file():
+        return None, []
+    try:
+        return read_results(folder.results), []
+    except BrokenResultsError as error:
+        moved = set_aside(folder.results)
+        return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
+
+
+def command_of(
+    settings: RunSettings, new: Mapping[str, TaskResult], old: Results | None
+) -> list[str]:
+    """A command that repeats the latest results, and those before it that were measured alike.
+
+    Args:
+        settings: What the latest call asked for, encoders and judges by name.
+        new: What was scored now.
+        old: What results.json said before.
+
+    Returns:
+        Words of a command line. Tasks are named as the user named them, unless the folder holds
+        more tasks with the same settings.
+    """
+    measured = next(iter(new.values())).settings if new else None
+    before = {
+        name
+        for name, task in (old.tasks.items() if old else ())
+        if task.settings == measured and name not in new
+    }
+    # Sorted, because the order in which tasks were named decides nothing.
+    names = sorted(before | set(new)) if before else sorted(set(settings.tasks))
+    return settings.model_copy(update={"tasks": tuple(names)}).command()
+
+
+def write_results(
+    folder: RunFolder,
+    settings: RunSettings | None,
+    new: Mapping[str, TaskResult],
+    samples: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> Results:
+    """Write results.json and the samples.
+
+    Args:
+        folder: Where.
+        settings: What the call asked for; None where no command repeats it.
+        new: Task id to result.
+        samples: Task id to rows.
+
+    Returns:
+        What results.json holds now.
+    """
+    old, _ = stored_results(folder)
+    generator = generator_info(folder.record.generator)
+    if old and old.model.fingerprint != generator.fingerprint:
+        old = None
+    command = command_of(settings, new, old) if settings is not None else []
+    results = assemble(generator, new, old, command)
+    write_text(folder.results, results.to_json())
+    for task, rows in samples.items():
+        if rows:
+            write_rows(folder.path / "samples" / f"{task}.jsonl", rows)
+    return results

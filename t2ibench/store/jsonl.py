@@ -1,0 +1,78 @@
+"""JSON Lines: one codec for the rows of stores, manifests, replies and samples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonlines
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.store.files import disk_errors, write_text
+
+
+def dump_rows(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as text, one a line."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a file of rows atomically."""
+    write_text(path, dump_rows(rows))
+
+
+def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Append rows to a file that no other process writes to.
+
+    Raises:
+        T2IBenchError: the disk is full or read-only.
+    """
+    text = dump_rows(rows)
+    if not text:
+        return
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file that a killed writer may have left with a torn line; that line is lost."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        yield from jsonlines.Reader(file).iter(type=dict, skip_invalid=True, skip_empty=True)
+
+
+def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a file that a person wrote, with their line numbers.
+
+    Args:
+        path: The file, UTF-8, with or without a byte-order mark.
+        expected: An example of a row, for the message.
+
+    Yields:
+        Line number from 1, and row.
+
+    Raises:
+        T2IBenchError: it cannot be read, or a line is no JSON object.
+    """
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    row = None
+                if not isinstance(row, dict):
+                    raise T2IBenchError(
+                        f"{path}:{number}: not a JSON object.",
+                        f"Expected one a line, such as {expected}.",
+                    )
+                yield number, row
+    except UnicodeDecodeError:
+        raise T2IBenchError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from None
+    except OSError as error:
+        raise T2IBenchError(f"{path} cannot be read: {error.strerror}.") from None

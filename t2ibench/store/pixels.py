@@ -1,0 +1,97 @@
+"""Reading images, in one way for all: upright, RGB, eight bits a channel."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
+
+
+class UnreadableImageError(ValueError):
+    """Bytes that are no image, or one that cannot be decoded; the message says why, briefly."""
+
+
+def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> Image:
+    """Decode an image as a person sees it.
+
+    The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
+    rather than clipped, and transparent pixels lie on white.
+
+    Args:
+        source: The bytes of a file, or its path.
+        formats: Formats that are accepted, as Pillow names them; None for all.
+
+    Returns:
+        An RGB image.
+
+    Raises:
+        UnreadableImageError: it cannot be read or decoded.
+    """
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(
+            source if isinstance(source, Path) else io.BytesIO(source), "r", formats
+        ) as image:
+            image.load()
+            return _as_rgb(ImageOps.exif_transpose(image))
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+        raise UnreadableImageError(
+            f"it cannot be read as an image ({type(error).__name__})"
+        ) from error
+
+
+def _as_rgb(image: Image) -> Image:
+    from PIL import Image as images
+
+    if image.mode in _SIXTEEN_BITS or image.mode == "I":
+        image = _eight_bits(image)
+    if image.mode == "F":
+        raise UnreadableImageError("floating-point pixels have no known range")
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        white = images.new("RGBA", layer.size, (255, 255, 255, 255))
+        return images.alpha_composite(white, layer).convert("RGB")
+    return image.convert("RGB")
+
+
+def _eight_bits(image: Image) -> Image:
+    """A grey image of 16 bits, scaled: 65,535 becomes 255."""
+    import numpy as np
+    from PIL import Image as images
+
+    pixels = np.asarray(image).astype(np.float64)
+    if pixels.min() < 0 or pixels.max() > 65_535:
+        raise UnreadableImageError("pixels of more than 16 bits")
+    return images.fromarray((pixels / 257.0).round().astype(np.uint8))
+
+
+def is_black(image: Image) -> bool:
+    """Whether every pixel is black: what a safety filter leaves, never evidence."""
+    return image.convert("RGB").getbbox() is None
+
+
+def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:
+    """A small JPEG.
+
+    Args:
+        source: The bytes of a file, or its path.
+        size: Longest side, in pixels.
+        quality: Of the JPEG, 1 to 95.
+
+    Returns:
+        The bytes of a JPEG file.
+
+    Raises:
+        UnreadableImageError: it cannot be read or decoded.
+    """
+    small = read_image(source)
+    small.thumbnail((size, size))
+    buffer = io.BytesIO()
+    small.save(buffer, format="JPEG", quality=quality)
+    return buffer.getvalue()

@@ -1,0 +1,223 @@
+"""Every method keeps the contract, and the checker finds a method that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from t2ibench.errors import MissingEvidence
+from t2ibench.methods import METHODS
+from t2ibench.methods.core.contract import SyntheticEvidence, check_method
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.settings import Settings
+from t2ibench.tasks import load_tasks
+
+SETTINGS = Settings(
+    limit=2,
+    images_per_prompt=4,
+    guided_images_per_prompt=3,
+    n_bootstrap=50,
+    n_permutations=100,
+    max_exact=1000,
+)
+
+
+@cache
+def shipped() -> dict[str, list[BaseTask]]:
+    """All shipped tasks, by method."""
+    tasks: dict[str, list[BaseTask]] = {name: [] for name in METHODS}
+    for task in load_tasks("all"):
+        tasks[task.spec.method].append(task.spec)
+    return tasks
+
+
+@pytest.mark.parametrize("name", METHODS.names())
+def test_every_method_keeps_the_contract(name: str) -> None:
+    assert check_method(METHODS.get(name), shipped()[name][0], SETTINGS) == []
+
+
+@pytest.mark.parametrize("name", METHODS.names())
+def test_shipped_tasks_have_no_errors_and_variants_of_their_kind(name: str) -> None:
+    method = METHODS.get(name)
+    for task in shipped()[name]:
+        assert [finding for finding in method.check(task) if not finding.warning] == []
+        assert all(isinstance(other, method.Task) for other in method.variants(task).values())
+
+
+def test_mcas_with_targets_of_both_stereotypes() -> None:
+    """The first two targets of the shipped task are of one; here there is a headline."""
+    (task, *_) = shipped()["mcas"]
+    chosen = tuple(
+        next(target for target in task.targets if target.stereotype == side) for side in "AB"
+    )
+    assert check_method(METHODS.get("mcas"), task.model_copy(update={"targets": chosen})) == []
+
+
+class DotTask(BaseTask):
+    """How bright the images of a prompt are: the smallest method there can be."""
+
+    method: Literal["dot"]
+    prompts: tuple[str, ...]
+
+
+def dot_needs(task: DotTask, settings: Settings) -> Needs:
+    return Needs(tuple(PromptNeed(prompt, 3) for prompt in task.prompts))
+
+
+def dot_score(task: DotTask, evidence: Evidence, settings: Settings) -> MethodResult:
+    collector = ImageCollector(evidence)
+    images = collector.collect(task.prompts, 3)
+    if not len(images):
+        return MethodResult.undefined("there are no images", collector)
+    value = Estimate(float(images.embeddings[:, 0].mean()))
+    return MethodResult(
+        value,
+        {"mean": value},
+        [Item(prompt, {"mean": value}) for prompt in task.prompts],
+        collector.n_images,
+        collector.n_prompts,
+        collector.excluded,
+    )
+
+
+def dot_describe(task: DotTask, result: MethodResult) -> str:
+    return "No score: none." if result.headline.value is None else "It has a score."
+
+
+def no_findings(task: DotTask) -> Iterator[Any]:
+    yield from ()
+
+
+DOT = Family(
+    name="dot",
+    title="Dot",
+    Task=DotTask,
+    check=no_findings,
+    needs=dot_needs,
+    score=dot_score,
+    describe=dot_describe,
+    main_score=MainScore("mean", "mean"),
+    estimand="The mean brightness.",
+    row_scores=("mean",),
+)
+TASK = DotTask(
+    id="dot", version=1, method="dot", title="-", description="-", citation="-",
+    prompts=("a cat", "a dog"),
+)  # fmt: skip
+
+
+def test_a_method_from_elsewhere_passes() -> None:
+    assert check_method(DOT, TASK, SETTINGS) == []
+
+
+def spoil(change: Callable[[MethodResult], MethodResult]) -> Any:
+    """`dot_score` with its result changed."""
+    return lambda task, evidence, settings: change(dot_score(task, evidence, settings))
+
+
+def greedy(task: DotTask, evidence: Evidence, settings: Settings) -> MethodResult:
+    evidence.images(task.prompts[0], 4)
+    return dot_score(task, evidence, settings)
+
+
+def overwriting(task: DotTask, evidence: Evidence, settings: Settings) -> MethodResult:
+    result = dot_score(task, evidence, settings)
+    evidence.images(task.prompts[0], 3).embeddings[:] *= 2.0
+    return result
+
+
+def random(task: DotTask, evidence: Evidence, settings: Settings) -> MethodResult:
+    result = dot_score(task, evidence, settings)
+    return replace(result, details={"draw": np.random.default_rng().random()})
+
+
+def crashing(task: DotTask, evidence: Evidence, settings: Settings) -> MethodResult:
+    for prompt in task.prompts:
+        evidence.images(prompt, 3).embeddings[0]
+    return dot_score(task, evidence, settings)
+
+
+def optimistic(task: DotTask, evidence: Evidence, settings: Settings) -> MethodResult:
+    result = dot_score(task, evidence, settings)
+    return result if result.headline.value is not None else replace(result, headline=Estimate(0.0))
+
+
+BROKEN = {
+    "asks for more": (replace(DOT, score=greedy), "Image 3 of the prompt 'a cat'"),
+    "changes the evidence": (replace(DOT, score=overwriting), "changes the evidence"),
+    "is random": (replace(DOT, score=random), "different results"),
+    "crashes without images": (replace(DOT, score=crashing), "raises IndexError (missing)"),
+    "scores nothing": (replace(DOT, score=optimistic), "Without any evidence it gives a number"),
+    "hides what is missing": (
+        replace(DOT, score=spoil(lambda r: replace(r, excluded=type(r.excluded)(), reason=None))),
+        "Without images of 'a cat' it neither counts nor mentions them",
+    ),
+    "no reason": (
+        replace(DOT, score=spoil(lambda r: replace(r, scores={"mean": Estimate(None)}))),
+        "neither a value nor a reason for 'mean'",
+    ),
+    "p of 0": (
+        replace(DOT, score=spoil(lambda r: replace(r, scores={"mean": Estimate(0.5, p=0.0)}))),
+        "not in (0, 1]",
+    ),
+    "miscounts": (
+        replace(DOT, score=spoil(lambda r: replace(r, n_images=5))),
+        "counts 5 images, but needs 6",
+    ),
+    "another main score": (replace(DOT, main_score=MainScore("d", "d")), "main score 'd'"),
+    "another row score": (replace(DOT, row_scores=("d",)), "row score 'd'"),
+    "no estimand": (replace(DOT, estimand=" "), "estimand is empty"),
+    "two lines": (replace(DOT, describe=lambda task, result: "a\nb."), "not one sentence"),
+    "another name": (replace(DOT, name="dots"), "its task says 'dot'"),
+    "odd variants": (replace(DOT, variants=lambda task: {"all": 1}), "variant 'all'"),
+    "odd combination": (
+        replace(
+            DOT,
+            combine=lambda task, results, settings: replace(
+                results[0], headline=Estimate(float(len(results)))
+            ),
+        ),
+        "another the headline",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_method_is_found_out(what: str) -> None:
+    method, message = BROKEN[what]
+    assert any(message in problem for problem in check_method(method, TASK, SETTINGS)), (
+        check_method(method, TASK, SETTINGS)
+    )
+
+
+def test_missing_evidence_says_what_and_what_to_do() -> None:
+    error = MissingEvidence("the text 'a nurse'")
+    assert error.what == "the text 'a nurse'"
+    assert str(error) == (
+        "The text 'a nurse' was never observed. "
+        "Run the same command again to complete the evidence."
+    )
+
+
+def test_an_image_asked_for_twice_counts_once_by_its_larger_number() -> None:
+    needs = Needs((PromptNeed("a cat", 5), PromptNeed("a dog", 5)))
+    collector = ImageCollector(SyntheticEvidence(needs, without={"a dog"}))
+    few = collector.collect(["a cat", "a dog"], 2)
+    many = collector.collect(["a dog", "a cat"], 5)
+    assert (collector.n_images, collector.n_prompts) == (5, 2)
+    assert collector.excluded == {"refused": 5}
+    assert few.clusters.tolist() == [0, 0]
+    assert many.clusters.tolist() == [1] * 5
+    merged = PromptImages.merged([few, many])
+    assert merged.prompts == ["a cat", "a dog", "a dog", "a cat"]
+    assert merged.clusters.tolist() == [0, 0, 3, 3, 3, 3, 3]
+    assert len(merged) == len(merged.embeddings) == len(merged.indices) == 7

@@ -1,0 +1,276 @@
+"""Generating, embedding and asking: idempotent, and nothing that is there is removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from t2ibench import evaluate, generate, score
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import METHODS
+from t2ibench.models.encoders import create_encoder
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.judges import create_judges
+from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
+from t2ibench.pipeline.executors import EXECUTORS
+from t2ibench.pipeline.executors.local import EXECUTOR
+from t2ibench.pipeline.job import Job, Stage
+from t2ibench.pipeline.observers import open_encoder, open_judge
+from t2ibench.pipeline.work import ask, embed, generate_batch
+from t2ibench.pipeline.work import generate as generate_images
+from t2ibench.results.run import open_run
+from t2ibench.store.images import ImageStore
+from t2ibench.toyland import draw
+
+Cli = Callable[..., tuple[int, str, str]]
+SMALL: dict[str, Any] = {
+    "limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100,
+}  # fmt: skip
+TASK = "t2iat_flowers_insects"
+
+
+class Grey:
+    """A generator made of nothing but the Protocol's members."""
+
+    name = "grey"
+    fingerprint = "9" * 64
+    settings: Mapping[str, Any] = MappingProxyType({"size": 64})
+    revision = None
+    images_per_prompt = None
+    guided_images_per_prompt = None
+    batch_size = 4
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return [Drawn("ok", draw(r.prompt, r.seed)) for r in requests]
+
+    def available(self, prompt: str) -> int | None:
+        return None
+
+
+def requests(*prompts: str) -> list[ImageRequest]:
+    return [ImageRequest(prompt, 0, number) for number, prompt in enumerate(prompts)]
+
+
+def stored(folder: Path, *prompts: str) -> ImageStore:
+    store = ImageStore(folder / "images", Grey.fingerprint)
+    generate_images(requests(*prompts), Grey(), store)
+    return store
+
+
+def test_a_batch_of_another_length_is_a_failure_of_its_images() -> None:
+    class Short(Grey):
+        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+            return super().generate(requests)[:1] if len(requests) > 1 else []
+
+    statuses = [outcome.status for outcome in generate_batch(Short(), requests("a", "b"))]
+    assert statuses == ["failed", "failed"]
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_black_images_are_filtered_wherever_they_come_from(as_file: bool, tmp_path: Path) -> None:
+    black = Image.new("RGB", (8, 8))
+    black.save(tmp_path / "black.png")
+
+    class Black(Grey):
+        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+            if as_file:
+                return [Drawn("ok", path=tmp_path / "black.png") for _ in requests]
+            return [Drawn("ok", black) for _ in requests]
+
+    store = ImageStore(tmp_path / "images", Grey.fingerprint)
+    (attempt,) = generate_images(requests("a"), Black(), store)
+    assert attempt.status == "filtered" and attempt.reason == "the image is all black"
+    assert not generate_images(requests("a"), Black(), store)  # not tried again
+
+
+def test_a_file_that_is_no_image_is_a_failed_attempt(tmp_path: Path) -> None:
+    (tmp_path / "x.png").write_text("no image")
+
+    class Broken(Grey):
+        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+            return [Drawn("ok", path=tmp_path / "x.png") for _ in requests]
+
+    store = ImageStore(tmp_path / "images", Grey.fingerprint)
+    (attempt,) = generate_images(requests("a"), Broken(), store)
+    assert attempt.status == "failed" and "cannot be read as an image" in (attempt.reason or "")
+
+
+def test_observing_never_removes_what_was_generated(tmp_path: Path) -> None:
+    store = stored(tmp_path, "a nurse", "a rose")
+    images = [store.image(attempt) for attempt in store.attempts()]
+    images[0].path.write_bytes(b"damaged")
+    encoder = open_encoder(create_encoder("toyland"), tmp_path / "evidence")
+    judge = open_judge(create_judges(["toyland"], {})[0], tmp_path / "evidence")
+    count, damaged = embed(images, [encoder])
+    report = ask([(image, [("Which?", ("male", "female"))]) for image in images], judge)
+    assert count == 1 and report.answered == 1
+    assert [one.image for one in damaged] == [one.image for one in report.damaged] == images[:1]
+    assert "changed since it was stored" in str(damaged[0])
+    assert images[0].path.read_bytes() == b"damaged" and len(store.attempts()) == 2
+
+
+def test_work_that_is_there_is_not_done_again(tmp_path: Path) -> None:
+    store = stored(tmp_path, "a nurse", "a rose")
+    images = [store.image(attempt) for attempt in store.attempts()]
+    question = [(image, [("Which?", ("male", "female"))]) for image in images]
+    for number in range(2):
+        encoder = open_encoder(create_encoder("toyland"), tmp_path / "evidence")
+        judge = open_judge(create_judges(["toyland"], {})[0], tmp_path / "evidence")
+        assert embed([*images, *images], [encoder])[0] == (2 if number == 0 else 0)
+        assert ask([*question, *question], judge).answered == (2 if number == 0 else 0)
+    assert generate_images(requests("a nurse", "a rose"), Grey(), store) == []
+    again = generate_images(requests("a nurse", "a rose"), Grey(), store, again={("a rose", 0)})
+    assert [attempt.prompt for attempt in again] == ["a rose"]
+
+
+def test_a_judge_that_never_answers_is_not_asked_for_ever(tmp_path: Path) -> None:
+    class Silent:
+        name, fingerprint, batch_size = "silent", "8" * 64, 4
+        asked = 0
+
+        def answer(self, queries: Sequence[Query]) -> list[Answer]:
+            self.asked += len(queries)
+            return [Answer(None, reason="no idea") for _ in queries]
+
+    store = stored(tmp_path, *(f"a nurse {number}" for number in range(30)))
+    judge = Silent()
+    questions = [(store.image(one), [("Which?", ())]) for one in store.attempts()]
+    report = ask(questions, open_judge(judge, tmp_path / "evidence"))
+    assert judge.asked == 20 == report.failed and report.reasons == {"no idea": 20}
+
+
+def test_a_defect_of_a_judge_is_one_line(tmp_path: Path) -> None:
+    class Defect:
+        name, fingerprint, batch_size = "defect", "7" * 64, 4
+
+        def answer(self, queries: Sequence[Query]) -> list[Answer]:
+            raise KeyError("x")
+
+    store = stored(tmp_path, "a nurse")
+    questions = [(store.image(one), [("Which?", ())]) for one in store.attempts()]
+    with pytest.raises(T2IBenchError, match="failed with KeyError"):
+        ask(questions, open_judge(Defect(), tmp_path / "evidence"))
+
+
+def test_objects_run_like_names(tmp_path: Path) -> None:
+    encoder = create_encoder("toyland")
+    by_object = evaluate(Grey(), TASK, encoder=encoder, output_dir=tmp_path, **SMALL)
+    by_name = evaluate("toyland", TASK, encoder="toyland", output_dir=tmp_path, **SMALL)
+    assert by_object.tasks[TASK] == by_name.tasks[TASK]
+    assert by_object.command == [] and by_name.command[:4] == [
+        "t2ibench",
+        "run",
+        "--model",
+        "toyland",
+    ]
+    text = (tmp_path / "grey" / "results.md").read_text()
+    assert "Repeat this run" not in text
+    assert score(tmp_path / "grey") == by_object
+    assert open_run(tmp_path / "grey").record.from_objects
+
+
+def test_generate_scores_nothing(tmp_path: Path) -> None:
+    folder = generate("toyland", TASK, output_dir=tmp_path, **SMALL)
+    assert list((folder / "images").rglob("*.png")) and not (folder / "results.json").exists()
+    with pytest.raises(T2IBenchError, match="no evidence yet"):
+        score(folder)
+
+
+def test_a_defect_of_one_method_loses_no_other_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    def defect(*_: object) -> object:
+        raise KeyError("a text")
+
+    whole = METHODS.get
+    broken = replace(whole("occupations"), score=defect)
+    monkeypatch.setattr(METHODS, "get", lambda n: broken if n == "occupations" else whole(n))
+    results = evaluate("toyland", f"{TASK},occupations_t2iat", output_dir=tmp_path, **SMALL)
+    reason = results.tasks["occupations_t2iat"].reason or ""
+    assert "failed with KeyError: 'a text'" in reason and "defect of the method" in reason
+    assert results.tasks[TASK].headline.value is not None
+
+
+def test_versions_that_decide_pixels_are_recorded_and_compared(tmp_path: Path, cli: Cli) -> None:
+    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, "--limit", "1")
+    flags += ("--permutations", "200", "--bootstrap", "100")
+    assert cli(*flags, "--images-per-prompt", "1")[0] == 0
+    file = tmp_path / "toyland" / "run.json"
+    record = json.loads(file.read_text())
+    assert {"numpy", "pillow"} <= set(record["generator"]["libraries"])
+    assert record["status"] == "complete"
+    record["generator"]["libraries"]["pillow"] = "1.0"
+    file.write_text(json.dumps(record))
+    status, _, errors = cli(*flags, "--images-per-prompt", "2")
+    assert status == 0 and "generated with other versions (pillow 1.0 then," in errors
+    errors = cli(*flags, "--images-per-prompt", "2")[2]
+    assert "other versions" not in errors  # nothing new is generated
+
+
+def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
+    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, "--limit", "1")
+    flags += ("--images-per-prompt", "1", "--permutations", "200", "--bootstrap", "100")
+    assert cli(*flags)[0] == 0
+    run = tmp_path / "toyland"
+    whole = (run / "results.json").read_bytes()
+    (run / "results.json").write_text("{")
+    (run / "run.json").write_text("{")
+    status, _, errors = cli(*flags)
+    assert status == 0
+    assert errors.count("It is kept as results.json.broken") == 1
+    assert errors.count("It is kept as run.json.broken") == 1
+    # What was effective when the images were generated is gone with the record, and only that.
+    assert (run / "results.json").read_bytes() == whole
+    newer = json.loads(whole) | {"schema": 99}
+    (run / "results.json").write_text(json.dumps(newer))
+    status, _, errors = cli(*flags)
+    assert status == 1 and "is of schema 99" in errors
+    assert json.loads((run / "results.json").read_text()) == newer
+
+
+def test_an_executor_decides_only_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Backwards:
+        description = "the last shard first"
+
+        def run(self, job: Job, stage: Stage, advance: Callable[[int], None]) -> None:
+            for number in reversed(range(job.n_shards)):
+                job.run(stage, number, advance)
+                job.run(stage, number, advance)  # and twice
+
+    tasks, sizes = "occupations_t2iat", {**SMALL, "limit": 30, "images_per_prompt": 4}
+    assert EXECUTORS.get("local") is EXECUTOR
+    forwards = evaluate("toyland", tasks, output_dir=tmp_path / "a", **sizes)
+    monkeypatch.setattr(EXECUTORS, "get", lambda name: Backwards())
+    backwards = evaluate("toyland", tasks, output_dir=tmp_path / "b", **sizes)
+    assert backwards.tasks == forwards.tasks
+    with pytest.raises(T2IBenchError, match=r"no executor 'locl'\. Did you mean 'local'"):
+        monkeypatch.undo()
+        evaluate("toyland", tasks, output_dir=tmp_path / "c", engine="locl", **sizes)
+
+
+def test_encoders_that_fail_say_which(tmp_path: Path) -> None:
+    class Nothing:
+        name, fingerprint, embeds_images, batch_size = "nothing", "6" * 64, True, 4
+
+        def prepare(self, image: Image.Image) -> Image.Image:
+            return image
+
+        def encode_images(self, prepared: Sequence[Any]) -> Any:
+            return np.full((len(prepared), 2), np.nan, dtype=np.float32)
+
+        def encode_texts(self, texts: Sequence[str]) -> Any:
+            return np.full((len(texts), 2), np.nan, dtype=np.float32)
+
+    with pytest.raises(T2IBenchError, match="'nothing' gave embeddings that are not numbers"):
+        evaluate(ToylandGenerator({}), TASK, encoder=Nothing(), output_dir=tmp_path, **SMALL)

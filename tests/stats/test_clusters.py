@@ -1,0 +1,110 @@
+"""Resamples against a plain reference that decodes the same random numbers one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from t2ibench.stats import (
+    one_sample_bootstrap,
+    resample_weights,
+    two_sample_bootstrap,
+    two_sample_statistic,
+)
+from t2ibench.stats.clusters import Clusters, Resamples, digits, draw_resamples
+from t2ibench.stats.moments import STATISTICS
+
+ONE_SIZE = [[m] * k for m in (1, 2, 5, 8, 13, 70) for k in (1, 3, 6)]
+SEVERAL_SIZES = [[1, 2, 3, 9, 4], [2, 1], [5, 5, 4]]
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def decoded(drawn: Resamples) -> list[list[tuple[int, int]]]:
+    """(cluster, index of the value) of every value of every draw, in plain Python."""
+    clusters, rows = drawn.clusters, []
+    for row, picks in enumerate(drawn.picks):
+        values: list[tuple[int, int]] = []
+        for position, pick in enumerate(picks):
+            m, chosen = int(clusters.sizes[pick]), [0]
+            if drawn.uniforms is not None:
+                chosen = [int(u * m) for u in drawn.uniforms[row, position, :m]]
+            elif drawn.codes:
+                chosen = []
+                for codes, length in drawn.codes:
+                    for code in codes[row, position].tolist():
+                        chosen += [code // m**power % m for power in range(length)]
+            values += [(position, clusters.order[clusters.starts[pick] + i]) for i in chosen]
+        rows.append(values)
+    return rows
+
+
+def sample(sizes: list[int], seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values and labels, shuffled so that clusters are not contiguous."""
+    labels = rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return np.round(rng(seed + 1).normal(size=len(labels)), 1), labels
+
+
+@pytest.mark.parametrize("sizes", ONE_SIZE + SEVERAL_SIZES, ids=str)
+def test_indices_are_the_decoded_ones(sizes: list[int]) -> None:
+    values, labels = sample(sizes, 3)
+    clusters = Clusters.of(len(values), labels)
+    drawn = draw_resamples(clusters, 7, rng())
+    weights, indices = drawn.weights(), drawn.indices()
+    for row, reference in enumerate(decoded(drawn)):
+        own = indices[row] if weights is None else indices[row][weights[row] > 0]
+        assert own.tolist() == [index for _, index in reference]
+    counts = np.array(
+        [np.bincount([i for _, i in row], minlength=len(values)) for row in decoded(drawn)]
+    )
+    assert (drawn.counts() == counts).all()
+    expected = counts / counts.sum(axis=1, keepdims=True)
+    assert resample_weights(labels, 7, rng()) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("sizes", ONE_SIZE + SEVERAL_SIZES, ids=str)
+@pytest.mark.parametrize("name", STATISTICS)
+def test_bootstrap_is_the_statistic_of_the_decoded_values(name: str, sizes: list[int]) -> None:
+    (x, labels_x), (y, labels_y) = sample(sizes, 5), sample([4, 4, 4], 6)
+    generator = rng(9)
+    drawn = [
+        decoded(draw_resamples(Clusters.of(len(v), labels), 6, generator))
+        for v, labels in ((x, labels_x), (y, labels_y))
+    ]
+    expected = []
+    for of_x, of_y in zip(*drawn, strict=True):
+        (c_x, i_x), (c_y, i_y) = (zip(*row, strict=True) for row in (of_x, of_y))
+        expected.append(two_sample_statistic(x[list(i_x)], y[list(i_y)], name, c_x, c_y))
+    draws = two_sample_bootstrap(
+        x, y, labels_x, labels_y, statistics=[name], n_draws=6, rng=rng(9)
+    )[name]
+    if np.ptp(x) > 0:
+        assert draws == pytest.approx(np.array(expected), nan_ok=True)
+
+
+def test_one_sample_statistics_of_the_decoded_values() -> None:
+    for sizes in ([5, 5, 5], [1, 2, 3, 9, 4]):
+        values, labels = sample(sizes, 8)
+        names = ("mean", "std", "two_p_minus_one", "share_positive", "q25", "median", "q75")
+        draws = one_sample_bootstrap(values, labels, statistics=names, n_draws=9, rng=rng(2))
+        clusters = Clusters.of(len(values), labels)
+        for row, reference in enumerate(decoded(draw_resamples(clusters, 9, rng(2)))):
+            own = values[[i for _, i in reference]]
+            assert draws["mean"][row] == pytest.approx(own.mean())
+            assert draws["std"][row] == pytest.approx(own.std(ddof=1))
+            assert draws["two_p_minus_one"][row] == pytest.approx(np.sign(own).mean())
+            assert draws["share_positive"][row] == pytest.approx((np.sign(own).mean() + 1) / 2)
+            quartiles = [draws[name][row] for name in ("q25", "median", "q75")]
+            assert quartiles == pytest.approx(np.quantile(own, [0.25, 0.5, 0.75]).tolist())
+
+
+@given(st.integers(2, 9), st.integers(1, 3))
+@settings(max_examples=20, deadline=None)
+def test_codes_and_digits_are_a_bijection(base: int, length: int) -> None:
+    rows = digits(base, length)
+    assert len({tuple(row) for row in rows.tolist()}) == base**length
+    assert (rows @ base ** np.arange(length) == np.arange(base**length)).all()

@@ -1,0 +1,97 @@
+"""The registry: lazy, extensible, and clear about what is not there."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import METHODS
+from t2ibench.registry import Registry, is_target, load_target
+
+PLUGIN = """
+from dataclasses import dataclass
+
+@dataclass
+class Thing:
+    size: int = 1
+
+THING = Thing(3)
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed package with entry points, as pip leaves one."""
+    (tmp_path / "things_plugin.py").write_text(PLUGIN)
+    info = tmp_path / "things_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: things-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[t2ibench.things]\nown = things_plugin:THING\nbuiltin = things_plugin:THING\n"
+        "broken = things_plugin_missing:THING\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "things_plugin", raising=False)
+    return tmp_path
+
+
+def things() -> Registry[object]:
+    return Registry("thing", {"builtin": "posixpath:join"})
+
+
+def test_plugins_are_found_and_loaded_when_asked_for(plugin: Path) -> None:
+    registry = things()
+    assert registry.names() == ["builtin", "broken", "own"]
+    assert "things_plugin" not in sys.modules
+    assert registry.get("own").size == 3  # type: ignore[attr-defined]
+    assert registry.origin("own") == "things-plugin" and registry.origin("builtin") == "t2ibench"
+
+
+def test_a_plugin_never_replaces_an_entry_in_silence(plugin: Path) -> None:
+    registry = things()
+    assert registry.get("builtin")("a", "b") == "a/b"  # type: ignore[operator]
+    (line,) = registry.clashes()
+    assert "'builtin' of things-plugin is not used" in line and "taken by t2ibench" in line
+
+
+def test_a_broken_plugin_is_one_line(plugin: Path) -> None:
+    with pytest.raises(T2IBenchError, match="The thing 'broken' of things-plugin cannot be loaded"):
+        things().get("broken")
+
+
+def test_an_unknown_name_gives_the_nearest() -> None:
+    with pytest.raises(T2IBenchError, match=r"There is no thing 'bultin'\. Did you mean 'builtin'"):
+        things().get("bultin")
+    with pytest.raises(T2IBenchError, match=r"There is no method 'tibbet'\. Did you mean 'tibet'"):
+        METHODS.get("tibbet")
+
+
+def test_entries_can_be_added_for_a_process() -> None:
+    registry = things()
+    registry.add("more", "posixpath:split")
+    assert registry.get("more")("a/b") == ("a", "b")  # type: ignore[operator]
+    with pytest.raises(ValueError, match="exists already"):
+        registry.add("more", "posixpath:split")
+    with pytest.raises(ValueError, match="not of the form"):
+        registry.add("another", "posixpath.split")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a.b:c", True), ("a:b.c", True), ("folder:my/pictures", False), ("a:b", True),
+        ("vlm:org/model", False), ("a.b", False), ("a:", False), (":b", False), ("1a:b", False),
+    ],
+)  # fmt: skip
+def test_targets(text: str, expected: bool) -> None:
+    assert is_target(text) is expected
+
+
+def test_targets_that_are_not_there_are_one_line() -> None:
+    with pytest.raises(T2IBenchError, match="'no_such_module' cannot be imported"):
+        load_target("no_such_module:x")
+    with pytest.raises(T2IBenchError, match=r"'posixpath' has no 'jion'\. Did you mean 'join'"):
+        load_target("posixpath:jion")

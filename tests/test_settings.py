@@ -1,0 +1,158 @@
+"""Settings: one model for flags, config files, Python and the stored command."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from t2ibench.arguments import format_args, parse_args
+from t2ibench.cli.parser import build_parser
+from t2ibench.cli.run import settings_of
+from t2ibench.errors import T2IBenchError
+from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
+
+KEYS = st.text(st.characters(blacklist_characters="=,\"'", categories=("L", "N", "P")), min_size=1)
+TEXTS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30)
+ARGS = st.dictionaries(KEYS, TEXTS, max_size=4)
+NAMES = st.lists(
+    st.text("abcdefgh:/._-", min_size=1, max_size=12).filter(lambda s: not s.startswith("-")),
+    max_size=3,
+).map(tuple)
+COUNTS = st.none() | st.integers(1, 10**6)
+
+
+@given(ARGS)
+def test_arguments_come_back(args: dict[str, str]) -> None:
+    assert parse_args(format_args(args)) == args
+
+
+@given(TEXTS)
+def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+    try:
+        args = parse_args(text)
+    except T2IBenchError as error:
+        assert str(error)
+    else:
+        assert parse_args(format_args(args)) == args
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        ("negative_prompt=don't,steps=30", {"negative_prompt": "don't", "steps": "30"}),
+        (
+            'negative_prompt="blurry, dark",steps=4',
+            {"negative_prompt": "blurry, dark", "steps": "4"},
+        ),
+        ("a=[1,2],b=(x, y)", {"a": "[1,2]", "b": "(x, y)"}),
+        (r'a="say \"no\" \\"', {"a": 'say "no" \\'}),
+        ("a=", {"a": ""}),
+        ("", {}),
+        (" a = 1 , , b=2,", {"a": "1", "b": "2"}),
+        ("old man.gender.female=0.5", {"old man.gender.female": "0.5"}),
+    ],
+)
+def test_arguments_as_people_write_them(text: str, args: dict[str, str]) -> None:
+    assert parse_args(text) == args
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a="b,c=1', "a quote is not closed"),
+        ("a=(b,c=1", "a bracket is not closed"),
+        ('a="b"c,d=1', "text follows the closing quote"),
+        ("steps", "'steps' is not of the form key=value"),
+        ("=3", "is not of the form key=value"),
+        ("a=1,a=2", "'a' is given twice"),
+        ("steps,a=1", "'steps' is not of the form key=value"),
+    ],
+)
+def test_arguments_that_cannot_be_read(text: str, message: str) -> None:
+    with pytest.raises(T2IBenchError, match=message):
+        parse_args(text)
+
+
+def parse(words: list[str]) -> RunSettings:
+    return settings_of(build_parser().parse_args(words))
+
+
+@given(
+    st.builds(
+        RunSettings,
+        model=st.none() | st.text("abc/:.-", min_size=1, max_size=9).filter(lambda s: s[0] != "-"),
+        tasks=NAMES,
+        model_args=ARGS,
+        encoder=NAMES,
+        judge=NAMES,
+        judge_args=ARGS,
+        include_path=st.lists(st.text("ab c/", min_size=1, max_size=9), max_size=2),
+        images_per_prompt=COUNTS,
+        guided_images_per_prompt=COUNTS,
+        limit=COUNTS,
+        seed=st.integers(0, 10**6),
+        n_permutations=st.integers(1, 10**6),
+        n_bootstrap=st.integers(1, 10**6),
+        dtype=st.none() | st.just("float16"),
+        output_dir=st.sampled_from(["runs", "my runs", "/tmp/it's"]),
+    )
+)
+def test_the_stored_command_gives_the_same_settings(settings: RunSettings) -> None:
+    assert parse(settings.command()[1:]) == settings
+
+
+def test_every_flag_is_a_key_of_the_config_and_a_keyword(tmp_path: Path) -> None:
+    for name, _, flag in flags():
+        assert name in RunSettings.model_fields
+        for option in flag_names(name, flag):
+            assert (
+                field_of(option) == name and field_of(option.strip("-").replace("-", "_")) == name
+            )
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"seed": -1}, "seed: expected a whole number of 0 or more, found -1"),
+        ({"images_per_prompt": 0}, "images_per_prompt: expected a whole number of 1 or more"),
+        ({"images_per_prompt": "4"}, "images_per_prompt: expected a whole number of 1 or more"),
+        ({"limit": True}, "limit: expected a whole number of 1 or more"),
+        ({"sed": 1}, "there is no setting 'sed'. Did you mean 'seed'?"),
+        ({"device": 3}, "device: expected text, found 3"),
+        ({"tasks": {"a": 1}}, "tasks: expected a list of names"),
+    ],
+)
+def test_python_and_config_are_checked_like_the_command_line(
+    values: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(T2IBenchError) as raised:
+        read_settings(values)
+    assert message in str(raised.value)
+    (key, value) = next(iter(values.items()))
+    config = tmp_path / "run.yaml"
+    config.write_text(f"{key}: {value!r}".replace("True", "true"))
+    with pytest.raises(T2IBenchError, match=rf"{config}:1: "):
+        parse(["run", "--config", str(config)])
+
+
+def test_the_line_wins_over_the_config(tmp_path: Path) -> None:
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        'model: toy\ntasks: [a, b]\nmodel_args: {steps: 4, negative_prompt: "don\'t, x"}\n'
+        "batch-size: auto\npermutations: 7\ninclude_path: [x, y]\n"
+    )
+    settings = parse(["run", "--config", str(config), "--tasks", "c", "--n-permutations", "9"])
+    assert settings.model == "toy" and settings.tasks == ("c",) and settings.n_permutations == 9
+    assert settings.model_args == {"steps": "4", "negative_prompt": "don't, x"}
+    assert settings.include_path == ("x", "y") and settings.batch_size is None
+
+
+def test_arguments_may_be_given_in_parts() -> None:
+    words = ["run", "--model-args", "a=1", "--model-args", "b=2", "--tasks", "t"]
+    assert parse(words).model_args == {"a": "1", "b": "2"}
+    assert isinstance(build_parser().parse_args(words), argparse.Namespace)
