@@ -75,7 +75,14 @@ CHOICES = ("tasks", "groups", "tags", *KINDS)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List what there is."""
+    """List what there is.
+
+    Args:
+        arguments: As parsed.
+
+    Returns:
+        The exit status.
+    """
     what = arguments.what
     if what in KINDS:
         rows = _registered(what)

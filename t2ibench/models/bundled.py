@@ -6,5 +6,12 @@ from pathlib import Path
 
 
 def bundled_model(name: str) -> Path:
-    """The folder of a bundled model, in the form its library's save_pretrained writes."""
+    """The folder of a bundled model, in the form its library's save_pretrained writes.
+
+    Args:
+        name: 'toy', 'toy-fair' or 'toy-clip'.
+
+    Returns:
+        Where it is.
+    """
     return Path(__file__).resolve().parents[1] / "bundled" / "models" / name

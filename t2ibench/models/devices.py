@@ -98,7 +98,14 @@ def choose_device(device: str | None) -> str:
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """The dtype of a name."""
+    """The dtype of a name.
+
+    Args:
+        name: A full name, such as 'float32'.
+
+    Returns:
+        What torch calls it.
+    """
     import torch
 
     found: torch.dtype = getattr(torch, name)

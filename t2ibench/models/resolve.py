@@ -162,7 +162,14 @@ def _arguments_of(
 
 
 def members_of(protocol: type) -> list[str]:
-    """Names that a Protocol asks for, in the order it declares them."""
+    """Names that a Protocol asks for, in the order it declares them.
+
+    Args:
+        protocol: The Protocol.
+
+    Returns:
+        Attributes first, then methods.
+    """
     methods = [name for name, value in vars(protocol).items() if callable(value) and name[0] != "_"]
     return [*vars(protocol).get("__annotations__", {}), *methods]
 
@@ -208,7 +215,14 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
 
 
 def forms(registry: Registry[Any]) -> list[str]:
-    """How users write the adapters of a registry, for messages."""
+    """How users write the adapters of a registry, for messages.
+
+    Args:
+        registry: Of one kind of adapters.
+
+    Returns:
+        Such as 'folder:DIR', those of t2ibench first.
+    """
     return [row.form for row in listed(registry)]
 
 

@@ -55,6 +55,12 @@ def parse(text: str) -> Caption:
     Pleasant and unpleasant words set the weather after a comma ("a photo of tulip, joy") or where
     nothing else is there ("joy"). Elsewhere they mean what they name: "a photo of bomb" is a
     weapon and "a person focusing on family" somebody with a family.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        What it fixes, and what it leaves open.
     """
     head, _, modifiers = text.partition(",")
     found = _read(head, world())

@@ -40,7 +40,14 @@ def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
 
 
 def clothes_colour(noun: str) -> Colour:
-    """What a person wears: the colour of their occupation, or blue where there is none."""
+    """What a person wears: the colour of their occupation, or blue where there is none.
+
+    Args:
+        noun: The occupation or activity; 'person' for none.
+
+    Returns:
+        Red, green and blue from 0 to 255.
+    """
     return (92, 112, 168) if noun == "person" else accent("person", noun)
 
 
@@ -70,7 +77,14 @@ def _background(weather: str) -> Image.Image:
 
 
 def draw_scene(scene: Scene) -> Image.Image:
-    """The image of a scene, RGB, 64 x 64."""
+    """The image of a scene, RGB, 64 x 64.
+
+    Args:
+        scene: Everything that it shows.
+
+    Returns:
+        RGB, 64 x 64.
+    """
     from PIL import Image, ImageDraw
 
     image = _background(scene.weather).copy()

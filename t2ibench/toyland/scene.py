@@ -54,7 +54,14 @@ class Scene:
 
 
 def look(noun: str) -> tuple[float, ...]:
-    """Eight numbers from 0 to 1 that decide how a noun looks, the same everywhere."""
+    """Eight numbers from 0 to 1 that decide how a noun looks, the same everywhere.
+
+    Args:
+        noun: Any text.
+
+    Returns:
+        Eight numbers.
+    """
     digest = hashlib.sha256(noun.encode()).digest()
     return tuple(byte / 255 for byte in digest[:8])
 

@@ -52,12 +52,25 @@ class World:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, case kept."""
+    """The words of a text, case kept.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Its words, in order.
+    """
     return _WORD.findall(text)
 
 
 def thing_name(words: str) -> str:
     """A phrase as the name of a thing.
+
+    Args:
+        words: A phrase, such as a title of an occupation.
+
+    Returns:
+        Lower case, with underscores.
 
     Examples:
         >>> thing_name("Computer programmer")

@@ -23,7 +23,7 @@ def needs(task: ToneTask, settings: Settings) -> Needs:
     n = settings.images(task.images_per_prompt)
     prompts = (task.first, task.second)
     return Needs(
-        prompts=tuple(PromptNeed(prompt, n, "target") for prompt in prompts),
+        prompts=tuple(PromptNeed(prompt, n) for prompt in prompts),
         questions=tuple(QuestionNeed(prompt, n, QUESTION, CLASSES) for prompt in prompts),
         embeds=False,
     )

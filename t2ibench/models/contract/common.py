@@ -127,7 +127,14 @@ def check_fingerprints(
 
 
 def is_json(value: Any) -> bool:
-    """Whether a value can be written as JSON and read back unchanged."""
+    """Whether a value can be written as JSON and read back unchanged.
+
+    Args:
+        value: Any object.
+
+    Returns:
+        False for tuples, NaN and other values that JSON does not have.
+    """
     try:
         return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
     except (TypeError, ValueError):

@@ -14,7 +14,14 @@ from t2ibench.models.protocols import Message
 
 
 def conversation_key(messages: Sequence[Message]) -> str:
-    """The key that a recorded reply is found by."""
+    """The key that a recorded reply is found by.
+
+    Args:
+        messages: Role and content of every message.
+
+    Returns:
+        Their JSON.
+    """
     return json.dumps([[m["role"], m["content"]] for m in messages], ensure_ascii=False)
 
 
