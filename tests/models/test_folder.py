@@ -10,7 +10,7 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
-from tests.models.tiny import pictures
+from tests.models.tiny import images as pictures
 
 
 def fill(folder: Path, names: list[str]) -> list[Path]:
