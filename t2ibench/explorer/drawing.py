@@ -109,6 +109,7 @@ class Drawing:
                 recorded.model_args,
                 seed=run.record.measurement.seed,
                 device=self._device,
+                recorded=True,
             )
             if generator.fingerprint != recorded.fingerprint:
                 raise T2IBenchError(

@@ -127,7 +127,9 @@ def open_collection(
         T2IBenchError: a folder holds no pictures, or the encoder cannot be loaded.
     """
     runs = [open_run(path) if (path / "run.json").is_file() else None for path in paths]
-    encoder = create_encoder(encoder_name or _default_encoder(runs), device=device)
+    encoder = create_encoder(
+        encoder_name or _default_encoder(runs), device=device, recorded=encoder_name is None
+    )
     if not encoder.embeds_images:
         raise T2IBenchError(f"'{encoder.name}' cannot embed images.", "Give another --encoder.")
     sources, pictures = [], []

@@ -364,8 +364,8 @@ def _draw_again(
     if name is None or evidence is None:
         verdict.notes.append("nothing is embedded, so no image could be compared")
         return
-    generator = create_generator(manifest.model, manifest.model_args)
-    encoder = create_encoder(name)
+    generator = create_generator(manifest.model, manifest.model_args, recorded=True)
+    encoder = create_encoder(name, recorded=True)
     if generator.fingerprint != manifest.fingerprint or encoder.fingerprint != evidence.fingerprint:
         verdict.problems.append(
             f"{manifest.model} or {name} is not here what it was there: other weights or settings"

@@ -48,6 +48,8 @@ class Request(Generic[A_co]):
         dtype: Its precision; None to choose.
         encoders: Names of the run's encoders, or the encoders themselves, for judges that use one.
         sizes: How many images to generate; for generators.
+        recorded: The name comes from a stored run or a submission; pass it on where a name inside
+            `source` makes another model.
     """
 
     spec: str
@@ -58,6 +60,7 @@ class Request(Generic[A_co]):
     dtype: str | None = None
     encoders: tuple[Any, ...] = ()
     sizes: Sizes = field(default_factory=Sizes)
+    recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

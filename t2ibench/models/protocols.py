@@ -15,7 +15,6 @@ from t2ibench.arrays import Float32Array
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FloatArray = Float32Array  # the name that the pipeline still imports
 Status = Literal["ok", "refused", "filtered", "failed"]
 Message = Mapping[str, str]  # role and content
 

@@ -47,23 +47,30 @@ def find_registered(registry: Registry[Any], spec: str) -> Found | None:
     return Found(adapter, source) if adapter.takes(source if colon else None) else None
 
 
-def find_target(registry: Registry[Any], spec: str) -> Found | None:
+def find_target(registry: Registry[Any], spec: str, *, recorded: bool = False) -> Found | None:
     """The adapter that 'package.module:factory' names.
 
     Args:
         registry: That of the kind, for 'did you mean'.
         spec: What the user wrote.
+        recorded: The name comes from a file, such as a stored run or a submission. Importing what
+            it names could run anything, so that is refused; installed plug-ins are not affected.
 
     Returns:
         The adapter; None where the text has another form, or looks like a misspelt scheme.
 
     Raises:
-        T2IBenchError: the module cannot be imported or has no such attribute, or what it has can
-            be neither used nor called.
+        T2IBenchError: the module cannot be imported or has no such attribute, what it has can be
+            neither used nor called, or the name is a recorded one.
     """
     scheme = spec.partition(":")[0]
     if not is_target(spec) or scheme in registry:
         return None
+    if recorded:
+        raise T2IBenchError(
+            f"'{spec}' is the name of code, and it stands in a file: it is not imported.",
+            f"Install it as a plug-in (entry-point group {registry.group}) and run it by its name.",
+        )
     package = scheme.partition(".")[0]
     absent = package not in sys.modules and importlib.util.find_spec(package) is None
     if absent and nearest(scheme, registry.names()):

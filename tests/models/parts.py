@@ -46,7 +46,13 @@ def _create(request: Request[GreyArguments]) -> Grey:
     return Grey(request.args.value, seed=request.seed)
 
 
-ADAPTER = Adapter(create=_create, form="grey", description="greys", Args=GreyArguments)
+ADAPTER = Adapter(
+    create=_create,
+    form="grey",
+    description="greys",
+    Args=GreyArguments,
+    default_encoder="clip:grey",
+)
 
 
 def positional(value: int, /) -> Grey:

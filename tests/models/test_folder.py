@@ -10,12 +10,12 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
-from tests.models.tiny import images as pictures
+from tests.models.tiny import images
 
 
 def fill(folder: Path, names: list[str]) -> list[Path]:
     paths = []
-    for name, picture in zip(names, pictures(len(names), 8), strict=True):
+    for name, picture in zip(names, images(len(names), 8), strict=True):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         picture.save(folder / name)
         paths.append(folder / name)

@@ -142,6 +142,23 @@ def test_capabilities_of_names() -> None:
         assert default_judge(name) == judge
 
 
+def test_a_name_in_a_file_cannot_ask_for_code() -> None:
+    for create in (create_generator, create_encoder):
+        with pytest.raises(T2IBenchError, match="it is not imported"):
+            create("os:system", {"command": "exit 1"}, recorded=True)
+    for spec in (f"{PARTS}:Yes", f"clip:{PARTS}:Flat"):
+        assert create_judges([spec])
+        with pytest.raises(T2IBenchError, match="it is not imported"):
+            create_judges([spec], {}, recorded=True)
+    assert can_regenerate("no.such.module:x") and embeds_images("no.such.module:x")
+    assert create_generator("toyland", {}, recorded=True).name == "toyland"
+
+
+def test_an_adapter_as_a_target_has_its_own_defaults() -> None:
+    assert default_encoder(f"{PARTS}:ADAPTER") == "clip:grey"
+    assert default_judge(f"{PARTS}:Grey") == "vlm:llava-hf/llava-1.5-7b-hf"
+
+
 def test_what_a_generator_really_used() -> None:
     toyland = create_generator("toyland", {"nurse.gender.male": 0.25})
     assert isinstance(toyland, ReportsSettings) and not isinstance(toyland, Releasable)

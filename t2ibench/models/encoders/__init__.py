@@ -33,6 +33,7 @@ def create_encoder(
     *,
     device: str | None = None,
     dtype: str | None = None,
+    recorded: bool = False,
 ) -> Encoder:
     """Make an encoder, loaded.
 
@@ -42,6 +43,8 @@ def create_encoder(
         args: Its arguments, as text or values; those of t2ibench take none.
         device: Where it runs; None to choose.
         dtype: Its precision; None is float32.
+        recorded: The name comes from a stored run or a submission: 'package.module:factory' is
+            refused, because importing it could run anything.
 
     Returns:
         The encoder.
@@ -52,7 +55,7 @@ def create_encoder(
     if not isinstance(spec, str):
         name = getattr(spec, "name", type(spec).__name__)
         return checked(spec, Encoder, "encoder", str(name))
-    found = find_registered(ENCODERS, spec) or find_target(ENCODERS, spec)
+    found = find_registered(ENCODERS, spec) or find_target(ENCODERS, spec, recorded=recorded)
     if found is None:
         raise T2IBenchError(
             f"There is no encoder '{spec}'.{closest(spec, ENCODERS)}",
@@ -64,6 +67,7 @@ def create_encoder(
         args=read_args(found.adapter.Args, args or {}, spec, flag="--encoder-args"),
         device=device,
         dtype=dtype,
+        recorded=recorded,
     )
     made: Encoder = found.adapter.create(request)
     return checked(made, Encoder, "encoder", spec)

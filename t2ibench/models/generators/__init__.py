@@ -61,6 +61,7 @@ def create_generator(
     seed: int = 0,
     device: str | None = None,
     dtype: str | None = None,
+    recorded: bool = False,
 ) -> Generator:
     """Make a generator. Weights are loaded when it first generates.
 
@@ -72,6 +73,8 @@ def create_generator(
         seed: The run's seed.
         device: Where it runs; None to choose.
         dtype: 'float32', 'float16', 'bfloat16'; None to choose.
+        recorded: The name comes from a stored run or a submission: 'package.module:factory' is
+            refused, because importing it could run anything.
 
     Returns:
         The generator.
@@ -86,7 +89,7 @@ def create_generator(
             raise T2IBenchError(f"'{name}' is an object; it takes no model args any more.")
         return checked(spec, Generator, "generator", str(name))
     spec = str(spec)
-    found, alias = _resolve(spec)
+    found, alias = _resolve(spec, recorded=recorded)
     if alias is not None:
         given = {**alias.args, **given}
     request = Request(
@@ -97,6 +100,7 @@ def create_generator(
         device=device,
         dtype=dtype,
         sizes=alias.sizes if alias else Sizes(),
+        recorded=recorded,
     )
     made: Generator = found.adapter.create(request)
     return checked(made, Generator, "generator", spec)
@@ -107,14 +111,14 @@ def _shown_name(spec: str) -> str:
     return Path(spec).name or spec if _is_path(spec) else spec
 
 
-def _resolve(spec: str) -> tuple[Found, Alias | None]:
+def _resolve(spec: str, *, recorded: bool = False) -> tuple[Found, Alias | None]:
     """The adapter and the alias that a text names."""
     scheme, colon, rest = spec.partition(":")
     alias_name = rest if colon and scheme == _DIFFUSERS else spec
     if spec not in GENERATORS and alias_name in ALIASES:
         alias = ALIASES[alias_name]
         return Found(GENERATORS.get(_DIFFUSERS), str(alias.source)), alias
-    found = find_registered(GENERATORS, spec) or find_target(GENERATORS, spec)
+    found = find_registered(GENERATORS, spec) or find_target(GENERATORS, spec, recorded=recorded)
     if found is None and scheme not in GENERATORS and (_is_path(spec) or _HUB_ID.match(spec)):
         found = Found(GENERATORS.get(_DIFFUSERS), spec)
     if found is None:
@@ -130,14 +134,16 @@ def _is_path(source: str) -> bool:
     return Path(source).expanduser().exists() or source.startswith((".", "/", "~"))
 
 
-def _capabilities(spec: object) -> Adapter[Any] | Alias | None:
-    """What is declared for a name; imports registered entries only, never a name's own module."""
+def _capabilities(spec: object, *, recorded: bool = False) -> Adapter[Any] | Alias | None:
+    """What is declared for a name; a recorded one does not have its own module imported."""
     if not isinstance(spec, str):
         return None
     name = spec.removeprefix(f"{_DIFFUSERS}:")
     if spec not in GENERATORS and name in ALIASES:
         return ALIASES[name]
     found = find_registered(GENERATORS, spec)
+    if found is None and not recorded:
+        found = find_target(GENERATORS, spec)
     return found.adapter if found else None
 
 
@@ -176,7 +182,7 @@ def can_regenerate(spec: str) -> bool:
     Returns:
         True where the name is unknown.
     """
-    return bool(getattr(_capabilities(spec), "regenerates", True))
+    return bool(getattr(_capabilities(spec, recorded=True), "regenerates", True))
 
 
 def libraries_of(spec: str) -> tuple[str, ...]:

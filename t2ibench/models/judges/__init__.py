@@ -44,6 +44,7 @@ def create_judges(
     device: str | None = None,
     dtype: str | None = None,
     encoders: Sequence[str | Encoder] = (),
+    recorded: bool = False,
 ) -> list[Judge]:
     """Make judges.
 
@@ -55,6 +56,8 @@ def create_judges(
         dtype: Their precision; None to choose.
         encoders: The run's encoders, for judges that use one: `clip` takes the first that embeds
             images.
+        recorded: The names come from a stored run or a submission: 'package.module:factory' is
+            refused, because importing it could run anything.
 
     Returns:
         The judges, in the order of their names.
@@ -64,7 +67,7 @@ def create_judges(
             cannot be read.
     """
     judges: list[Judge] = []
-    for item in _named(specs, args or {}, device, dtype, encoders):
+    for item in _named(specs, args or {}, device, dtype, encoders, recorded):
         if isinstance(item, _Named):
             made: Judge = item.adapter.create(item.request)
             judges.append(checked(made, Judge, "judge", item.request.spec))
@@ -83,7 +86,7 @@ def check_judges(specs: Sequence[str | Judge], args: Mapping[str, Any] | None = 
     Raises:
         T2IBenchError: as `create_judges` does.
     """
-    for item in _named(specs, args or {}, None, None, ()):
+    for item in _named(specs, args or {}, None, None, (), False):
         if isinstance(item, _Named) and item.adapter.check is not None:
             item.adapter.check(item.request)
 
@@ -94,12 +97,13 @@ def _named(
     device: str | None,
     dtype: str | None,
     encoders: Sequence[str | Encoder],
+    recorded: bool,
 ) -> list[_Named | Judge]:
     """Every judge: those given as objects as they are, the others with their arguments."""
     found: dict[Any, Found | Judge] = {}
     for spec in specs:
         if isinstance(spec, str):
-            found[spec] = _find(spec)
+            found[spec] = _find(spec, recorded=recorded)
         else:
             name = getattr(spec, "name", type(spec).__name__)
             found[id(spec)] = checked(spec, Judge, "judge", str(name))
@@ -114,6 +118,7 @@ def _named(
                 device=device,
                 dtype=dtype,
                 encoders=tuple(encoders),
+                recorded=recorded,
             ),
         )
         if isinstance(one, Found)
@@ -122,8 +127,8 @@ def _named(
     ]
 
 
-def _find(spec: str) -> Found:
-    found = find_registered(JUDGES, spec) or find_target(JUDGES, spec)
+def _find(spec: str, *, recorded: bool = False) -> Found:
+    found = find_registered(JUDGES, spec) or find_target(JUDGES, spec, recorded=recorded)
     if found is None:
         raise T2IBenchError(
             f"There is no judge '{spec}'.{closest(spec, JUDGES)}",

@@ -100,7 +100,10 @@ def _create(request: Request[ClipArguments]) -> ClipJudge:
             "Name one, for example --judge clip:open_clip:ViT-L-14/openai.",
         )
     encoder = create_encoder(
-        request.source or usable[0], device=request.device, dtype=request.dtype
+        request.source or usable[0],
+        device=request.device,
+        dtype=request.dtype,
+        recorded=request.recorded,
     )
     return ClipJudge(request.spec, encoder, request.args.margin, request.args.template)
 
