@@ -18,6 +18,13 @@ MODULES = ["t2ibench.registry", "t2ibench.arguments", "t2ibench.reports.csv"] + 
 ]
 
 
+# Formulas that several families, or the explorer, compute with.
+SHARED = {
+    "vibex": "core.probing",
+    **dict.fromkeys(("weat", "t2iat", "occupations"), "core.association"),
+}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_are_true(name: str) -> None:
     result = doctest.testmod(importlib.import_module(name))
@@ -38,7 +45,6 @@ def test_there_are_examples() -> None:
     assert not without
     families = {name.split(".")[2] for name in MODULES if name.count(".") == 3} - {"core"}
     for family in families:
-        # Concept probing is shared with the explorer, so its formulas are in core.
-        home = "core.probing" if family == "vibex" else family
+        home = SHARED.get(family, family)
         names = [name for name in MODULES if name.startswith(f"t2ibench.methods.{home}")]
         assert sum(map(examples, names)) > 0, family
