@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 VERBS = (
     "run",
@@ -52,6 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     from t2ibench.errors import T2IBenchError
 
     given = list(sys.argv[1:] if argv is None else argv)
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        # For package.module:factory in this folder; last, so that it shadows no installed package.
+        sys.path.append(str(Path.cwd()))
     parser = build_parser()
     if not given:
         parser.print_help()

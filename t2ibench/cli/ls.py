@@ -51,6 +51,20 @@ def _methods(word: str, registry: Registry[Any]) -> list[Row]:
     return rows
 
 
+def _described(word: str, registry: Registry[Any]) -> list[Row]:
+    """Entries that are the part itself and carry their own description."""
+    from t2ibench.errors import T2IBenchError
+
+    rows = []
+    for name in registry:
+        try:
+            text = str(registry.get(name).description)
+        except T2IBenchError as error:
+            text = str(error)
+        rows.append({word: name, "what it is": text, "from": registry.origin(name)})
+    return rows
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """Something that a registry has.
@@ -70,6 +84,8 @@ KINDS = {
     "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
     "judges": Kind("t2ibench.models.judges:JUDGES"),
     "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
+    "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
+    "executors": Kind("t2ibench.pipeline.executors:EXECUTORS", _described),
 }
 CHOICES = ("tasks", "groups", "tags", *KINDS)
 

@@ -123,7 +123,7 @@ def _add_run(verbs: Any) -> None:
 
 
 def _add_ls(verbs: Any) -> None:
-    ls = verbs.add_parser("ls", help="list tasks, groups, tags, methods, models, encoders, judges")
+    ls = verbs.add_parser("ls", help="list tasks, methods, models, encoders, judges, writers, …")
     ls.add_argument(
         "what",
         nargs="?",

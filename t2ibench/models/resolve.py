@@ -64,7 +64,7 @@ def find_target(registry: Registry[Any], spec: str, *, recorded: bool = False) -
             neither used nor called, or the name is a recorded one.
     """
     scheme = spec.partition(":")[0]
-    if not is_target(spec) or scheme in registry:
+    if not is_target(spec) or _takes_source(registry, scheme):
         return None
     if recorded:
         raise T2IBenchError(
@@ -76,6 +76,11 @@ def find_target(registry: Registry[Any], spec: str, *, recorded: bool = False) -
     if absent and nearest(scheme, registry.names()):
         return None
     return Found(as_adapter(load_target(spec), spec), "")
+
+
+def _takes_source(registry: Registry[Any], name: str) -> bool:
+    """Whether NAME:SOURCE is how a registered adapter is written."""
+    return name in registry and ":" in as_adapter(registry.get(name), name).form
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:

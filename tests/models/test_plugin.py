@@ -10,15 +10,19 @@ from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "examples" / "plugin"
-NAMES = ("tone", "grey", "mean-colour", "brightness", "fixed")
+NAMES = ("tone", "grey", "mean-colour", "brightness", "fixed", "jsonl", "shuffled")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for PYTHONPATH with the package and the metadata that its pyproject.toml gives."""
-    tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((SOURCE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     site = tmp_path_factory.mktemp("site")
     (site / "t2ibench_example").symlink_to(SOURCE / "t2ibench_example")
@@ -48,7 +52,7 @@ def command(site: Path, cwd: Path, *words: str) -> tuple[int, str, str]:
 
 
 def test_it_is_listed_with_its_origin(site: Path, tmp_path: Path) -> None:
-    kinds = ("methods", "models", "encoders", "judges", "proposers")
+    kinds = ("methods", "models", "encoders", "judges", "proposers", "writers", "executors")
     for kind, name in zip(kinds, NAMES, strict=True):
         status, out, errors = command(site, tmp_path, "ls", kind, "--json")
         assert (status, errors) == (0, "")
@@ -75,12 +79,41 @@ def test_its_method_on_its_models(site: Path, tmp_path: Path) -> None:
     tasks = str(SOURCE / "t2ibench_example" / "tasks")
     assert command(site, tmp_path, "validate", tasks)[0] == 0
     words = ("--model", "grey", "--include-path", tasks, "--permutations", "2000")
-    status, out, errors = command(site, tmp_path, *words, "--tasks", "tone_day_night")
+    words += ("--tasks", "tone_day_night", "--engine", "shuffled")
+    status, out, errors = command(site, tmp_path, *words)
     assert status == 0, out + errors
+    assert "`tone_day_night`: Images of" in out and "are brighter than those of" in out
+    status, out, errors = command(site, tmp_path, "report", "runs/grey", "--format", "jsonl")
+    assert status == 0 and json.loads(out)["task"] == "tone_day_night", errors
     results = json.loads((tmp_path / "runs" / "grey" / "results.json").read_text(encoding="utf-8"))
     gap = results["tasks"]["tone_day_night"]["scores"]["gap"]
     assert gap["value"] > 0.3 and gap["p"] < 0.05
     assert results["tasks"]["tone_day_night"]["n_images"] == 80
+
+
+def test_results_of_a_method_that_is_not_installed_say_so(site: Path, tmp_path: Path) -> None:
+    tasks = str(SOURCE / "t2ibench_example" / "tasks")
+    words = ("--model", "grey", "--include-path", tasks, "--permutations", "200")
+    words += ("--bootstrap", "100", "--tasks", "tone_day_night", "--images-per-prompt", "2")
+    assert command(site, tmp_path, *words)[0] == 0
+    empty = tmp_path / "no-plugin"
+    empty.mkdir()
+    for verb in (("report", "runs/grey"), ("score", "runs/grey")):
+        status, _, errors = command(empty, tmp_path, *verb)
+        assert status == 1 and "'tone'" in errors and "Traceback" not in errors, errors
+
+
+def test_its_method_keeps_the_contract(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from t2ibench.methods.core.contract import check_method
+    from t2ibench.registry import load_target
+    from t2ibench.settings import Settings
+    from t2ibench.tasks.source import read_yaml
+
+    monkeypatch.syspath_prepend(site)
+    method = load_target("t2ibench_example.method:METHOD")
+    document = read_yaml(SOURCE / "t2ibench_example" / "tasks" / "tone_day_night.yaml")
+    settings = Settings(images_per_prompt=4, n_permutations=100, n_bootstrap=50)
+    assert check_method(method, method.Task.model_validate(document.data), settings) == []
 
 
 def test_its_proposer(site: Path, tmp_path: Path) -> None:

@@ -38,11 +38,13 @@ def check(task: ToneTask) -> Iterator[Finding]:
 
 
 def describe(task: ToneTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction."""
-    gap = result.scores["gap"].value
-    if gap is None:
-        return "There is no result."
-    word = "brighter" if gap > 0 else "darker"
+    """The result as a plain sentence; it claims a direction only where the test shows one."""
+    gap = result.headline
+    if gap.value is None:
+        return f"No score: {gap.reason}."
+    if gap.p is None or gap.p >= 0.05:
+        return f"No difference in brightness beyond chance from '{task.second}'."
+    word = "brighter" if gap.value > 0 else "darker"
     return f"Images of '{task.first}' are {word} than those of '{task.second}'."
 
 

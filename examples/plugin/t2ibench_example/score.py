@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import numpy.typing as npt
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
@@ -15,7 +15,6 @@ from t2ibench_example.method import ToneTask
 
 QUESTION = "Is the image bright or dark?"
 CLASSES = ("bright", "dark")
-FloatArray = npt.NDArray[np.float64]
 
 
 def needs(task: ToneTask, settings: Settings) -> Needs:
@@ -33,17 +32,22 @@ def score(task: ToneTask, evidence: Evidence, settings: Settings) -> MethodResul
     """The difference of two shares, with a bootstrap and a permutation null."""
     n = settings.images(task.images_per_prompt)
     excluded: Counter[str] = Counter()
-    sides: list[FloatArray] = []
+    sides: list[Float64Array] = []
+    n_images = 0
     for prompt in (task.first, task.second):
-        found = evidence.answers(prompt, n, QUESTION, CLASSES)
-        excluded += found.excluded
-        known = [answer for answer in found.answers if answer in CLASSES]
-        excluded["unknown"] += len(found.answers) - len(known)
+        answered = evidence.answers(prompt, n, QUESTION, CLASSES)
+        excluded += answered.excluded
+        n_images += len(answered.answers)
+        known = [answer for answer in answered.answers if answer in CLASSES]
+        excluded["unknown"] += len(answered.answers) - len(known)
         sides.append(np.array([answer == "bright" for answer in known], dtype=np.float64))
     a, b = sides
     if not (len(a) and len(b)):
         reason = "one of the prompts has no answers"
-        return MethodResult(Estimate(None, reason=reason), reason=reason, excluded=+excluded)
+        undefined = Estimate.undefined(reason)
+        return MethodResult(
+            undefined, {"gap": undefined}, n_images=n_images, excluded=+excluded, reason=reason
+        )
     rng = settings.rng(task.id, "tone")
     gap = float(a.mean() - b.mean())
     boot = np.array(
@@ -62,7 +66,7 @@ def score(task: ToneTask, evidence: Evidence, settings: Settings) -> MethodResul
     return MethodResult(
         estimate,
         {"gap": Estimate(gap, boot=boot, null=null, p=p, test="monte_carlo")},
-        n_images=len(both),
+        n_images=n_images,
         n_prompts=2,
         excluded=+excluded,
     )
