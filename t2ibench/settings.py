@@ -147,27 +147,62 @@ class Settings(Measurement):
 
     @classmethod
     def of(cls, measurement: Measurement) -> Settings:
-        """The settings of a stored result or of a run."""
+        """The settings of a stored result or of a run.
+
+        Args:
+            measurement: How a stored result was measured, or the settings of a run.
+
+        Returns:
+            What of it a method reads; fields it does not have keep their defaults.
+        """
         names = Settings.model_fields.keys() & type(measurement).model_fields.keys()
         return Settings(**{name: getattr(measurement, name) for name in names})
 
     def limited(self, items: Sequence[_T]) -> Sequence[_T]:
-        """The first `limit` items."""
+        """The first `limit` items.
+
+        Args:
+            items: Stimuli of one concept.
+
+        Returns:
+            The first of them; all of them without a limit.
+        """
         return items if self.limit is None else items[: self.limit]
 
     def images(self, of_task: int) -> int:
-        """Images of a prompt, where the task asks for `of_task`."""
+        """Images for each prompt.
+
+        Args:
+            of_task: Number that the task asks for.
+
+        Returns:
+            `images_per_prompt` where it is set, else the task's number.
+        """
         return self.images_per_prompt or of_task
 
     def guided_images(self, of_task: int) -> int:
-        """Images of a guided prompt, where the task asks for `of_task`."""
+        """Images for each prompt that names an attribute or is a counterfactual.
+
+        Args:
+            of_task: Number that the task asks for.
+
+        Returns:
+            `guided_images_per_prompt`, else `images_per_prompt`, else the task's number.
+        """
         return self.guided_images_per_prompt or self.images_per_prompt or of_task
 
     def rng(self, task_id: str, purpose: str) -> np.random.Generator:
-        """A generator for one purpose within one task.
+        """A random number generator for one purpose within one task.
 
         It depends on neither encoder nor other tasks, so encoders are resampled in pairs and a
         task's numbers do not change with the tasks around it.
+
+        Args:
+            task_id: Id of the task.
+            purpose: What it is for, such as 'bootstrap'.
+
+        Returns:
+            The generator; the same seed, task and purpose give the same numbers.
         """
         import numpy as np
 
@@ -243,6 +278,9 @@ class RunSettings(Settings):
         """A command that gives the same results: what decides them, and nothing else.
 
         `settings_of_command(settings.command())` gives the same settings back.
+
+        Returns:
+            The words of the command, 't2ibench' first.
         """
         words = ["t2ibench", "run"]
         for name, field, flag in flags():
@@ -264,7 +302,14 @@ def _written(value: Any) -> str:
 
 
 def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
-    """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`."""
+    """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`.
+
+    Args:
+        model: The settings; `RunSettings` or a base of it.
+
+    Returns:
+        One tuple a setting.
+    """
     order = [*RunSettings.__annotations__, *Measurement.__annotations__]
     found = []
     for name in order:
@@ -276,12 +321,27 @@ def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
 
 
 def flag_names(name: str, flag: Flag) -> tuple[str, ...]:
-    """The flags of a setting, the one that is written into commands first."""
+    """The flags of a setting, the one that is written into commands first.
+
+    Args:
+        name: Name of the field.
+        flag: How it appears on the command line.
+
+    Returns:
+        One or more, with their hyphens.
+    """
     return flag.names or ("--" + name.replace("_", "-"),)
 
 
 def field_of(key: str) -> str | None:
-    """The setting that a key of a config file, or a flag, means."""
+    """The setting that a key of a config file, or a flag, means.
+
+    Args:
+        key: A key such as 'images-per-prompt', or a flag.
+
+    Returns:
+        Name of the field, or None where there is none.
+    """
     wanted = "--" + key.strip("-").replace("_", "-")
     return next((name for name, _, flag in flags() if wanted in flag_names(name, flag)), None)
 

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def show(prepared: Prepared) -> None:
-    """Print the plan."""
+    """Print the plan and what is left to do.
+
+    Args:
+        prepared: The run, before anything is generated.
+    """
     plan = prepared.plan
     waiting: dict[str, int] = {}
     if prepared.images is not None:

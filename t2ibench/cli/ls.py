@@ -75,7 +75,14 @@ CHOICES = ("tasks", "groups", "tags", *KINDS)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List what there is."""
+    """List tasks, groups, tags or the entries of a registry.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
     what = arguments.what
     if what in KINDS:
         rows = _registered(what)

@@ -81,11 +81,20 @@ class Collection:
         return len(self.pictures)
 
     def embeddings(self) -> Float32Array:
-        """Shape (n, d), in the order of `pictures`."""
+        """The embeddings of all images.
+
+        Returns:
+            Shape (n, d), in the order of `pictures`.
+        """
         return self._rows
 
     def add(self, pictures: Sequence[Picture], rows: Float32Array) -> None:
-        """Add images that were just drawn; those that are there already are left out."""
+        """Add images that were just generated; those that are there already are skipped.
+
+        Args:
+            pictures: The images.
+            rows: Their embeddings, shape (len(pictures), d).
+        """
         with self._lock:
             known = {(one.source, one.prompt, one.index) for one in self.pictures}
             new = [
@@ -98,7 +107,14 @@ class Collection:
                 self.pictures = [*self.pictures, *(pictures[place] for place in new)]
 
     def texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embeddings of texts, shape (m, d); kept in memory."""
+        """Embed texts; embeddings are kept in memory.
+
+        Args:
+            texts: One or more texts; one may occur more than once.
+
+        Returns:
+            Shape (len(texts), d), in their order.
+        """
         with self._lock:
             store = self.sources[0].evidence
             todo = [text for text in dict.fromkeys(texts) if text not in self._texts]
@@ -122,6 +138,9 @@ def open_collection(
         encoder_name: The encoder; by default that of the first run.
         reporter: Where progress goes.
         device: Where the encoder runs.
+
+    Returns:
+        The collection, with an embedding for every image.
 
     Raises:
         T2IBenchError: a folder holds no pictures, or the encoder cannot be loaded.
@@ -193,7 +212,16 @@ def _pictures(source: Source, number: int) -> list[Picture]:
 
 
 def of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
-    """An image of a run."""
+    """An image of a run.
+
+    Args:
+        attempt: What is known of the image.
+        images: The store that holds it.
+        number: Number of its source.
+
+    Returns:
+        The image, as the explorer shows it.
+    """
     return Picture(
         images.path(attempt), attempt.sha256 or "", attempt.prompt, attempt.index, number
     )

@@ -74,6 +74,12 @@ class Entry:
 def read_entries(root: Path) -> list[Entry]:
     """Every submission of a folder.
 
+    Args:
+        root: Folder of all submissions.
+
+    Returns:
+        One entry a submission, sorted by folder name.
+
     Raises:
         T2IBenchError: one cannot be read, or was refused when it was verified.
     """
@@ -114,7 +120,14 @@ def _digest(file: Path) -> str:
 
 
 def verdict_file(root: Path) -> Path:
-    """Where verdicts are kept, beside the submissions."""
+    """Where verdicts are kept, beside the submissions.
+
+    Args:
+        root: Folder of all submissions.
+
+    Returns:
+        The path, whether the file exists or not.
+    """
     return root / "verdicts.json"
 
 
@@ -130,7 +143,12 @@ def _verdicts(root: Path) -> dict[str, Any]:
 
 
 def remember(root: Path, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep verdicts; each holds only as long as its submission.json does not change."""
+    """Keep verdicts; each holds only as long as its submission.json does not change.
+
+    Args:
+        root: Folder of all submissions.
+        verdicts: Name of a submission's folder to what was said of it, as JSON values.
+    """
     from t2ibench.store.files import write_text
 
     known = _verdicts(root)
@@ -149,7 +167,14 @@ def _family_sizes(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def cell_of(task: TaskResult) -> Cell:
-    """A task's headline."""
+    """A task's headline as a cell of the table.
+
+    Args:
+        task: The task's result.
+
+    Returns:
+        The cell.
+    """
     head = task.headline
     return Cell(head.value, head.ci_low, head.ci_high, head.null, task.n_images)
 
@@ -163,6 +188,14 @@ def families(
 
     Tasks are measured apart, so the half-widths of their intervals add up by squares. A family
     that was not run has no cell: missing is never 0.
+
+    Args:
+        tasks: Task id to its result.
+        sizes: Family to its number of tasks over all submissions.
+        draws: Task id to bootstrap draws of its headline; None without any.
+
+    Returns:
+        Family to its mean.
     """
     found = {}
     for family, size in sizes.items():
@@ -208,6 +241,13 @@ def rank_intervals(cells: Sequence[Cell | None], seed: int = 0) -> list[tuple[in
     The ranks in each bootstrap draw, which resamples the same prompts and images in every model.
     Where a model came without draws, all values are drawn about themselves with the spread of
     their intervals instead. Incomplete families and missing ones have no rank.
+
+    Args:
+        cells: One family's cell of each model; None where the model was not run.
+        seed: Of the draws made for models that came without.
+
+    Returns:
+        The best and the worst rank of each model, from 1; None where it has no rank.
     """
     places = [k for k, cell in enumerate(cells) if _ranked(cell)]
     if not places:
@@ -245,6 +285,12 @@ def borda(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Mean share of models with a larger magnitude, over families; only where all were run.
 
     It is one number for many things, which is why nothing shows it unless it is asked for.
+
+    Args:
+        entries: The submissions.
+
+    Returns:
+        One mapping a model that has every family; empty for fewer than two of them.
     """
     names = sorted({family for entry in entries for family in entry.families})
     complete = [e for e in entries if all(_ranked(e.families.get(name)) for name in names)]

@@ -74,6 +74,9 @@ def verify(folder: Path, draw: int = 0) -> Verdict:
     Args:
         folder: Its folder.
         draw: Draw so many of its images again with the model that it names.
+
+    Returns:
+        What was checked, and every problem.
     """
     verdict = Verdict("recomputed")
     try:

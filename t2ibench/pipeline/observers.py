@@ -67,7 +67,11 @@ class AskReport:
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:
-        """Take in what came of further questions to the same judge."""
+        """Take in what came of further questions to the same judge.
+
+        Args:
+            other: The report on those questions.
+        """
         self.answered += other.answered
         for reason, count in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count
@@ -76,10 +80,26 @@ class AskReport:
 
 
 def open_encoder(encoder: Encoder, root: Path) -> EncoderRun:
-    """An encoder with its embeddings under a run's evidence/."""
+    """An encoder with its embeddings under a run's evidence/.
+
+    Args:
+        encoder: The encoder.
+        root: The run folder's evidence/.
+
+    Returns:
+        The encoder and its store.
+    """
     return EncoderRun(encoder, EvidenceStore(root, encoder.name, encoder.fingerprint))
 
 
 def open_judge(judge: Judge, root: Path) -> JudgeRun:
-    """A judge with its answers under a run's evidence/."""
+    """A judge with its answers under a run's evidence/.
+
+    Args:
+        judge: The judge.
+        root: The run folder's evidence/.
+
+    Returns:
+        The judge and its store.
+    """
     return JudgeRun(judge, AnswerStore(root, judge.name, judge.fingerprint))

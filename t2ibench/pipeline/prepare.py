@@ -67,7 +67,14 @@ class Prepared:
     call: str = ""
 
     def encoders(self) -> list[Encoder]:
-        """The encoders, loaded; none where nothing is embedded."""
+        """The encoders, loaded; none if no task needs embeddings.
+
+        Returns:
+            The encoders, in the order of the settings.
+
+        Raises:
+            T2IBenchError: an encoder cannot be loaded.
+        """
         if not self.plan.needs_encoder:
             return []
         return [
@@ -77,7 +84,14 @@ class Prepared:
         ]
 
     def judges(self) -> list[Judge]:
-        """The judges; none where nothing is asked."""
+        """The judges; none if no task asks questions.
+
+        Returns:
+            The judges, in the order of the settings.
+
+        Raises:
+            T2IBenchError: a judge cannot be loaded.
+        """
         if not self.plan.questions:
             return []
         named = [name for name in self.settings.judge if name not in self.objects.judges]

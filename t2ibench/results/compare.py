@@ -42,6 +42,13 @@ def difference_interval(first: Score, second: Score) -> tuple[float | None, floa
 
     It takes the runs as independent. Two models that draw from the same noise are not quite, so
     for them it is rather too wide.
+
+    Args:
+        first: A score of the first run.
+        second: The same score of the second.
+
+    Returns:
+        Lower and upper end of first − second; None where a value or an end is missing.
     """
     ends = (first.value, first.ci_low, first.ci_high, second.value, second.ci_low, second.ci_high)
     if any(end is None for end in ends):
@@ -53,7 +60,15 @@ def difference_interval(first: Score, second: Score) -> tuple[float | None, floa
 
 
 def compare(first: Results, second: Results) -> Iterator[Difference]:
-    """Headlines of the tasks that both runs have, and the rows of methods that rank biases."""
+    """Headlines of the tasks that both runs have, and the rows of methods that rank biases.
+
+    Args:
+        first: Results of the first run.
+        second: Results of the second.
+
+    Yields:
+        Differences, first − second, in the order of the first run's tasks.
+    """
     for name, one in first.tasks.items():
         other = second.tasks.get(name)
         if other is None:

@@ -106,7 +106,11 @@ class RunRecord(Record):
     history: list[HistoryEntry] = Field(default_factory=list)
 
     def repeatable(self) -> RunSettings | None:
-        """The settings of a command that repeats the run; None where no command can."""
+        """The settings of a command that repeats the run; None where no command can.
+
+        Returns:
+            The settings, with encoders and judges by name; None after a run of Python objects.
+        """
         if self.from_objects:
             return None
         update: dict[str, object] = {

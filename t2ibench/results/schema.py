@@ -197,7 +197,11 @@ class Results(Record):
     tasks: dict[str, TaskResult]
 
     def to_json(self) -> str:
-        """The text of results.json."""
+        """The text of results.json.
+
+        Returns:
+            JSON with a final newline; tasks are sorted.
+        """
         data = self.model_dump(mode="json", by_alias=True)
         data["tasks"] = dict(sorted(data["tasks"].items()))
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

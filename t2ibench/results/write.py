@@ -22,7 +22,14 @@ from t2ibench.version import __version__
 
 
 def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
-    """What results.json says of a generator."""
+    """What results.json says about a generator.
+
+    Args:
+        record: The generator's record; None where only texts were scored.
+
+    Returns:
+        The entry for results.json.
+    """
     if record is None:
         return GeneratorInfo(name=None)
     return GeneratorInfo(

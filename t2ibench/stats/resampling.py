@@ -47,11 +47,25 @@ class GroupSums:
         return table.ravel()
 
     def sums(self, draws: Resamples) -> Float64Array:
-        """Sum of the resampled values, shape (draws,)."""
+        """Sum of the resampled values.
+
+        Args:
+            draws: Which values were drawn.
+
+        Returns:
+            Shape (draws,).
+        """
         return self._look_up(self._sums, draws)
 
     def squares(self, draws: Resamples) -> Float64Array:
-        """Sum of the squares of the resampled values, shape (draws,)."""
+        """Sum of the squares of the resampled values.
+
+        Args:
+            draws: Which values were drawn.
+
+        Returns:
+            Shape (draws,).
+        """
         return self._look_up(self._squares, draws)
 
     @staticmethod

@@ -59,11 +59,27 @@ class AnswerStore:
                     self._rows.setdefault(answer.key, answer)
 
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
-        """One answer, or None."""
+        """Look up one answer.
+
+        Args:
+            image: SHA-256 of the image file, as hex.
+            question: What was asked.
+            classes: The possible answers, in the order asked; empty for free text.
+
+        Returns:
+            The answer, or None where the question was not answered.
+        """
         return self._rows.get((image, question, tuple(classes)))
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
-        """Append answers to this process's own file."""
+        """Append answers to this process's own file; those that are there already are skipped.
+
+        Args:
+            answers: The answers.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
         new = [answer for answer in answers if answer.key not in self._rows]
         append_rows(self._writer, [asdict(answer) for answer in new])
         self._rows |= {answer.key: answer for answer in new}

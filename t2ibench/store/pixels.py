@@ -72,7 +72,14 @@ def _eight_bits(image: Image) -> Image:
 
 
 def is_black(image: Image) -> bool:
-    """Whether every pixel is black: what a safety filter leaves, never evidence."""
+    """Whether every pixel is black: what a safety filter leaves, never evidence.
+
+    Args:
+        image: The image, of any mode.
+
+    Returns:
+        True if no channel of its RGB form is above 0.
+    """
     return image.convert("RGB").getbbox() is None
 
 

@@ -138,7 +138,11 @@ class BiasAnswers:
         return self.n_classified + self.n_unknown
 
     def detail(self) -> dict[str, Any]:
-        """The JSON form of a `BiasDetail`."""
+        """The JSON form of a `BiasDetail`.
+
+        Returns:
+            JSON values by field name.
+        """
         totals = self.totals
         return asdict(
             BiasDetail(
