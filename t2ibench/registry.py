@@ -166,7 +166,7 @@ class Registry(Generic[T]):
             What its target names.
 
         Raises:
-            T2IBenchError: there is no such entry, or the package it comes from cannot be imported.
+            T2IBenchError: the name is unknown, or the package it comes from cannot be imported.
         """
         if name not in self._loaded:
             if name not in self:

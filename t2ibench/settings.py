@@ -104,8 +104,8 @@ class Measurement(BaseModel):
     Attributes:
         images_per_prompt: Images of every prompt; None leaves it to the model and the task.
         guided_images_per_prompt: Images of prompts that name an attribute or are counterfactuals;
-            None is as many as of the others.
-        limit: Keep only the first so many stimuli of each concept (for a try).
+            None is the same number as for other prompts.
+        limit: Number of stimuli to keep of each concept, for a try; None keeps all.
         seed: Seed of images, permutations and bootstrap.
         n_permutations: Monte Carlo draws of a permutation test.
         n_bootstrap: Bootstrap draws of an interval.
@@ -140,7 +140,7 @@ class Settings(Measurement):
     """What `needs` and `score` of a method read.
 
     Attributes:
-        max_exact: Enumerate a permutation test where there are at most so many partitions.
+        max_exact: Largest number of partitions that a permutation test enumerates.
     """
 
     max_exact: Positive = 200_000
@@ -347,7 +347,7 @@ def field_of(key: str) -> str | None:
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
-    """Check settings, whoever gave them.
+    """Check settings, from whatever source.
 
     Args:
         values: Field name to value.

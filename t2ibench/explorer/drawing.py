@@ -1,4 +1,4 @@
-"""Inverse queries: new images of a concept, drawn in the background by the run's generator."""
+"""Inverse queries: new images of a concept, generated in the background."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Job:
     Attributes:
         id: Its number.
         source: Number of the run.
-        text: What is drawn.
+        text: The prompt.
         total: How many images.
-        done: How many there are.
+        done: Images generated so far.
         state: 'waiting', 'running', 'done' or 'failed'.
         reason: Why it failed.
     """
@@ -42,13 +42,13 @@ class Job:
 
 
 class Drawing:
-    """Draws one job after the other in one thread.
+    """Works on one job after the other, in one thread.
 
     The images go into the run's own store under the run's own fingerprint: `t2ibench run` on the
     exported task finds them.
 
     Args:
-        collection: Where new images are shown.
+        collection: Gets the new images.
         device: Where the generator runs.
     """
 

@@ -40,7 +40,7 @@ class Source:
 
     Attributes:
         name: What the page calls it.
-        folder: Where it lies.
+        folder: Its path.
         run: Its run.json, where it is a run.
         images: Its image store, where it is a run.
         evidence: Its embeddings.
@@ -77,7 +77,7 @@ class Collection:
 
     @property
     def version(self) -> int:
-        """Grows with every image that is added."""
+        """Number of images; it grows when some are added."""
         return len(self.pictures)
 
     def embeddings(self) -> Float32Array:
@@ -134,7 +134,7 @@ def open_collection(
     """Open runs and folders and embed what is not embedded yet.
 
     Args:
-        paths: Run folders, or folders of pictures.
+        paths: Run folders, or folders of images.
         encoder_name: The encoder; by default that of the first run.
         reporter: Where progress goes.
         device: Where the encoder runs.
@@ -143,7 +143,7 @@ def open_collection(
         The collection, with an embedding for every image.
 
     Raises:
-        T2IBenchError: a folder holds no pictures, or the encoder cannot be loaded.
+        T2IBenchError: a folder holds no images, or the encoder cannot be loaded.
     """
     runs = [open_run(path) if (path / "run.json").is_file() else None for path in paths]
     encoder = create_encoder(encoder_name or _default_encoder(runs), device=device)
@@ -246,7 +246,7 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 
 
 def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
-    """Embed what has no embedding; images that cannot be read are left out."""
+    """Embed what has no embedding; images that cannot be read are excluded."""
     run = EncoderRun(encoder, source.evidence)
     todo = missing_embeddings(pictures, [run])
     if not todo:

@@ -83,7 +83,7 @@ def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
         The text of the YAML file.
 
     Raises:
-        T2IBenchError: there is no result, or huggingface_hub is too old for the form.
+        T2IBenchError: the folder has no results, or huggingface_hub is too old.
     """
     import yaml
 

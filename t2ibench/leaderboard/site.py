@@ -1,4 +1,4 @@
-"""The static site: one page, its data beside it, no server and nothing from another site."""
+"""The static site: one page and its data, without a server and without files from other sites."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def site_data(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def family_names(entries: Sequence[Entry]) -> list[str]:
-    """The families that anybody ran, in the order of the registry.
+    """The families that any model ran, in the order of the registry.
 
     Args:
         entries: The models.

@@ -51,7 +51,7 @@ class Manifest(BaseModel):
         version: Of this schema.
         t2ibench: Version that packed it.
         name: What the leaderboard calls the model.
-        model: As given to --model, so that the images can be drawn again.
+        model: As given to --model, so that the images can be generated again.
         model_args: As given to --model-args.
         fingerprint: The generator's.
         revision: Version of the weights.
@@ -86,7 +86,7 @@ class Manifest(BaseModel):
 
 
 class PackedImages:
-    """What became of each image, without the images (see pipeline.scoring.Images)."""
+    """The outcome of every attempt, without the images (see pipeline.scoring.Images)."""
 
     def __init__(self, attempts: Iterable[Attempt]) -> None:
         self._attempts = {(one.prompt, one.index): one for one in attempts}
@@ -109,16 +109,16 @@ def pack(
 ) -> Path:
     """Pack a run.
 
-    The embeddings are stored in half precision, and the scores are computed from just those, so
-    that whoever recomputes them gets the same numbers.
+    The embeddings are stored in half precision, and the scores are computed from the stored ones,
+    so that recomputing them gives the same numbers.
 
     Args:
         run: A run folder.
         to: Folder of all submissions.
         reporter: Where progress goes.
         name: What the leaderboard calls the model.
-        thumbnails: Prompts of which two small pictures go with it, to be looked at beside those
-            of other models.
+        thumbnails: Number of prompts with two thumbnails each, for a comparison with other
+            models.
 
     Returns:
         The folder of the submission.
@@ -255,7 +255,7 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
 
 
 def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A sample row without the place of its image, which is not part of a submission."""
+    """A sample row without the path of its image, which is not part of a submission."""
     return {key: value for key, value in row.items() if key != "file"}
 
 

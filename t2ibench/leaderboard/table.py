@@ -56,9 +56,9 @@ class Entry:
         id: Its folder.
         manifest: Its submission.json.
         results: Its results.json.
-        level: What verifying said; 'not verified' where nobody did.
+        level: The level that verifying gave; 'not verified' without a verdict.
         notes: Of the verdict.
-        folder: Where it lies.
+        folder: Its path.
         families: Family to cell.
     """
 
@@ -120,7 +120,7 @@ def _digest(file: Path) -> str:
 
 
 def verdict_file(root: Path) -> Path:
-    """Where verdicts are kept, beside the submissions.
+    """The file of verdicts, in the folder of all submissions.
 
     Args:
         root: Folder of all submissions.
@@ -158,7 +158,7 @@ def remember(root: Path, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _family_sizes(entries: Iterable[Entry]) -> dict[str, int]:
-    """How many tasks of each family there are: those that anybody ran."""
+    """Number of tasks of each family, over all submissions."""
     tasks = {(task.family, name) for entry in entries for name, task in entry.results.tasks.items()}
     sizes: dict[str, int] = {}
     for family, _ in tasks:
@@ -186,8 +186,8 @@ def families(
 ) -> dict[str, Cell]:
     """The mean headline of each family, over its tasks that have one.
 
-    Tasks are measured apart, so the half-widths of their intervals add up by squares. A family
-    that was not run has no cell: missing is never 0.
+    Tasks are measured independently, so the half-widths of their intervals add in quadrature. A
+    family that was not run has no cell: missing is never 0.
 
     Args:
         tasks: Task id to its result.
@@ -238,13 +238,13 @@ def _or(end: float | None, value: float) -> float:
 def rank_intervals(cells: Sequence[Cell | None], seed: int = 0) -> list[tuple[int, int] | None]:
     """95 % intervals of ranks, 1 the smallest magnitude; models that overlap share ranks.
 
-    The ranks in each bootstrap draw, which resamples the same prompts and images in every model.
-    Where a model came without draws, all values are drawn about themselves with the spread of
-    their intervals instead. Incomplete families and missing ones have no rank.
+    Models are ranked in each bootstrap draw, which resamples the same prompts and images in all of
+    them. If any model has no bootstrap draws, values are simulated instead: normal, with the mean
+    and the interval of each model. Incomplete and missing families have no rank.
 
     Args:
         cells: One family's cell of each model; None where the model was not run.
-        seed: Of the draws made for models that came without.
+        seed: Seed of the simulated values.
 
     Returns:
         The best and the worst rank of each model, from 1; None where it has no rank.
@@ -284,7 +284,7 @@ def _ranked(cell: Cell | None) -> bool:
 def borda(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Mean share of models with a larger magnitude, over families; only where all were run.
 
-    It is one number for many things, which is why nothing shows it unless it is asked for.
+    It condenses many measurements into one number, so nothing shows it unless asked.
 
     Args:
         entries: The submissions.

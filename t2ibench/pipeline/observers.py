@@ -51,7 +51,7 @@ class AskReport:
 
     Attributes:
         answered: Answers got now.
-        reasons: Why there is no answer, with the number of questions.
+        reasons: Why questions were not answered, with the number of questions.
         damaged: Image files that could not be read.
         streak: Questions without an answer at the end, one after another.
     """

@@ -25,7 +25,7 @@ class Objects:
     """Adapters that were given as Python objects, by name.
 
     Attributes:
-        generator: In place of --model.
+        generator: Used instead of --model.
         encoders: Beside the names of --encoder.
         judges: Beside the names of --judge.
     """
@@ -48,8 +48,8 @@ class Prepared:
         generator: The model, or None.
         folder: Where everything goes.
         images: The images that are there; None without a generator.
-        skipped: Tasks left out, with the reason.
-        lacking: For images that exist already: prompt to (there, needed).
+        skipped: Tasks that are not run, with the reason.
+        lacking: For a folder of images: prompt to (images it has, images needed).
         warnings: What a person must know before it starts.
         objects: Adapters that were given as objects.
         call: The command line or the function that asked, for the history.
@@ -118,7 +118,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         The run before anything is generated.
 
     Raises:
-        T2IBenchError: something about the request cannot work.
+        T2IBenchError: the request cannot work; the message says why.
     """
     objects = objects or Objects()
     if not settings.tasks:

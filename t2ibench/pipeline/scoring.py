@@ -28,7 +28,7 @@ from t2ibench.tasks.loader import LoadedTask
 
 
 class Images(Protocol):
-    """What became of each image; an `ImageStore` is one."""
+    """The outcome of every attempt at an image; an `ImageStore` is one."""
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image.
@@ -86,7 +86,7 @@ class Scored:
     Attributes:
         results: Task id to result.
         samples: Task id to sample rows.
-        draws: Task id to the bootstrap draws of the headline's magnitude, where there are any.
+        draws: Task id to bootstrap draws of the headline's magnitude; tasks without any are absent.
     """
 
     results: dict[str, TaskResult] = field(default_factory=dict)

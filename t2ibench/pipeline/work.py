@@ -183,7 +183,7 @@ def embed(
 
     Args:
         images: The images.
-        runs: The encoders; those that embed no images must be left out.
+        runs: Encoders that embed images.
         on_part: Told how many were looked at, part by part.
 
     Returns:

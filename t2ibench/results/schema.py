@@ -1,4 +1,4 @@
-"""The schema of results.json: one typed, documented record of everything a run found.
+"""The schema of results.json: one typed, documented record of a run's results.
 
 Nothing in it is a time or depends on batch size, worker count or the order of tasks, so the same
 inputs give the same file, byte for byte.
@@ -37,7 +37,7 @@ class Score(Record):
         p_bh: The same after Benjamini and Hochberg.
         test: 'exact' (all partitions), 'monte_carlo' or 'binomial'.
         n_draws: Partitions looked at.
-        reason: Why there is no value.
+        reason: Why the value is None.
     """
 
     value: float | None = None
@@ -110,7 +110,7 @@ class TaskSettings(Measurement):
 
 
 class TaskResult(Record):
-    """Everything one task found.
+    """The result of one task.
 
     Attributes:
         version: Version of the task file.
@@ -119,13 +119,13 @@ class TaskResult(Record):
         family: Headlines may be averaged within a family, never across families.
         title: One line.
         headline: The magnitude.
-        scores: Name to score, the mean over encoders where there are several.
+        scores: Name to score, the mean over encoders if the run has several.
         by: One row a stimulus, word or target.
-        by_encoder: Each encoder's (or judge's) own scores, where there are several.
+        by_encoder: Each encoder's (or judge's) own scores, if the run has several.
         signs_agree: Whether all encoders give the association one sign.
         n_images: Images that count.
         n_prompts: Distinct prompts (for text-only tasks: texts).
-        excluded: Images left out, by reason.
+        excluded: Number of images excluded, by reason.
         settings: How it was measured.
         conventions: Choices that decide the numbers.
         warnings: What a reader must know of this result.

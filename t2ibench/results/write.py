@@ -1,4 +1,4 @@
-"""Putting results.json together and writing it, with the samples beside it."""
+"""Putting results.json together and writing it, with the samples."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def assemble(
     old: Results | None,
     command: Sequence[str],
 ) -> Results:
-    """New results beside those that the folder already has, p-values adjusted over all.
+    """Merge new results with those that the folder already has; p-values are adjusted over all.
 
     Args:
         generator: The generator.

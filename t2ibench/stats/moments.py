@@ -172,7 +172,7 @@ def select(names: Iterable[str]) -> dict[str, Statistic]:
 
 
 def require_known(names: Iterable[str], known: Iterable[str]) -> None:
-    """Check names of statistics against those that there are.
+    """Check names of statistics against the known ones.
 
     Args:
         names: What was asked for.

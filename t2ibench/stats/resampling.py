@@ -199,7 +199,7 @@ def resampled_dominance(x: Resample, y: Resample, signs: Float32Table | None) ->
 
     Args:
         x: Resamples of X.
-        y: As many resamples of Y.
+        y: Resamples of Y, of the same number.
         signs: From `sign_table`.
 
     Returns:

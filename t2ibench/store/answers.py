@@ -1,4 +1,4 @@
-"""Answers on disk, one folder a judge, found by image, question and classes."""
+"""Answers on disk, one folder a judge, keyed by image, question and classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images on disk, found by what decides them, and one row for every attempt to draw one."""
+"""Images on disk, keyed by what decides them, and one row for every attempt to generate one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Attempt:
         status: 'ok', 'refused', 'filtered' or 'failed'.
         file: Path of the image below images/, for status 'ok'.
         sha256: Hash of that file.
-        reason: Why there is no image.
+        reason: Why the attempt gave no image.
     """
 
     key: str
@@ -84,7 +84,7 @@ class StoredImage:
     """One image file.
 
     Attributes:
-        path: Where it lies.
+        path: The file.
         sha256: Hash of the file as it was when it was stored.
         prompt: What it was generated for.
         index: Which sample of the prompt.
@@ -254,7 +254,7 @@ class ImageStore:
             index: Which sample of the prompt, from 0.
             seed: Its seed.
             status: 'refused', 'filtered' or 'failed'.
-            reason: Why there is no image.
+            reason: Why the attempt gave no image.
 
         Returns:
             The attempt, to be recorded.

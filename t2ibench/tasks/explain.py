@@ -95,7 +95,7 @@ def _inner_model(annotation: Any) -> Any:
 def mended(
     model: type[Any], data: dict[Any, Any], context: dict[str, Any], error: ValidationError
 ) -> Any:
-    """Repair a file's errors, to find further ones behind them.
+    """Repair a file's errors, so that further ones can be reported.
 
     Args:
         model: The schema.

@@ -96,7 +96,7 @@ def build_index(
         include_paths: Folders of further task files.
 
     Returns:
-        The index and every problem found on the way, warnings included.
+        The index and every problem, warnings included.
 
     Raises:
         T2IBenchError: a folder does not exist.

@@ -200,7 +200,7 @@ def adherence_estimate(hits: int, total: int) -> Estimate:
         total: All attribute images.
 
     Returns:
-        hits / total; undefined where there are no images.
+        hits / total; undefined without images.
 
     Examples:
         >>> adherence_estimate(3, 4).value

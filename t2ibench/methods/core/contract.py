@@ -39,8 +39,8 @@ class SyntheticEvidence:
     Args:
         needs: What can be asked for; anything else raises MissingEvidence.
         seed: Another seed is another encoder, or another judge.
-        without: Prompts none of whose images could be generated, and texts that the encoder has
-            no vector for.
+        without: Prompts whose images were all refused, and texts that the encoder has no vector
+            for.
     """
 
     def __init__(self, needs: Needs, seed: int = 0, without: Collection[str] = ()) -> None:
@@ -150,7 +150,7 @@ def check_method(method: AnyMethod, task: BaseTask, settings: Settings = _SETTIN
     Args:
         method: The method.
         task: A valid task of it, small or limited by the settings.
-        settings: How it is measured; few draws are enough.
+        settings: How it is measured; few bootstrap draws are enough.
 
     Returns:
         What is wrong, a sentence each; empty where nothing is.

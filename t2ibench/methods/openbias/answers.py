@@ -276,6 +276,9 @@ def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]
     count of a reason over the questions holds all of them. Only a judge's reasons can differ from
     question to question: where the counts do not add up to `lost`, those give way.
 
+    Returns:
+        Number of images by reason; `lost` in total.
+
     Examples:
         Three refused images, and one failed answer to each of two questions about two images:
 

@@ -17,7 +17,7 @@ def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
         task: The task.
 
     Yields:
-        Errors and warnings with their place in the file.
+        Errors and warnings with their location in the file.
     """
     keys = [f"{bias.about} {bias.name}" for bias in task.biases]
     yield from checks.duplicates(keys, ("biases",))

@@ -15,7 +15,7 @@ def check(task: TibetTask) -> Iterator[checks.Finding]:
         task: The task.
 
     Yields:
-        Errors and warnings with their place in the file.
+        Errors and warnings with their location in the file.
     """
     yield from checks.duplicates([target.prompt for target in task.prompts], ("prompts",))
     for number, target in enumerate(task.prompts):

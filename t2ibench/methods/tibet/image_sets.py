@@ -27,7 +27,7 @@ class ImageSet:
         concepts: How often each concept stands in an answer, shape (answers, v).
         texts: The answers.
         embeddings: Shape (n, d), where an encoder saw the images.
-        excluded: Images left out, by reason.
+        excluded: Number of images excluded, by reason.
     """
 
     prompt: str
@@ -42,7 +42,7 @@ class ImageSet:
         return len(self.indices)
 
     def bags(self, answers: IntArray | None = None) -> Float64Array:
-        """How often each concept stands in the answers about each image.
+        """How often each concept occurs in the answers about each image.
 
         Args:
             answers: Other answers than the judge's, shape (n, questions).
@@ -232,7 +232,7 @@ class _Replies:
         indices: Images that some question was answered about, shape (n,).
         answers: For each question, image to answer; 'unknown' is none.
         embeddings: Shape (n, d), where an encoder saw the images.
-        excluded: Images left out, by reason.
+        excluded: Number of images excluded, by reason.
     """
 
     indices: IntArray
@@ -242,7 +242,7 @@ class _Replies:
 
 
 def _read(prompt: str, n: int, questions: Sequence[str], evidence: Evidence) -> _Replies:
-    """The answers about one prompt's images; images without any answer are left out."""
+    """The answers about one prompt's images; images without any answer are excluded."""
     answered: set[int] = set()
     answers: list[dict[int, str]] = []
     most: Counter[str] = Counter()
