@@ -1,4 +1,4 @@
-"""Everything a run can be told, in one model.
+"""All settings of a run, in one model.
 
 The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
 run.json and results.json and the stored command are all derived from `RunSettings`. A new setting
@@ -31,8 +31,8 @@ class Flag:
     """How a setting appears on the command line.
 
     Attributes:
-        group: Heading of `--help` it stands under.
-        metavar: What stands for its value.
+        group: Heading of `--help` that lists it.
+        metavar: Placeholder for its value in `--help`.
         help: One line.
         names: Its flags, the one that is written into commands first; by default '--' and the
             name of the field with hyphens.
@@ -211,7 +211,7 @@ class Settings(Measurement):
 
 
 class RunSettings(Settings):
-    """Everything a run can be told.
+    """All settings of a run.
 
     Attributes:
         model: The generator; None to score text encoders alone.
@@ -351,7 +351,7 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
 
     Args:
         values: Field name to value.
-        where: What goes before the message, such as the file that was read.
+        where: Prefix of the message, such as the file that was read.
 
     Returns:
         The settings.

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:
-    """The settings of a command line, and of its --config where the line does not say.
+    """The settings of a command line, completed by those of its --config.
 
     Args:
         arguments: What argparse read.

@@ -41,8 +41,8 @@ class Source:
     Attributes:
         name: What the page calls it.
         folder: Its path.
-        run: Its run.json, where it is a run.
-        images: Its image store, where it is a run.
+        run: Its run.json, if it is a run.
+        images: Its image store, if it is a run.
         evidence: Its embeddings.
     """
 
@@ -136,7 +136,7 @@ def open_collection(
     Args:
         paths: Run folders, or folders of images.
         encoder_name: The encoder; by default that of the first run.
-        reporter: Where progress goes.
+        reporter: Shows progress.
         device: Where the encoder runs.
 
     Returns:

@@ -161,7 +161,7 @@ def _numbers(cell: Cell) -> list[Any]:
 
 
 def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Every task that somebody ran, with what it does and does not show, and published values."""
+    """Every task of any submission, with what it does and does not show, and published values."""
     registry, _ = build_index()
     found: dict[str, Any] = {}
     for entry in entries:

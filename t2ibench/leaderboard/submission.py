@@ -99,7 +99,7 @@ class PackedImages:
             index: Which sample of the prompt, from 0.
 
         Returns:
-            The attempt, or None where nothing was tried.
+            The attempt, or None if nothing was tried.
         """
         return self._attempts.get((prompt, index))
 
@@ -115,7 +115,7 @@ def pack(
     Args:
         run: A run folder.
         to: Folder of all submissions.
-        reporter: Where progress goes.
+        reporter: Shows progress.
         name: What the leaderboard calls the model.
         thumbnails: Number of prompts with two thumbnails each, for a comparison with other
             models.

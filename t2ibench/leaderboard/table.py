@@ -34,7 +34,7 @@ class Cell:
         low: Lower end of its interval.
         high: Upper end.
         null: What it would be on average without bias.
-        n: Tasks behind it (families), or images (tasks).
+        n: Number of tasks (of a family) or of images (of a task).
         of: Tasks of the family.
         draws: Bootstrap draws of a family's mean, paired between models.
     """

@@ -57,7 +57,7 @@ class Verdict:
     Attributes:
         level: 'reproduced' (images generated again are the same), 'recomputed' (every score
             follows from the evidence), 'self-reported' (without evidence) or 'refused'.
-        problems: Why it was refused, a line each.
+        problems: Why it was refused, one line each.
         notes: What to know.
         tasks: Tasks that were looked at.
     """

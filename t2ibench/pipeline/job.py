@@ -41,7 +41,7 @@ class Job:
         plan: What has to be there.
         folder: The run.
         images: Its images; None without a generator.
-        generator: The model; None where nothing is generated.
+        generator: The model; None if nothing is generated.
         encoders: Encoders with their embeddings.
         judges: Judges with their answers.
         batch_size: Images in one call of the generator; None for its own choice.
@@ -49,7 +49,7 @@ class Job:
         attempts: Attempts by status.
         embedded: Images and texts embedded now.
         damaged: Image files that could not be read.
-        reports: Judge to what came of asking it.
+        reports: Judge to the outcome of asking it.
         stopped: Judges that are no longer asked, with the reason.
     """
 
@@ -212,7 +212,7 @@ class Job:
             self.stopped[name] = f"{report.streak} questions in a row failed."
 
     def problems(self) -> list[str]:
-        """What the judges did not answer, a line each.
+        """What the judges did not answer, one line each.
 
         Returns:
             The most frequent reasons, with the number of questions; empty if all were answered.

@@ -1,4 +1,4 @@
-"""Encoders and judges with their stores, and what came of using them."""
+"""Encoders and judges with their stores, and the outcome of using them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class AskReport:
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:
-        """Take in what came of further questions to the same judge.
+        """Add the outcome of further questions to the same judge.
 
         Args:
             other: The report on those questions.

@@ -46,11 +46,11 @@ class Prepared:
         settings: What was asked for, with encoders and judges by name.
         plan: What has to be there.
         generator: The model, or None.
-        folder: Where everything goes.
+        folder: The run folder.
         images: The images that are there; None without a generator.
         skipped: Tasks that are not run, with the reason.
         lacking: For a folder of images: prompt to (images it has, images needed).
-        warnings: What a person must know before it starts.
+        warnings: What the user must know before it starts.
         objects: Adapters that were given as objects.
         call: The command line or the function that asked, for the history.
     """

@@ -34,7 +34,7 @@ class Ticker(Protocol):
 
 
 class Reporter(Protocol):
-    """Where a run says what it is doing."""
+    """Shows what a run is doing."""
 
     def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Ticker]:
         """Begin a stage.
@@ -58,7 +58,7 @@ class Reporter(Protocol):
         ...
 
     def warn(self, text: str) -> None:
-        """Write one line that a person must see.
+        """Write one line that the user must see.
 
         Args:
             text: The line.
@@ -165,7 +165,7 @@ class _Nothing:
 
 
 class SilentReporter:
-    """For the Python API: says nothing, remembers warnings."""
+    """For the Python API: shows nothing, keeps warnings."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []

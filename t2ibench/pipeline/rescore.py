@@ -21,7 +21,7 @@ def rescore(path: Path, reporter: Reporter) -> Results:
 
     Args:
         path: The run folder.
-        reporter: Where progress goes.
+        reporter: Shows progress.
 
     Returns:
         What results.json holds now.

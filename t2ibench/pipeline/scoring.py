@@ -38,7 +38,7 @@ class Images(Protocol):
             index: Which sample of the prompt, from 0.
 
         Returns:
-            The attempt, or None where nothing was tried.
+            The attempt, or None if nothing was tried.
         """
         ...
 
@@ -128,7 +128,7 @@ class StoredEvidence:
 
     Args:
         images: The run's images; None where only texts were scored.
-        store: The encoder's embeddings; None where nothing is embedded.
+        store: The encoder's embeddings; None if nothing is embedded.
         judged: The judge's answers, for methods that ask questions.
     """
 
@@ -261,7 +261,7 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
         plan: The plan.
         images: The run's images.
         stores: What was observed.
-        reporter: Where progress goes.
+        reporter: Shows progress.
 
     Returns:
         Results, samples and bootstrap draws by task.

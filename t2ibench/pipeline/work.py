@@ -31,7 +31,7 @@ def _ignore(_: Any) -> None:
 
 
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:
-    """Generate a batch; where it fails as a whole, one image after the other.
+    """Generate a batch; if it fails as a whole, generate its images one by one.
 
     Args:
         generator: The model.

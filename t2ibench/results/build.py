@@ -192,7 +192,7 @@ def is_complete(tasks: Iterable[TaskResult]) -> bool:
         tasks: Results of the tasks in question.
 
     Returns:
-        False where an image failed or was never observed.
+        False if an image failed or was never observed.
     """
     return not any(
         task.reason or task.excluded.get("failed") or task.excluded.get("missing") for task in tasks
@@ -205,7 +205,7 @@ def task_record(
     each: Mapping[str, MethodResult],
     settings: TaskSettings,
 ) -> TaskResult:
-    """Everything results.json says of one task.
+    """The entry of one task in results.json.
 
     Args:
         task: The task.

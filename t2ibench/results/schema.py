@@ -28,7 +28,7 @@ class Score(Record):
     """One score.
 
     Attributes:
-        value: The score; null with a reason where there is none.
+        value: The score; null with a reason if it has none.
         ci_low: Lower end of the confidence interval.
         ci_high: Upper end.
         p: p-value, where a null is defined. Never 0.
@@ -71,7 +71,7 @@ class Row(Record):
     Attributes:
         name: What it is.
         group: The concept or side it belongs to.
-        n_images: Images behind it.
+        n_images: Number of images it is based on.
         scores: Name to score.
     """
 
@@ -82,7 +82,7 @@ class Row(Record):
 
 
 class EncoderScores(Record):
-    """What one of several encoders says.
+    """The scores from one of several encoders.
 
     Attributes:
         headline: As for the task.
@@ -182,9 +182,9 @@ class Results(Record):
         schema_version: Version of this schema ('schema' in the file).
         t2ibench: Version of the program.
         model: The generator.
-        command: A command that gives these results again; empty where a Python object was measured.
+        command: A command that gives these results again; empty if a Python object was measured.
         environment: Versions of Python and of the libraries that decide numbers.
-        limited: True where any task ran under --limit; such results are for a try only.
+        limited: True if any task ran under --limit; such results are for a try only.
         tasks: Task id to result, sorted.
     """
 

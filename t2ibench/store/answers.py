@@ -24,7 +24,7 @@ class StoredAnswer:
         question: What was asked.
         classes: What it could be answered with; empty for free text.
         answer: The class, 'unknown', or the text.
-        raw: What the judge said, word for word (or its scores).
+        raw: The judge's reply, word for word (or its scores).
     """
 
     image: str
@@ -86,7 +86,7 @@ class AnswerStore:
 
 
 def _answer(row: dict[str, Any]) -> StoredAnswer | None:
-    """A row of a JSON Lines file, where it is one of ours."""
+    """The record in a row of a JSON Lines file; None for a row of another form."""
     try:
         texts = [row[name] for name in ("image", "question", "answer")]
         classes = tuple(row["classes"])

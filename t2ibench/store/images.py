@@ -143,7 +143,7 @@ class ImageStore:
             self._attempts[attempt.key] = attempt
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image; None where nothing was tried or its file is gone.
+        """What is known of an image; None if nothing was tried or its file is gone.
 
         Args:
             prompt: What it was generated for.
@@ -281,7 +281,7 @@ class ImageStore:
 
 
 def _attempt(row: dict[str, Any]) -> Attempt | None:
-    """A row of a JSON Lines file, where it is one of ours."""
+    """The record in a row of a JSON Lines file; None for a row of another form."""
     try:
         attempt = Attempt(
             key=str(row["key"]),

@@ -32,7 +32,7 @@ _NOT_SCORED = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedTask:
-    """A task as it stands in a file.
+    """A task read from a file.
 
     Attributes:
         spec: The validated task, word lists put in.
@@ -192,7 +192,7 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
         library: The word lists it may use.
 
     Returns:
-        The task, or None where it has errors, and its problems (warnings too).
+        The task, or None if it has errors, and its problems, warnings included.
     """
     document = read_yaml(path)
     problems = list(document.problems)
@@ -216,7 +216,7 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
 
 
 class _Shared(BaseTask):
-    """What every task has, whatever its method."""
+    """The fields that every task has."""
 
     method: str = ""
 
@@ -224,7 +224,7 @@ class _Shared(BaseTask):
 def _unknown_method(
     method: Any, document: Document, library: Library, problems: list[Problem]
 ) -> None:
-    """Report a method that does not exist, and what else is wrong as far as can be told."""
+    """Report an unknown method, and the other problems that can be known without it."""
     found = "the key 'method' is missing" if method is None else f"unknown method '{method}'"
     meant = nearest(str(method), METHODS)
     hint = f" Did you mean '{meant}'?" if meant else ""

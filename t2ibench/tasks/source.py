@@ -20,11 +20,11 @@ _PLAIN_TAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in one file.
+    """One problem in one file.
 
     Attributes:
         path: The file.
-        line: Line number from 1, or None where the file as a whole is meant.
+        line: Line number from 1; None for the file as a whole.
         message: What is wrong, what was expected, the nearest spelling.
         warning: True for lint that does not stop a run.
     """
@@ -45,7 +45,7 @@ class Document:
 
     Attributes:
         path: The file.
-        data: Plain Python values, or None where the file could not be read.
+        data: Plain Python values, or None if the file could not be read.
         lines: Line number (from 1) of each key and list item, by its path in the document.
         problems: What was wrong with the file as YAML.
     """

@@ -212,7 +212,7 @@ def adherence_estimate(hits: int, total: int) -> Estimate:
 
 
 def adherence_warnings(hits: int, total: int, kind: str) -> list[str]:
-    """A warning where the attribute prompts did not change the images.
+    """Warn if the attribute prompts did not change the images.
 
     Args:
         hits: Images that are nearer their own attribute's text.

@@ -18,13 +18,13 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong with a task.
+    """One problem of a task.
 
     Attributes:
         at: Where in the file: keys and list positions from the top.
         message: What is wrong, what was expected, the nearest spelling.
         warning: Whether a run may go on all the same.
-        kind: What `expected_warnings` calls it, where it can be meant.
+        kind: Its name in `expected_warnings`, if it can be intended.
     """
 
     at: Location
@@ -83,7 +83,7 @@ def sizes(
         at: Where they are in the file.
 
     Yields:
-        One warning, where the sizes differ.
+        One warning if the sizes differ; else none.
     """
     if len(first) != len(second):
         yield Finding(

@@ -33,7 +33,7 @@ def words_of(answer: str) -> list[str]:
     """The words of an answer that can be concepts.
 
     Args:
-        answer: What a judge said.
+        answer: A judge's answer.
 
     Returns:
         The words in order, lower-cased, without punctuation and stop words.
@@ -50,7 +50,7 @@ class Synonyms:
     """Which words mean one concept.
 
     Attributes:
-        name: Where the knowledge comes from; it stands in the result.
+        name: Source of the knowledge; it is part of the result.
         related: Word to all of its synonyms.
     """
 
@@ -166,10 +166,10 @@ def _wordnet() -> Any:
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:
-    """How often each word stands in the answers.
+    """How often each word occurs in the answers.
 
     Args:
-        answers: What a judge said.
+        answers: A judge's answers.
 
     Returns:
         Word to count.

@@ -153,7 +153,7 @@ def check_method(method: AnyMethod, task: BaseTask, settings: Settings = _SETTIN
         settings: How it is measured; few bootstrap draws are enough.
 
     Returns:
-        What is wrong, a sentence each; empty where nothing is.
+        What is wrong, one sentence each; empty if nothing is.
 
     Examples:
         >>> from t2ibench.methods import METHODS

@@ -1,4 +1,4 @@
-"""Pieces of the plain sentences in which methods say their results."""
+"""Parts of the plain sentences in which methods describe their results."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ class Estimate:
         value: The score, or None with a reason.
         boot: Bootstrap draws, shape (draws,).
         null: The statistic under the null, shape (draws,).
-        p: p-value, where there is a null.
-        test: Where the p-value comes from.
+        p: p-value; None without a null.
+        test: Kind of test behind the p-value.
         alternative: Which side it looks at.
         signed: For a headline: `value` is signed, and its magnitude is what counts.
         reason: Why the value is None.
@@ -192,7 +192,7 @@ class Item:
         name: The stimulus.
         scores: Its scores.
         group: The concept or side it belongs to.
-        n_images: Images behind them.
+        n_images: Number of images they are based on.
     """
 
     name: str
@@ -203,7 +203,7 @@ class Item:
 
 @dataclass(slots=True)
 class MethodResult:
-    """What a method says of one task with one encoder (or the mean of several).
+    """The result of one task with one encoder (or the mean of several).
 
     Attributes:
         headline: Magnitude in [0, 1]; see `Estimate.signed`.

@@ -35,9 +35,9 @@ class AnswerEvidence:
     """What a judge answered about the images of one prompt.
 
     Attributes:
-        answers: One for each image that counts; 'unknown' where the judge could not tell.
+        answers: One for each image that counts; 'unknown' if the judge could not tell.
         indices: Shape (n,), which sample of the prompt each answer is about.
-        excluded: Number of images without an answer, by reason; 'failed' where a judge gave none.
+        excluded: Number of images without an answer, by reason; 'failed' if the judge gave none.
     """
 
     answers: tuple[str, ...]

@@ -44,7 +44,7 @@ class Method(Protocol[TaskT]):
         main_score: The score it is known by.
         row_scores: Scores of a row that two runs are compared by.
         estimand: The population quantity that the headline estimates, in words.
-        proposes: Where a language model can propose its tasks; None where it cannot.
+        proposes: Target of its `Proposal`; None if a language model cannot propose its tasks.
         explores: Where its tasks are concept queries that the explorer shows; None where not.
     """
 

@@ -19,10 +19,10 @@ from t2ibench.stats import kl_divergence, macro_f1
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges agree, as it stands in `details`.
+    """How far two judges agree, as an entry of `details`.
 
     Attributes:
-        n: Images that both judges answered about, 'unknown' excluded.
+        n: Pairs of answers to the same question, one of each judge, without 'unknown'.
         accuracy: Share of them that are the same.
         macro_f1: Mean F1 over the classes that either judge gave.
         kl_divergence: Mean over biases of the divergence of the second judge's class shares from

@@ -26,7 +26,7 @@ class Caption:
     Attributes:
         text: The prompt.
         question: What the judge is asked about its images.
-        stimulus: The word put into the template; None where the caption is given as it stands.
+        stimulus: The word put into the template; None if the caption is given directly.
     """
 
     text: str
@@ -36,14 +36,14 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One answer, as it stands in samples/<task>.jsonl.
+    """One answer, as a row of samples/<task>.jsonl.
 
     Attributes:
         prompt: The caption.
         index: Which sample of the caption the image is.
         bias: The bias, by `full_name`.
         question: What the judge was asked.
-        answer: A class, or anything else the judge said.
+        answer: A class, or any other reply of the judge.
     """
 
     prompt: str
@@ -55,7 +55,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class BiasDetail:
-    """All answers to one bias, as they stand in `details`.
+    """All answers to one bias, as entries of `details`.
 
     Attributes:
         bias: The bias, by `full_name`.

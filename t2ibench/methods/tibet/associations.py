@@ -166,7 +166,7 @@ def _measure(
 def _flip(
     answers: IntArray, pools: Sequence[IntArray], share: float, rng: np.random.Generator
 ) -> IntArray:
-    """Answers, a share of them replaced by another answer somebody got to the same question."""
+    """Answers, a share of them replaced by a different answer to the same question."""
     flipped: IntArray = answers.copy()
     for column, pool in enumerate(pools):
         if len(pool) < 2:

@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""What is wrong with a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from t2ibench.methods.tibet.schema import TibetTask
 
 
 def check(task: TibetTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say.
+    """What is wrong with a task that its schema cannot express.
 
     Args:
         task: The task.

@@ -24,7 +24,7 @@ class ImageSet:
         prompt: Their prompt.
         indices: Which sample each is, shape (n,).
         answers: Which answer each image got to each question, shape (n, questions); -1 is none.
-        concepts: How often each concept stands in an answer, shape (answers, v).
+        concepts: How often each concept occurs in an answer, shape (answers, v).
         texts: The answers.
         embeddings: Shape (n, d), where an encoder saw the images.
         excluded: Number of images excluded, by reason.
@@ -96,7 +96,7 @@ class ImageSet:
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
 
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
-        """The answers as they stand in samples/<task>.jsonl.
+        """The answers as rows of samples/<task>.jsonl.
 
         Args:
             questions: The questions, in the order of `answers`.
@@ -226,7 +226,7 @@ def gather(
 
 @dataclass(frozen=True, slots=True)
 class _Replies:
-    """What a judge said about the images of one prompt.
+    """A judge's answers about the images of one prompt.
 
     Attributes:
         indices: Images that some question was answered about, shape (n,).
@@ -279,7 +279,7 @@ def _table(replies: _Replies, numbers: Mapping[str, int]) -> IntArray:
 def _concepts(
     texts: Sequence[str], tables: Iterable[IntArray], merging: Synonyms
 ) -> tuple[list[str], Float64Array]:
-    """The concepts of all answers, and how often each stands in an answer, shape (answers, v)."""
+    """The concepts of all answers, and how often each occurs in an answer, shape (answers, v)."""
     uses = Counter(number for table in tables for number in table.ravel().tolist())
     words = [concept_counts([text]) for text in texts]
     frequencies: Counter[str] = Counter()

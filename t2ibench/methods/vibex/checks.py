@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""What is wrong with a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from t2ibench.methods.vibex.schema import VibexTask
 
 
 def check(task: VibexTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say.
+    """What is wrong with a task that its schema cannot express.
 
     Args:
         task: The task.
