@@ -21,7 +21,11 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def given(self) -> dict[str, Any]:
-        """What the user gave, converted; arguments left to their defaults are not in it."""
+        """What the user gave, converted; arguments left at their defaults are not in it.
+
+        Returns:
+            Name to value.
+        """
         return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
@@ -224,7 +228,14 @@ def _expected(item: Any) -> str:
 
 
 def one_of(*options: str) -> BeforeValidator:
-    """A validator for a fixed set of words, with a message in the user's terms."""
+    """A validator for a fixed set of words, with a message in the user's terms.
+
+    Args:
+        *options: The words allowed.
+
+    Returns:
+        The validator, for `Annotated`.
+    """
 
     def check(value: Any) -> Any:
         if value not in options:

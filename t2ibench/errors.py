@@ -50,7 +50,15 @@ class MissingEvidence(T2IBenchError):
 
 
 def nearest(name: str, options: Iterable[str]) -> str | None:
-    """The option spelt most like `name`, or None where nothing is near."""
+    """Find the option spelt most like a name.
+
+    Args:
+        name: What the user wrote.
+        options: What is allowed.
+
+    Returns:
+        The option, or None if none is close.
+    """
     choices = sorted(set(options))
     lowered = {choice.lower(): choice for choice in choices}
     found = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
@@ -58,12 +66,27 @@ def nearest(name: str, options: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
-    """' Did you mean 'x'?' or an empty string, to append to a message."""
+    """Suggest the option spelt most like a name, to append to a message.
+
+    Args:
+        name: What the user wrote.
+        options: What is allowed.
+
+    Returns:
+        " Did you mean 'x'?", or an empty string if none is close.
+    """
     found = nearest(name, options)
     return f" Did you mean '{found}'?" if found else ""
 
 
 def first_line(error: BaseException) -> str:
-    """What a library says went wrong, on one line; its kind where it says nothing."""
+    """The first line of an error's message, or its class where it has none.
+
+    Args:
+        error: What was raised.
+
+    Returns:
+        One line, of at most 300 characters.
+    """
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__)[:300]

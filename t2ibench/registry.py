@@ -24,8 +24,15 @@ _TARGET = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 def is_target(text: str) -> bool:
     """Whether a text has the form 'package.module:attribute'.
 
-    >>> is_target("my_package.models:create"), is_target("folder:my/pictures")
-    (True, False)
+    Args:
+        text: What the user wrote.
+
+    Returns:
+        Whether it is one; nothing is imported.
+
+    Examples:
+        >>> is_target("my_package.models:create"), is_target("folder:my/pictures")
+        (True, False)
     """
     return _TARGET.fullmatch(text) is not None
 
@@ -60,6 +67,12 @@ def load_target(target: str) -> Any:
 
 def lazy(target: str) -> Callable[..., Any]:
     """A function that imports 'package.module:attribute' when it is first called, and calls it.
+
+    Args:
+        target: Where the function is.
+
+    Returns:
+        The function.
 
     Examples:
         >>> lazy("posixpath:join")("a", "b")
@@ -106,7 +119,11 @@ class Registry(Generic[T]):
         return plugins
 
     def clashes(self) -> list[str]:
-        """A line for every installed entry whose name is taken, and which is therefore not used."""
+        """A line for every installed entry that is not used because its name is taken.
+
+        Returns:
+            The lines; empty without a clash.
+        """
         return [
             f"the {self.kind} '{point.name}' of {_distribution(point)} is not used: the name is "
             f"taken by {self.origin(point.name)}"
@@ -115,7 +132,11 @@ class Registry(Generic[T]):
         ]
 
     def names(self) -> list[str]:
-        """All names: those of t2ibench first, in their order, then those of other packages."""
+        """All names: those of t2ibench first, in their order, then those of other packages.
+
+        Returns:
+            The names; nothing is imported.
+        """
         return [*self._entries, *self._plugins]
 
     def __contains__(self, name: object) -> bool:
@@ -125,7 +146,14 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def origin(self, name: str) -> str:
-        """The package that an entry comes from."""
+        """The package that an entry comes from.
+
+        Args:
+            name: A name in the registry.
+
+        Returns:
+            The name of the distribution.
+        """
         return _OWN if name in self._entries else _distribution(self._plugins[name])
 
     def get(self, name: str) -> T:
@@ -138,7 +166,7 @@ class Registry(Generic[T]):
             What its target names.
 
         Raises:
-            T2IBenchError: there is no such entry, or the package it comes from cannot be imported.
+            T2IBenchError: the name is unknown, or the package it comes from cannot be imported.
         """
         if name not in self._loaded:
             if name not in self:
@@ -157,7 +185,14 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def unknown(self, name: str) -> T2IBenchError:
-        """The error for a name that is not there, with the nearest one that is."""
+        """The error for an unknown name, with the nearest known one.
+
+        Args:
+            name: What the user wrote.
+
+        Returns:
+            The error, to be raised.
+        """
         known = self.names()
         return T2IBenchError(
             f"There is no {self.kind} '{name}'.{did_you_mean(name, known)}",
@@ -165,7 +200,11 @@ class Registry(Generic[T]):
         )
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Every entry, imported."""
+        """Every entry, imported.
+
+        Yields:
+            Name and object, in the order of `names`.
+        """
         for name in self.names():
             yield name, self.get(name)
 

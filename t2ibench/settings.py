@@ -1,4 +1,4 @@
-"""Everything a run can be told, in one model.
+"""All settings of a run, in one model.
 
 The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
 run.json and results.json and the stored command are all derived from `RunSettings`. A new setting
@@ -31,8 +31,8 @@ class Flag:
     """How a setting appears on the command line.
 
     Attributes:
-        group: Heading of `--help` it stands under.
-        metavar: What stands for its value.
+        group: Heading of `--help` that lists it.
+        metavar: Placeholder for its value in `--help`.
         help: One line.
         names: Its flags, the one that is written into commands first; by default '--' and the
             name of the field with hyphens.
@@ -104,8 +104,8 @@ class Measurement(BaseModel):
     Attributes:
         images_per_prompt: Images of every prompt; None leaves it to the model and the task.
         guided_images_per_prompt: Images of prompts that name an attribute or are counterfactuals;
-            None is as many as of the others.
-        limit: Keep only the first so many stimuli of each concept (for a try).
+            None is the same number as for other prompts.
+        limit: Number of stimuli to keep of each concept, for a try; None keeps all.
         seed: Seed of images, permutations and bootstrap.
         n_permutations: Monte Carlo draws of a permutation test.
         n_bootstrap: Bootstrap draws of an interval.
@@ -140,34 +140,69 @@ class Settings(Measurement):
     """What `needs` and `score` of a method read.
 
     Attributes:
-        max_exact: Enumerate a permutation test where there are at most so many partitions.
+        max_exact: Largest number of partitions that a permutation test enumerates.
     """
 
     max_exact: Positive = 200_000
 
     @classmethod
     def of(cls, measurement: Measurement) -> Settings:
-        """The settings of a stored result or of a run."""
+        """The settings of a stored result or of a run.
+
+        Args:
+            measurement: How a stored result was measured, or the settings of a run.
+
+        Returns:
+            What of it a method reads; fields it does not have keep their defaults.
+        """
         names = Settings.model_fields.keys() & type(measurement).model_fields.keys()
         return Settings(**{name: getattr(measurement, name) for name in names})
 
     def limited(self, items: Sequence[_T]) -> Sequence[_T]:
-        """The first `limit` items."""
+        """The first `limit` items.
+
+        Args:
+            items: Stimuli of one concept.
+
+        Returns:
+            The first of them; all of them without a limit.
+        """
         return items if self.limit is None else items[: self.limit]
 
     def images(self, of_task: int) -> int:
-        """Images of a prompt, where the task asks for `of_task`."""
+        """Images for each prompt.
+
+        Args:
+            of_task: Number that the task asks for.
+
+        Returns:
+            `images_per_prompt` where it is set, else the task's number.
+        """
         return self.images_per_prompt or of_task
 
     def guided_images(self, of_task: int) -> int:
-        """Images of a guided prompt, where the task asks for `of_task`."""
+        """Images for each prompt that names an attribute or is a counterfactual.
+
+        Args:
+            of_task: Number that the task asks for.
+
+        Returns:
+            `guided_images_per_prompt`, else `images_per_prompt`, else the task's number.
+        """
         return self.guided_images_per_prompt or self.images_per_prompt or of_task
 
     def rng(self, task_id: str, purpose: str) -> np.random.Generator:
-        """A generator for one purpose within one task.
+        """A random number generator for one purpose within one task.
 
         It depends on neither encoder nor other tasks, so encoders are resampled in pairs and a
         task's numbers do not change with the tasks around it.
+
+        Args:
+            task_id: Id of the task.
+            purpose: What it is for, such as 'bootstrap'.
+
+        Returns:
+            The generator; the same seed, task and purpose give the same numbers.
         """
         import numpy as np
 
@@ -176,7 +211,7 @@ class Settings(Measurement):
 
 
 class RunSettings(Settings):
-    """Everything a run can be told.
+    """All settings of a run.
 
     Attributes:
         model: The generator; None to score text encoders alone.
@@ -243,6 +278,9 @@ class RunSettings(Settings):
         """A command that gives the same results: what decides them, and nothing else.
 
         `settings_of_command(settings.command())` gives the same settings back.
+
+        Returns:
+            The words of the command, 't2ibench' first.
         """
         words = ["t2ibench", "run"]
         for name, field, flag in flags():
@@ -264,7 +302,14 @@ def _written(value: Any) -> str:
 
 
 def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
-    """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`."""
+    """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`.
+
+    Args:
+        model: The settings; `RunSettings` or a base of it.
+
+    Returns:
+        One tuple a setting.
+    """
     order = [*RunSettings.__annotations__, *Measurement.__annotations__]
     found = []
     for name in order:
@@ -276,22 +321,37 @@ def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
 
 
 def flag_names(name: str, flag: Flag) -> tuple[str, ...]:
-    """The flags of a setting, the one that is written into commands first."""
+    """The flags of a setting, the one that is written into commands first.
+
+    Args:
+        name: Name of the field.
+        flag: How it appears on the command line.
+
+    Returns:
+        One or more, with their hyphens.
+    """
     return flag.names or ("--" + name.replace("_", "-"),)
 
 
 def field_of(key: str) -> str | None:
-    """The setting that a key of a config file, or a flag, means."""
+    """The setting that a key of a config file, or a flag, means.
+
+    Args:
+        key: A key such as 'images-per-prompt', or a flag.
+
+    Returns:
+        Name of the field, or None where there is none.
+    """
     wanted = "--" + key.strip("-").replace("_", "-")
     return next((name for name, _, flag in flags() if wanted in flag_names(name, flag)), None)
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
-    """Check settings, whoever gave them.
+    """Check settings, from whatever source.
 
     Args:
         values: Field name to value.
-        where: What goes before the message, such as the file that was read.
+        where: Prefix of the message, such as the file that was read.
 
     Returns:
         The settings.

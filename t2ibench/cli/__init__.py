@@ -43,6 +43,9 @@ def _normalise(argv: Sequence[str]) -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
+    Args:
+        argv: The words after 't2ibench'; None takes those of the process.
+
     Returns:
         0 done; 1 the input is wrong; 3 finished, some evidence is missing; 130 interrupted.
         argparse exits with 2 on wrong usage.

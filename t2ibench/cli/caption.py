@@ -19,7 +19,17 @@ _PART = 64
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write prompts.jsonl beside the images, which `folder:` and `propose` read."""
+    """Write prompts.jsonl beside the images, which `folder:` and `propose` read.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        T2IBenchError: the folder has no images, or the judge cannot caption.
+    """
     from t2ibench.models.judges import create_judges
     from t2ibench.pipeline.observers import open_judge
     from t2ibench.pipeline.progress import ConsoleReporter

@@ -10,13 +10,13 @@ from t2ibench.arguments import parse_args
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what an adapter breaks, one line each; 1 if there is anything.
+    """Print each part of the contract that an adapter breaks, one line each.
 
     Args:
-        arguments: As parsed.
+        arguments: What argparse read.
 
     Returns:
-        The exit status.
+        The exit status: 1 if there is any.
     """
     from t2ibench.models.devices import quietly
 

@@ -13,7 +13,17 @@ _NOTE = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the differences of two runs."""
+    """Print the differences of two runs.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        T2IBenchError: the runs have no task in common.
+    """
     from t2ibench.errors import T2IBenchError
     from t2ibench.reports.markdown import interval, number
     from t2ibench.reports.writers import WRITERS, Table

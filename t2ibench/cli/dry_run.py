@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def show(prepared: Prepared) -> None:
-    """Print the plan."""
+    """Print the plan and what is left to do.
+
+    Args:
+        prepared: The run, before anything is generated.
+    """
     plan = prepared.plan
     waiting: dict[str, int] = {}
     if prepared.images is not None:
@@ -55,7 +59,7 @@ def show(prepared: Prepared) -> None:
 
 
 def _estimate(prepared: Prepared, todo: int) -> str:
-    """Time for what has to be drawn, from the speed of earlier runs of this folder."""
+    """Time that the missing images take, from the speed of earlier runs of this folder."""
     if not todo:
         return "Nothing has to be generated."
     for entry in reversed(prepared.folder.record.history):

@@ -60,6 +60,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _listener(port: int) -> socket.socket:
     """A socket on this machine alone.
 
+    Returns:
+        The socket, bound to the port.
+
     Raises:
         T2IBenchError: the port is taken.
     """

@@ -8,7 +8,14 @@ from typing import Any
 
 
 def add(arguments: argparse.Namespace) -> int:
-    """Pack a run as a submission and check it."""
+    """Pack a run as a submission and check it.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status: 1 if the leaderboard would refuse the submission.
+    """
     from t2ibench.leaderboard.submission import pack
     from t2ibench.leaderboard.verify import verify
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -30,7 +37,14 @@ def add(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Verify submissions."""
+    """Verify submissions.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status: 1 if any submission is refused.
+    """
     from t2ibench.leaderboard.verify import verify
 
     folders = []
@@ -59,7 +73,14 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def build(arguments: argparse.Namespace) -> int:
-    """Write the site."""
+    """Write the site.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
     from t2ibench.leaderboard import site
 
     entries = _entries(Path(arguments.submissions))
@@ -69,7 +90,14 @@ def build(arguments: argparse.Namespace) -> int:
 
 
 def table(arguments: argparse.Namespace) -> int:
-    """Print the families by model."""
+    """Print the families by model.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
     from t2ibench.leaderboard import site
 
     print(site.table(_entries(Path(arguments.submissions)), arguments.format), end="")
@@ -77,7 +105,14 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def push(arguments: argparse.Namespace) -> int:
-    """Upload a submission."""
+    """Upload a submission.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
     from t2ibench.leaderboard import hub
 
     print(hub.push(Path(arguments.folder), arguments.repo, direct=arguments.direct))
@@ -85,7 +120,14 @@ def push(arguments: argparse.Namespace) -> int:
 
 
 def metadata(arguments: argparse.Namespace) -> int:
-    """Print what the hub shows on a model's page."""
+    """Print the headlines for the hub's page of a model.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
     from t2ibench.leaderboard import hub
 
     print(hub.metadata(Path(arguments.folder), arguments.dataset, arguments.source), end="")
@@ -106,7 +148,14 @@ def _entries(root: Path) -> list[Any]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Dispatch."""
+    """Run one action of `t2ibench leaderboard`.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
     actions = {
         "add": add,
         "verify": check,

@@ -8,7 +8,12 @@ from t2ibench.cli.values import not_negative
 
 
 def add_leaderboard(verbs: Any, handler: Any) -> None:
-    """Add the verb."""
+    """Add the verb `leaderboard`.
+
+    Args:
+        verbs: The subparsers of the command line.
+        handler: What runs the verb.
+    """
     board = verbs.add_parser(
         "leaderboard",
         help="pack a run as a submission, verify submissions, build the site",

@@ -91,10 +91,10 @@ CHOICES = ("tasks", "groups", "tags", *KINDS)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List what there is.
+    """List tasks, groups, tags or the entries of a registry.
 
     Args:
-        arguments: As parsed.
+        arguments: What argparse read.
 
     Returns:
         The exit status.
@@ -127,7 +127,7 @@ def _registered(what: str) -> list[Row]:
 
 
 def _without_own(rows: list[Row]) -> list[Row]:
-    """The package an entry comes from is shown where it is not t2ibench, else not at all."""
+    """Drop the column of packages if all entries come from t2ibench."""
     if any(row.get("from", _OWN) != _OWN for row in rows):
         return [{**row, "from": "" if row["from"] == _OWN else row["from"]} for row in rows]
     return [{key: value for key, value in row.items() if key != "from"} for row in rows]

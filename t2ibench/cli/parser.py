@@ -68,7 +68,11 @@ _TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """Build the parser of the whole command line.
+
+    Returns:
+        The parser; a parsed verb has its function in `handler`.
+    """
     parser = argparse.ArgumentParser(
         prog="t2ibench",
         description="Measure social bias in text-to-image models: standard tests, "

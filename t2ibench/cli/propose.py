@@ -75,8 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _proposal(name: str) -> Proposal[Any]:
     """The proposal of a method.
 
+    Returns:
+        What the method proposes with.
+
     Raises:
-        T2IBenchError: there is no such method, or a language model cannot propose its tasks.
+        T2IBenchError: the method is unknown, or a language model cannot propose its tasks.
     """
     from t2ibench.methods.registry import METHODS
     from t2ibench.registry import load_target
@@ -97,6 +100,9 @@ def _flag(name: str) -> str:
 
 def _settings(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Arguments:
     """The method's own settings, from its flags and from --method-args.
+
+    Returns:
+        The checked settings.
 
     Raises:
         T2IBenchError: one that it does not take, a value that is wrong, or one given twice.
@@ -125,8 +131,11 @@ def _settings(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Argumen
 def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
     """The captions or prompts to ask about.
 
+    Returns:
+        One or more texts.
+
     Raises:
-        T2IBenchError: there are none, they cannot be read, or a flag is for the other kind.
+        T2IBenchError: none is given, they cannot be read, or a flag is for the other kind.
     """
     for kind, flags in _SUBJECT_FLAGS.items():
         stray = [name for name in flags if getattr(arguments, name)]

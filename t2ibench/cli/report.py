@@ -7,7 +7,14 @@ from pathlib import Path
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write a run's results in a format."""
+    """Write a run's results in a format.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
     from t2ibench.reports.writers import WRITERS
     from t2ibench.results.schema import read_results
     from t2ibench.store.files import write_text

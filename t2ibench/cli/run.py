@@ -20,7 +20,14 @@ _SHOWN = 10
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run tasks on a model."""
+    """Run tasks on a model.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status: 3 if evidence is missing.
+    """
     settings = settings_of(arguments)
     from t2ibench.pipeline.prepare import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -42,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:
-    """The settings of a command line, and of its --config where the line does not say.
+    """The settings of a command line, completed by those of its --config.
 
     Args:
         arguments: What argparse read.
@@ -132,7 +139,12 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any) -> int:
 
 
 def print_results(results: Any, width: int | None = None) -> None:
-    """Print the table: rich on a terminal, Markdown into a pipe."""
+    """Print the table: rich on a terminal, Markdown into a pipe.
+
+    Args:
+        results: What results.json holds.
+        width: Columns of the terminal; None asks the terminal.
+    """
     from rich.console import Console
 
     from t2ibench.reports.markdown import EXPLANATION, results_markdown, results_table

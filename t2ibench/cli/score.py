@@ -7,7 +7,14 @@ from pathlib import Path
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score a run again from its stored evidence."""
+    """Score a run again from its stored evidence.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status: 3 if evidence is missing.
+    """
     from t2ibench.cli.run import print_results
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.rescore import rescore

@@ -135,7 +135,11 @@ class Explorer:
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
 
     def routes(self) -> list[Route | Mount]:
-        """Every address."""
+        """Every address.
+
+        Returns:
+            The routes of the page, its API and its static files.
+        """
         return [
             Route("/", self.page),
             Route("/api/images", self.images),
@@ -153,11 +157,25 @@ class Explorer:
         ]
 
     def page(self, request: Request) -> Response:
-        """The page."""
+        """The page.
+
+        Args:
+            request: The HTTP request.
+
+        Returns:
+            The HTML.
+        """
         return FileResponse(_STATIC / "index.html", media_type="text/html")
 
     def images(self, request: Request) -> Response:
-        """Prompts, and for every image its prompt, index and source."""
+        """Prompts, and for every image its prompt, index and source.
+
+        Args:
+            request: The HTTP request.
+
+        Returns:
+            JSON: sources, encoder, prompts, and one row an image.
+        """
         pictures = self.collection.pictures
         prompts = {
             text: place for place, text in enumerate(dict.fromkeys(p.prompt for p in pictures))
@@ -175,7 +193,14 @@ class Explorer:
         )
 
     async def evaluate(self, request: Request) -> Response:
-        """Text and scores of every node of a tree."""
+        """Text and scores of every node of a tree.
+
+        Args:
+            request: Its body is a tree and its anchors, as JSON.
+
+        Returns:
+            JSON: id, text and scores of each node; None for a node without text.
+        """
         asked = _Evaluate.model_validate_json(await request.body())
         nodes = [(node.id, asked.tree.text([node.id])) for node in asked.tree.nodes]
         known = [(name, text) for name, text in nodes if text]
@@ -185,7 +210,14 @@ class Explorer:
         return JSONResponse({"nodes": found})
 
     async def similarities(self, request: Request) -> Response:
-        """Similarities of texts with all images: float32, one text after the other."""
+        """Similarities of texts with all images: float32, one text after the other.
+
+        Args:
+            request: Its body is the texts, as JSON.
+
+        Returns:
+            The numbers, little-endian; the header x-images is how many each text has.
+        """
         asked = _Similarities.model_validate_json(await request.body())
         rows = similarities(self.collection, asked.texts).astype("<f4")
         return Response(
@@ -195,7 +227,14 @@ class Explorer:
         )
 
     async def text(self, request: Request) -> Response:
-        """The text of several branches together."""
+        """The text of several branches together.
+
+        Args:
+            request: Its body is a tree and ids of nodes, as JSON.
+
+        Returns:
+            JSON: the text; status 400 for an unknown node.
+        """
         asked = _Combine.model_validate_json(await request.body())
         try:
             return JSONResponse({"text": asked.tree.text(asked.nodes)})
@@ -203,7 +242,14 @@ class Explorer:
             return JSONResponse({"error": "there is no such node"}, status_code=400)
 
     def session(self, request: Request) -> Response:
-        """The saved session, or a new one."""
+        """The saved session, or a new one.
+
+        Args:
+            request: The HTTP request.
+
+        Returns:
+            JSON: the session, and whether it was saved.
+        """
         if self._session.is_file():
             try:
                 saved = Session.model_validate_json(self._session.read_text(encoding="utf-8"))
@@ -213,13 +259,27 @@ class Explorer:
         return JSONResponse({"saved": False, **Session(state=self._start).model_dump()})
 
     async def save(self, request: Request) -> Response:
-        """Keep the session."""
+        """Keep the session.
+
+        Args:
+            request: Its body is the session, as JSON.
+
+        Returns:
+            JSON: the file it was written to.
+        """
         saved = Session.model_validate_json(await request.body())
         write_text(self._session, saved.model_dump_json(indent=1) + "\n")
         return JSONResponse({"file": str(self._session)})
 
     async def export(self, request: Request) -> Response:
-        """The tree as a task file."""
+        """The tree as a task file.
+
+        Args:
+            request: Its body is what to export, as JSON.
+
+        Returns:
+            YAML; status 400 where the tree gives no valid task.
+        """
         asked = Export.model_validate_json(await request.body())
         try:
             task = task_of(asked)
@@ -229,7 +289,14 @@ class Explorer:
         return PlainTextResponse(text, media_type="application/yaml")
 
     async def draw(self, request: Request) -> Response:
-        """Start an inverse query."""
+        """Start an inverse query: generate images of a text.
+
+        Args:
+            request: Its body is the source, the text and the number of images, as JSON.
+
+        Returns:
+            JSON: the job's id; status 400 where the source has no generator.
+        """
         asked = _Draw.model_validate_json(await request.body())
         known = asked.source < len(self.collection.sources)
         if not known or not self.drawing.can_draw(asked.source):
@@ -238,18 +305,39 @@ class Explorer:
         return JSONResponse({"job": job.id})
 
     def jobs(self, request: Request) -> Response:
-        """What is being drawn, and how many images there are now."""
+        """The jobs, and how many images there are now.
+
+        Args:
+            request: The HTTP request.
+
+        Returns:
+            JSON: every job, and the number of images.
+        """
         return JSONResponse({"jobs": self.drawing.jobs(), "images": self.collection.version})
 
     def image(self, request: Request) -> Response:
-        """One image as it is."""
+        """One image in full size.
+
+        Args:
+            request: Its path has the image's number.
+
+        Returns:
+            The file; status 404 for an unknown number.
+        """
         number = int(request.path_params["number"])
         if number >= len(self.collection.pictures):
             return PlainTextResponse("There is no such image.", status_code=404)
         return FileResponse(self.collection.pictures[number].path, headers=_CACHED)
 
     def thumb(self, request: Request) -> Response:
-        """One image, small."""
+        """One image as a thumbnail.
+
+        Args:
+            request: Its path has the image's number.
+
+        Returns:
+            A JPEG; status 404 for an unknown number.
+        """
         number = int(request.path_params["number"])
         if number >= len(self.collection.pictures):
             return PlainTextResponse("There is no such image.", status_code=404)
@@ -274,7 +362,15 @@ def _wrong(request: Request, error: Exception) -> Response:
 
 
 def create_app(explorer: Explorer, port: int) -> Starlette:
-    """The app, answering to 127.0.0.1 and localhost at this port."""
+    """The app, answering to 127.0.0.1 and localhost at this port.
+
+    Args:
+        explorer: The routes.
+        port: Where it listens; requests for any other host are refused.
+
+    Returns:
+        The app.
+    """
     hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
     return Starlette(
         routes=explorer.routes(),

@@ -1,4 +1,4 @@
-"""Inverse queries: new images of a concept, drawn in the background by the run's generator."""
+"""Inverse queries: new images of a concept, generated in the background."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Job:
     Attributes:
         id: Its number.
         source: Number of the run.
-        text: What is drawn.
+        text: The prompt.
         total: How many images.
-        done: How many there are.
+        done: Images generated so far.
         state: 'waiting', 'running', 'done' or 'failed'.
         reason: Why it failed.
     """
@@ -42,13 +42,13 @@ class Job:
 
 
 class Drawing:
-    """Draws one job after the other in one thread.
+    """Works on one job after the other, in one thread.
 
     The images go into the run's own store under the run's own fingerprint: `t2ibench run` on the
     exported task finds them.
 
     Args:
-        collection: Where new images are shown.
+        collection: Gets the new images.
         device: Where the generator runs.
     """
 
@@ -61,14 +61,30 @@ class Drawing:
         self._generators: dict[int, Generator] = {}
 
     def can_draw(self, number: int) -> bool:
-        """Whether a source has a generator that draws."""
+        """Whether a source has a model that can generate more images.
+
+        Args:
+            number: Number of the source.
+
+        Returns:
+            False for a folder of images and for a run made with Python objects.
+        """
         run = self._collection.sources[number].run
         if run is None or run.record.generator is None or run.record.from_objects:
             return False
         return can_regenerate(run.record.generator.model)
 
     def start(self, number: int, text: str, count: int) -> Job:
-        """Queue a drawing."""
+        """Queue a job.
+
+        Args:
+            number: Number of the source.
+            text: The prompt.
+            count: Images to generate.
+
+        Returns:
+            The job, which is updated while it runs.
+        """
         with self._lock:
             job = Job(len(self._jobs), number, text, count)
             self._jobs.append(job)
@@ -78,7 +94,11 @@ class Drawing:
         return job
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Every job as JSON values."""
+        """Every job as JSON values.
+
+        Returns:
+            One mapping a job, the oldest first.
+        """
         with self._lock:
             return [asdict(job) for job in self._jobs]
 

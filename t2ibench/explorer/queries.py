@@ -1,4 +1,4 @@
-"""The numbers behind the page: similarities of texts, and how far anchors differ by them."""
+"""The numbers of the page: similarities of texts, and how far they tell anchors apart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from t2ibench.stats import group_distance
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Which images stand for which anchor.
+    """Which images represent which anchor.
 
     Attributes:
         labels: Shape (n,), the anchor's number, or -1.
@@ -35,7 +35,7 @@ def group(collection: Collection, prompts: Sequence[str]) -> Grouping:
         prompts: The anchors' prompts.
 
     Returns:
-        Which image stands for which anchor.
+        Which image represents which anchor.
     """
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
     images = collection.pictures

@@ -40,9 +40,9 @@ class Source:
 
     Attributes:
         name: What the page calls it.
-        folder: Where it lies.
-        run: Its run.json, where it is a run.
-        images: Its image store, where it is a run.
+        folder: Its path.
+        run: Its run.json, if it is a run.
+        images: Its image store, if it is a run.
         evidence: Its embeddings.
     """
 
@@ -77,15 +77,24 @@ class Collection:
 
     @property
     def version(self) -> int:
-        """Grows with every image that is added."""
+        """Number of images; it grows when some are added."""
         return len(self.pictures)
 
     def embeddings(self) -> Float32Array:
-        """Shape (n, d), in the order of `pictures`."""
+        """The embeddings of all images.
+
+        Returns:
+            Shape (n, d), in the order of `pictures`.
+        """
         return self._rows
 
     def add(self, pictures: Sequence[Picture], rows: Float32Array) -> None:
-        """Add images that were just drawn; those that are there already are left out."""
+        """Add images that were just generated; those that are there already are skipped.
+
+        Args:
+            pictures: The images.
+            rows: Their embeddings, shape (len(pictures), d).
+        """
         with self._lock:
             known = {(one.source, one.prompt, one.index) for one in self.pictures}
             new = [
@@ -98,7 +107,14 @@ class Collection:
                 self.pictures = [*self.pictures, *(pictures[place] for place in new)]
 
     def texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embeddings of texts, shape (m, d); kept in memory."""
+        """Embed texts; embeddings are kept in memory.
+
+        Args:
+            texts: One or more texts; one may occur more than once.
+
+        Returns:
+            Shape (len(texts), d), in their order.
+        """
         with self._lock:
             store = self.sources[0].evidence
             todo = [text for text in dict.fromkeys(texts) if text not in self._texts]
@@ -118,13 +134,16 @@ def open_collection(
     """Open runs and folders and embed what is not embedded yet.
 
     Args:
-        paths: Run folders, or folders of pictures.
+        paths: Run folders, or folders of images.
         encoder_name: The encoder; by default that of the first run.
-        reporter: Where progress goes.
+        reporter: Shows progress.
         device: Where the encoder runs.
 
+    Returns:
+        The collection, with an embedding for every image.
+
     Raises:
-        T2IBenchError: a folder holds no pictures, or the encoder cannot be loaded.
+        T2IBenchError: a folder holds no images, or the encoder cannot be loaded.
     """
     runs = [open_run(path) if (path / "run.json").is_file() else None for path in paths]
     encoder = create_encoder(
@@ -195,7 +214,16 @@ def _pictures(source: Source, number: int) -> list[Picture]:
 
 
 def of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
-    """An image of a run."""
+    """An image of a run.
+
+    Args:
+        attempt: What is known of the image.
+        images: The store that holds it.
+        number: Number of its source.
+
+    Returns:
+        The image, as the explorer shows it.
+    """
     return Picture(
         images.path(attempt), attempt.sha256 or "", attempt.prompt, attempt.index, number
     )
@@ -220,7 +248,7 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 
 
 def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
-    """Embed what has no embedding; images that cannot be read are left out."""
+    """Embed what has no embedding; images that cannot be read are excluded."""
     run = EncoderRun(encoder, source.evidence)
     todo = missing_embeddings(pictures, [run])
     if not todo:

@@ -29,7 +29,7 @@ def first_state(collection: Collection, anchors: Sequence[str] | None = None) ->
             explored, else the two prompts with the most images.
 
     Returns:
-        A tree whose leaves say the anchors, and the anchors with their colours.
+        A tree whose leaves are the anchors, and the anchors with their colours.
 
     Raises:
         T2IBenchError: no image has such a prompt.

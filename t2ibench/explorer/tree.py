@@ -83,7 +83,7 @@ class Tree(_Strict):
             The text, with single spaces.
 
         Raises:
-            KeyError: there is no such node.
+            KeyError: the node does not exist.
         """
         by_id = {node.id: node for node in self.nodes}
         kept: set[str] = set()
@@ -157,7 +157,7 @@ def exploration() -> Exploration[Any]:
         What writes the task file.
 
     Raises:
-        T2IBenchError: there is no such method.
+        T2IBenchError: the method is unknown.
     """
     for _, method in METHODS.items():
         if method.explores is not None:

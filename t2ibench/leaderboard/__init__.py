@@ -1,1 +1,1 @@
-"""The leaderboard: submissions that anybody can recompute, without images."""
+"""The leaderboard: submissions that anyone can recompute without the images."""

@@ -15,7 +15,14 @@ class Uploads(Protocol):
     """What is asked of huggingface_hub's HfApi."""
 
     def upload_folder(self, **what: Any) -> Any:
-        """Upload a folder in one commit."""
+        """Upload a folder in one commit.
+
+        Args:
+            **what: Keyword arguments of `HfApi.upload_folder`.
+
+        Returns:
+            What huggingface_hub says of the commit.
+        """
         ...
 
 
@@ -72,8 +79,11 @@ def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
         dataset: Id of the benchmark's dataset repository.
         source: Address of the submission.
 
+    Returns:
+        The text of the YAML file.
+
     Raises:
-        T2IBenchError: there is no result, or huggingface_hub is too old for the form.
+        T2IBenchError: the folder has no results, or huggingface_hub is too old.
     """
     import yaml
 

@@ -1,4 +1,4 @@
-"""The static site: one page, its data beside it, no server and nothing from another site."""
+"""The static site: one page and its data, without a server and without files from other sites."""
 
 from __future__ import annotations
 
@@ -55,7 +55,14 @@ def build(entries: Sequence[Entry], output: Path) -> dict[str, Any]:
 
 
 def site_data(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Everything the page shows."""
+    """Everything the page shows.
+
+    Args:
+        entries: The submissions.
+
+    Returns:
+        JSON values: families, tasks, models and Borda scores.
+    """
     names = family_names(entries)
     ranks = {
         name: rank_intervals([entry.families.get(name) for entry in entries]) for name in names
@@ -70,7 +77,7 @@ def site_data(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def family_names(entries: Sequence[Entry]) -> list[str]:
-    """The families that anybody ran, in the order of the registry.
+    """The families that any model ran, in the order of the registry.
 
     Args:
         entries: The models.
@@ -154,7 +161,7 @@ def _numbers(cell: Cell) -> list[Any]:
 
 
 def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Every task that somebody ran, with what it does and does not show, and published values."""
+    """Every task of any submission, with what it does and does not show, and published values."""
     registry, _ = build_index()
     found: dict[str, Any] = {}
     for entry in entries:
@@ -175,7 +182,14 @@ def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
 
 
 def results_csv(entries: Sequence[Entry]) -> str:
-    """One row a model and task."""
+    """All headlines as CSV, one row a model and task.
+
+    Args:
+        entries: The submissions.
+
+    Returns:
+        The text of the file.
+    """
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(
@@ -198,7 +212,14 @@ def results_csv(entries: Sequence[Entry]) -> str:
 
 
 def bibtex(data: Mapping[str, Any]) -> str:
-    """What to cite: one entry a distinct citation."""
+    """What to cite, as BibTeX: one entry a distinct citation.
+
+    Args:
+        data: From `site_data`.
+
+    Returns:
+        The text of the file.
+    """
     entries: dict[str, str] = {}
     for name, task in data["tasks"].items():
         entries.setdefault(" ".join(task["citation"].split()), name)
@@ -213,7 +234,18 @@ def bibtex(data: Mapping[str, Any]) -> str:
 
 
 def table(entries: Sequence[Entry], form: str) -> str:
-    """Families by model, for papers and READMEs."""
+    """Families by model, for papers and READMEs.
+
+    Args:
+        entries: The submissions.
+        form: A report format, such as 'markdown' or 'latex'.
+
+    Returns:
+        The table as text.
+
+    Raises:
+        T2IBenchError: the format is unknown.
+    """
     names = family_names(entries)
     rows = [
         [entry.manifest.name, entry.level, *(_text(entry.families.get(name)) for name in names)]

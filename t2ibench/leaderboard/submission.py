@@ -51,7 +51,7 @@ class Manifest(BaseModel):
         version: Of this schema.
         t2ibench: Version that packed it.
         name: What the leaderboard calls the model.
-        model: As given to --model, so that the images can be drawn again.
+        model: As given to --model, so that the images can be generated again.
         model_args: As given to --model-args.
         fingerprint: The generator's.
         revision: Version of the weights.
@@ -74,7 +74,11 @@ class Manifest(BaseModel):
     files: dict[str, Sha256]
 
     def encoder_records(self) -> dict[str, EncoderRecord]:
-        """The encoders as a run records them."""
+        """The encoders as a run records them.
+
+        Returns:
+            Encoder name to record.
+        """
         return {
             name: EncoderRecord(fingerprint=fingerprint, embeds_images=embeds_images(name))
             for name, fingerprint in self.encoders.items()
@@ -82,13 +86,21 @@ class Manifest(BaseModel):
 
 
 class PackedImages:
-    """What became of each image, without the images (see pipeline.scoring.Images)."""
+    """The outcome of every attempt, without the images (see pipeline.scoring.Images)."""
 
     def __init__(self, attempts: Iterable[Attempt]) -> None:
         self._attempts = {(one.prompt, one.index): one for one in attempts}
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image."""
+        """What is known of an image.
+
+        Args:
+            prompt: What it was generated for.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The attempt, or None if nothing was tried.
+        """
         return self._attempts.get((prompt, index))
 
 
@@ -97,16 +109,19 @@ def pack(
 ) -> Path:
     """Pack a run.
 
-    The embeddings are stored in half precision, and the scores are computed from just those, so
-    that whoever recomputes them gets the same numbers.
+    The embeddings are stored in half precision, and the scores are computed from the stored ones,
+    so that recomputing them gives the same numbers.
 
     Args:
         run: A run folder.
         to: Folder of all submissions.
-        reporter: Where progress goes.
+        reporter: Shows progress.
         name: What the leaderboard calls the model.
-        thumbnails: Prompts of which two small pictures go with it, to be looked at beside those
-            of other models.
+        thumbnails: Number of prompts with two thumbnails each, for a comparison with other
+            models.
+
+    Returns:
+        The folder of the submission.
 
     Raises:
         T2IBenchError: the run is a try (--limit), incomplete, on texts alone, or too large.
@@ -144,7 +159,15 @@ def pack(
 
 
 def shown_prompts(prompts: Iterable[str], count: int) -> list[str]:
-    """The prompts whose pictures are shown: the same ones for every model."""
+    """The prompts whose images are shown: the same ones for every model.
+
+    Args:
+        prompts: All prompts; one may occur more than once.
+        count: How many to choose, at most.
+
+    Returns:
+        The chosen prompts, in the order of their hashes.
+    """
     return sorted(set(prompts), key=lambda text: hashlib.sha256(text.encode()).digest())[:count]
 
 
@@ -160,6 +183,12 @@ def short(draws: Mapping[str, Float64Array]) -> dict[str, Any]:
 
     Prompts and images are resampled by the same random numbers in every model, so the draws of
     two models are pairs.
+
+    Args:
+        draws: Task id to bootstrap draws of its headline, shape (n_draws,).
+
+    Returns:
+        Task id to its first draws, as float16; NaN becomes 0.
     """
     return {
         name: np.nan_to_num(rows[:DRAWS]).astype(np.float16) for name, rows in sorted(draws.items())
@@ -208,7 +237,14 @@ def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
 
 
 def attempt_row(attempt: Attempt) -> dict[str, Any]:
-    """A row of attempts.jsonl."""
+    """A row of attempts.jsonl.
+
+    Args:
+        attempt: What is known of an image.
+
+    Returns:
+        The row: a hash where there is an image, else the reason.
+    """
     row = {
         "prompt": attempt.prompt,
         "index": attempt.index,
@@ -219,7 +255,7 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
 
 
 def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A sample row without the place of its image, which is not part of a submission."""
+    """A sample row without the path of its image, which is not part of a submission."""
     return {key: value for key, value in row.items() if key != "file"}
 
 
@@ -309,6 +345,12 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
 
 def read_manifest(target: Path) -> Manifest:
     """Read submission.json.
+
+    Args:
+        target: The submission's folder.
+
+    Returns:
+        What submission.json holds.
 
     Raises:
         T2IBenchError: it is missing or does not fit.

@@ -34,7 +34,7 @@ class Cell:
         low: Lower end of its interval.
         high: Upper end.
         null: What it would be on average without bias.
-        n: Tasks behind it (families), or images (tasks).
+        n: Number of tasks (of a family) or of images (of a task).
         of: Tasks of the family.
         draws: Bootstrap draws of a family's mean, paired between models.
     """
@@ -56,9 +56,9 @@ class Entry:
         id: Its folder.
         manifest: Its submission.json.
         results: Its results.json.
-        level: What verifying said; 'not verified' where nobody did.
+        level: The level that verifying gave; 'not verified' without a verdict.
         notes: Of the verdict.
-        folder: Where it lies.
+        folder: Its path.
         families: Family to cell.
     """
 
@@ -73,6 +73,12 @@ class Entry:
 
 def read_entries(root: Path) -> list[Entry]:
     """Every submission of a folder.
+
+    Args:
+        root: Folder of all submissions.
+
+    Returns:
+        One entry a submission, sorted by folder name.
 
     Raises:
         T2IBenchError: one cannot be read, or was refused when it was verified.
@@ -114,7 +120,14 @@ def _digest(file: Path) -> str:
 
 
 def verdict_file(root: Path) -> Path:
-    """Where verdicts are kept, beside the submissions."""
+    """The file of verdicts, in the folder of all submissions.
+
+    Args:
+        root: Folder of all submissions.
+
+    Returns:
+        The path, whether the file exists or not.
+    """
     return root / "verdicts.json"
 
 
@@ -130,7 +143,12 @@ def _verdicts(root: Path) -> dict[str, Any]:
 
 
 def remember(root: Path, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep verdicts; each holds only as long as its submission.json does not change."""
+    """Keep verdicts; each holds only as long as its submission.json does not change.
+
+    Args:
+        root: Folder of all submissions.
+        verdicts: Name of a submission's folder to what was said of it, as JSON values.
+    """
     from t2ibench.store.files import write_text
 
     known = _verdicts(root)
@@ -140,7 +158,7 @@ def remember(root: Path, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def _family_sizes(entries: Iterable[Entry]) -> dict[str, int]:
-    """How many tasks of each family there are: those that anybody ran."""
+    """Number of tasks of each family, over all submissions."""
     tasks = {(task.family, name) for entry in entries for name, task in entry.results.tasks.items()}
     sizes: dict[str, int] = {}
     for family, _ in tasks:
@@ -149,7 +167,14 @@ def _family_sizes(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def cell_of(task: TaskResult) -> Cell:
-    """A task's headline."""
+    """A task's headline as a cell of the table.
+
+    Args:
+        task: The task's result.
+
+    Returns:
+        The cell.
+    """
     head = task.headline
     return Cell(head.value, head.ci_low, head.ci_high, head.null, task.n_images)
 
@@ -161,8 +186,16 @@ def families(
 ) -> dict[str, Cell]:
     """The mean headline of each family, over its tasks that have one.
 
-    Tasks are measured apart, so the half-widths of their intervals add up by squares. A family
-    that was not run has no cell: missing is never 0.
+    Tasks are measured independently, so the half-widths of their intervals add in quadrature. A
+    family that was not run has no cell: missing is never 0.
+
+    Args:
+        tasks: Task id to its result.
+        sizes: Family to its number of tasks over all submissions.
+        draws: Task id to bootstrap draws of its headline; None without any.
+
+    Returns:
+        Family to its mean.
     """
     found = {}
     for family, size in sizes.items():
@@ -205,9 +238,16 @@ def _or(end: float | None, value: float) -> float:
 def rank_intervals(cells: Sequence[Cell | None], seed: int = 0) -> list[tuple[int, int] | None]:
     """95 % intervals of ranks, 1 the smallest magnitude; models that overlap share ranks.
 
-    The ranks in each bootstrap draw, which resamples the same prompts and images in every model.
-    Where a model came without draws, all values are drawn about themselves with the spread of
-    their intervals instead. Incomplete families and missing ones have no rank.
+    Models are ranked in each bootstrap draw, which resamples the same prompts and images in all of
+    them. If any model has no bootstrap draws, values are simulated instead: normal, with the mean
+    and the interval of each model. Incomplete and missing families have no rank.
+
+    Args:
+        cells: One family's cell of each model; None where the model was not run.
+        seed: Seed of the simulated values.
+
+    Returns:
+        The best and the worst rank of each model, from 1; None where it has no rank.
     """
     places = [k for k, cell in enumerate(cells) if _ranked(cell)]
     if not places:
@@ -244,7 +284,13 @@ def _ranked(cell: Cell | None) -> bool:
 def borda(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Mean share of models with a larger magnitude, over families; only where all were run.
 
-    It is one number for many things, which is why nothing shows it unless it is asked for.
+    It condenses many measurements into one number, so nothing shows it unless asked.
+
+    Args:
+        entries: The submissions.
+
+    Returns:
+        One mapping a model that has every family; empty for fewer than two of them.
     """
     names = sorted({family for entry in entries for family in entry.families})
     complete = [e for e in entries if all(_ranked(e.families.get(name)) for name in names)]

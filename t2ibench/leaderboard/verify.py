@@ -52,12 +52,12 @@ _KEPT = {"ok", "refused", "filtered"}
 
 @dataclass(slots=True)
 class Verdict:
-    """What verifying found.
+    """The outcome of verifying a submission.
 
     Attributes:
-        level: 'reproduced' (images were drawn again and are the same), 'recomputed' (every score
-            follows from the evidence), 'self-reported' (there is no evidence) or 'refused'.
-        problems: Why it was refused, a line each.
+        level: 'reproduced' (images generated again are the same), 'recomputed' (every score
+            follows from the evidence), 'self-reported' (without evidence) or 'refused'.
+        problems: Why it was refused, one line each.
         notes: What to know.
         tasks: Tasks that were looked at.
     """
@@ -73,7 +73,10 @@ def verify(folder: Path, draw: int = 0) -> Verdict:
 
     Args:
         folder: Its folder.
-        draw: Draw so many of its images again with the model that it names.
+        draw: Number of its images to generate again with the model it names.
+
+    Returns:
+        What was checked, and every problem.
     """
     verdict = Verdict("recomputed")
     try:
@@ -296,7 +299,7 @@ def _differences(results: Results, found: dict[str, TaskResult]) -> list[str]:
 
 
 def _thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[str]:
-    """Thumbnails that are no small pictures of images of the submission."""
+    """Thumbnails that do not show images of the submission."""
     keys = {one.key for one in attempts if one.status == "ok"}
     for path in sorted((folder / "thumbs").glob("*.jpg")):
         if path.stem not in keys:

@@ -1,6 +1,6 @@
 """The bias methods: what evidence each needs, and what score that evidence gives.
 
-A family is a folder; everything that is known about it is in it. Pure functions on numpy arrays:
+A family is a folder; everything about it is in it. Pure functions on numpy arrays:
 nothing here imports a model, a store or torch.
 """
 

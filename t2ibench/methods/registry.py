@@ -25,6 +25,12 @@ METHODS: Registry[Method[Any]] = Registry(
 def method_of(task: BaseTask) -> Method[Any]:
     """The method of a task.
 
+    Args:
+        task: The task.
+
+    Returns:
+        The method named in its file.
+
     Raises:
         T2IBenchError: it comes from a package that is not installed here.
     """
@@ -32,15 +38,44 @@ def method_of(task: BaseTask) -> Method[Any]:
 
 
 def needs(task: BaseTask, settings: Settings) -> Needs:
-    """The evidence a task asks for."""
+    """The evidence that a task needs.
+
+    Args:
+        task: The task.
+        settings: How the run measures.
+
+    Returns:
+        Prompts with their number of images, texts and questions.
+    """
     return method_of(task).needs(task, settings)
 
 
 def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """The scores of a task from one encoder's, or one judge's, evidence."""
+    """The scores of a task from one encoder's, or one judge's, evidence.
+
+    Args:
+        task: The task.
+        evidence: What its needs ask for, from one encoder or judge.
+        settings: How the run measures.
+
+    Returns:
+        The headline, the scores and the rows.
+
+    Raises:
+        MissingEvidence: a text or an image that the task needs was never observed.
+    """
     return method_of(task).score(task, evidence, settings)
 
 
 def combine(task: BaseTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """The scores of a task over all encoders or judges, from those of each."""
+    """The scores of a task over all encoders or judges, from those of each.
+
+    Args:
+        task: The task.
+        results: One result an encoder or judge; at least one.
+        settings: How the run measures.
+
+    Returns:
+        The combined result.
+    """
     return method_of(task).combine(task, results, settings)

@@ -41,7 +41,7 @@ class Job:
         plan: What has to be there.
         folder: The run.
         images: Its images; None without a generator.
-        generator: The model; None where nothing is generated.
+        generator: The model; None if nothing is generated.
         encoders: Encoders with their embeddings.
         judges: Judges with their answers.
         batch_size: Images in one call of the generator; None for its own choice.
@@ -49,7 +49,7 @@ class Job:
         attempts: Attempts by status.
         embedded: Images and texts embedded now.
         damaged: Image files that could not be read.
-        reports: Judge to what came of asking it.
+        reports: Judge to the outcome of asking it.
         stopped: Judges that are no longer asked, with the reason.
     """
 
@@ -73,7 +73,14 @@ class Job:
         return self.plan.n_shards
 
     def pending(self, stage: Stage) -> int:
-        """How many images or questions a stage has left."""
+        """How many images or questions a stage has left.
+
+        Args:
+            stage: 'generate', 'embed' or 'ask'.
+
+        Returns:
+            Images for 'generate' and 'embed'; for 'ask' questions about images, over all judges.
+        """
         if self.images is None:
             return 0
         if stage == "generate":
@@ -112,7 +119,12 @@ class Job:
                 self._ask(judge, number, advance)
 
     def embed_texts(self, run: EncoderRun, advance: Callable[[int], None]) -> None:
-        """Embed the texts of the plan that one encoder has not seen."""
+        """Embed the texts of the plan that one encoder has not seen.
+
+        Args:
+            run: The encoder with its embeddings.
+            advance: Called with the number of texts after each batch.
+        """
         self.embedded += embed_texts(self.plan.texts, run, advance)
 
     def _generate(self, number: int, advance: Callable[[int], None]) -> None:
@@ -200,7 +212,11 @@ class Job:
             self.stopped[name] = f"{report.streak} questions in a row failed."
 
     def problems(self) -> list[str]:
-        """What the judges did not answer, a line each."""
+        """What the judges did not answer, one line each.
+
+        Returns:
+            The most frequent reasons, with the number of questions; empty if all were answered.
+        """
         lines = []
         for name, report in self.reports.items():
             reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
@@ -214,7 +230,15 @@ class Job:
 
 
 def pending_images(plan: Plan, store: ImageStore) -> list[Any]:
-    """The requests of the plan that still need an attempt."""
+    """The requests of the plan that still need an attempt.
+
+    Args:
+        plan: The plan.
+        store: The images that are there.
+
+    Returns:
+        The requests, in the order of the plan.
+    """
     return [
         request for request in plan.requests if not store.is_done(request.prompt, request.index)
     ]

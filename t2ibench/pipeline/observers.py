@@ -1,4 +1,4 @@
-"""Encoders and judges with their stores, and what came of using them."""
+"""Encoders and judges with their stores, and the outcome of using them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AskReport:
 
     Attributes:
         answered: Answers got now.
-        reasons: Why there is no answer, with the number of questions.
+        reasons: Why questions were not answered, with the number of questions.
         damaged: Image files that could not be read.
         streak: Questions without an answer at the end, one after another.
     """
@@ -67,7 +67,11 @@ class AskReport:
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:
-        """Take in what came of further questions to the same judge."""
+        """Add the outcome of further questions to the same judge.
+
+        Args:
+            other: The report on those questions.
+        """
         self.answered += other.answered
         for reason, count in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count
@@ -76,10 +80,26 @@ class AskReport:
 
 
 def open_encoder(encoder: Encoder, root: Path) -> EncoderRun:
-    """An encoder with its embeddings under a run's evidence/."""
+    """An encoder with its embeddings under a run's evidence/.
+
+    Args:
+        encoder: The encoder.
+        root: The run folder's evidence/.
+
+    Returns:
+        The encoder and its store.
+    """
     return EncoderRun(encoder, EvidenceStore(root, encoder.name, encoder.fingerprint))
 
 
 def open_judge(judge: Judge, root: Path) -> JudgeRun:
-    """A judge with its answers under a run's evidence/."""
+    """A judge with its answers under a run's evidence/.
+
+    Args:
+        judge: The judge.
+        root: The run folder's evidence/.
+
+    Returns:
+        The judge and its store.
+    """
     return JudgeRun(judge, AnswerStore(root, judge.name, judge.fingerprint))

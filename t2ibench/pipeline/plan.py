@@ -67,7 +67,14 @@ class Plan:
         return -(-len(self.requests) // SHARD_SIZE)
 
     def shard(self, number: int) -> Sequence[ImageRequest]:
-        """The images of one shard."""
+        """The images of one shard.
+
+        Args:
+            number: Number of the shard, from 0.
+
+        Returns:
+            Its requests; at most `SHARD_SIZE`.
+        """
         return self.requests[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
 
 

@@ -25,7 +25,7 @@ class Objects:
     """Adapters that were given as Python objects, by name.
 
     Attributes:
-        generator: In place of --model.
+        generator: Used instead of --model.
         encoders: Beside the names of --encoder.
         judges: Beside the names of --judge.
     """
@@ -46,11 +46,11 @@ class Prepared:
         settings: What was asked for, with encoders and judges by name.
         plan: What has to be there.
         generator: The model, or None.
-        folder: Where everything goes.
+        folder: The run folder.
         images: The images that are there; None without a generator.
-        skipped: Tasks left out, with the reason.
-        lacking: For images that exist already: prompt to (there, needed).
-        warnings: What a person must know before it starts.
+        skipped: Tasks that are not run, with the reason.
+        lacking: For a folder of images: prompt to (images it has, images needed).
+        warnings: What the user must know before it starts.
         objects: Adapters that were given as objects.
         call: The command line or the function that asked, for the history.
     """
@@ -67,7 +67,14 @@ class Prepared:
     call: str = ""
 
     def encoders(self) -> list[Encoder]:
-        """The encoders, loaded; none where nothing is embedded."""
+        """The encoders, loaded; none if no task needs embeddings.
+
+        Returns:
+            The encoders, in the order of the settings.
+
+        Raises:
+            T2IBenchError: an encoder cannot be loaded.
+        """
         if not self.plan.needs_encoder:
             return []
         return [
@@ -77,7 +84,14 @@ class Prepared:
         ]
 
     def judges(self) -> list[Judge]:
-        """The judges; none where nothing is asked."""
+        """The judges; none if no task asks questions.
+
+        Returns:
+            The judges, in the order of the settings.
+
+        Raises:
+            T2IBenchError: a judge cannot be loaded.
+        """
         if not self.plan.questions:
             return []
         named = [name for name in self.settings.judge if name not in self.objects.judges]
@@ -104,7 +118,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         The run before anything is generated.
 
     Raises:
-        T2IBenchError: something about the request cannot work.
+        T2IBenchError: the request cannot work; the message says why.
     """
     objects = objects or Objects()
     if not settings.tasks:

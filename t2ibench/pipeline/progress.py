@@ -25,23 +25,44 @@ class Ticker(Protocol):
     """Told how many items are done."""
 
     def advance(self, count: int) -> None:
-        """So many more are done."""
+        """Count items as done.
+
+        Args:
+            count: How many more are done.
+        """
         ...
 
 
 class Reporter(Protocol):
-    """Where a run says what it is doing."""
+    """Shows what a run is doing."""
 
     def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Ticker]:
-        """A stage of so many items, as a context manager that yields a ticker."""
+        """Begin a stage.
+
+        Args:
+            name: Name of the stage.
+            total: Number of items.
+            unit: What an item is, in the plural: 'images'.
+
+        Returns:
+            A context manager that yields a ticker.
+        """
         ...
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Write one line.
+
+        Args:
+            text: The line.
+        """
         ...
 
     def warn(self, text: str) -> None:
-        """One line that a person must see."""
+        """Write one line that the user must see.
+
+        Args:
+            text: The line.
+        """
         ...
 
 
@@ -96,7 +117,16 @@ class ConsoleReporter:
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
-        """A bar on a terminal, a line now and then elsewhere."""
+        """Show a bar on a terminal, a line now and then elsewhere.
+
+        Args:
+            name: Name of the stage.
+            total: Number of items.
+            unit: What an item is, in the plural.
+
+        Yields:
+            The ticker that moves it.
+        """
         if not self.console.is_terminal:
             yield _Lines(self.console, name, total, unit)
             return
@@ -111,11 +141,19 @@ class ConsoleReporter:
             yield _Bar(progress, progress.add_task(name, total=total))
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Write one line.
+
+        Args:
+            text: The line.
+        """
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def warn(self, text: str) -> None:
-        """One line, marked."""
+        """Write one line, marked as a warning.
+
+        Args:
+            text: The line.
+        """
         self.console.print(
             f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True
         )
@@ -127,19 +165,36 @@ class _Nothing:
 
 
 class SilentReporter:
-    """For the Python API: says nothing, remembers warnings."""
+    """For the Python API: shows nothing, keeps warnings."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
-        """Nothing to see."""
+        """Show nothing.
+
+        Args:
+            name: Name of the stage; not used.
+            total: Number of items; not used.
+            unit: What an item is; not used.
+
+        Yields:
+            A ticker that does nothing.
+        """
         yield _Nothing()
 
     def say(self, text: str) -> None:
-        """Nothing to see."""
+        """Write nothing.
+
+        Args:
+            text: The line; not used.
+        """
 
     def warn(self, text: str) -> None:
-        """Keep the line."""
+        """Keep the line in `warnings`.
+
+        Args:
+            text: The line.
+        """
         self.warnings.append(text)

@@ -21,7 +21,7 @@ def rescore(path: Path, reporter: Reporter) -> Results:
 
     Args:
         path: The run folder.
-        reporter: Where progress goes.
+        reporter: Shows progress.
 
     Returns:
         What results.json holds now.
@@ -48,7 +48,17 @@ def rescore(path: Path, reporter: Reporter) -> Results:
 
 
 def stored_plan(folder: RunFolder) -> Plan:
-    """The plan of a folder's latest run."""
+    """The plan of a folder's latest run.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        The plan; folders of further tasks that no longer exist are ignored.
+
+    Raises:
+        T2IBenchError: a task of that run is no longer known.
+    """
     record = folder.record
     existing = [item for item in record.include_path if Path(item).is_dir()]
     return make_plan(load_tasks(record.tasks, existing), Settings.of(record.measurement))

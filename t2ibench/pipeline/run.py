@@ -34,13 +34,13 @@ class Outcome:
     """What a run did.
 
     Attributes:
-        results: Everything that is known now; None where it only generated.
+        results: All results so far; None if it only generated.
         folder: The run folder.
         attempts: Attempts at images by status.
         observed: Images and texts embedded and questions answered now.
-        damaged: Image files that could not be read, a line each.
-        problems: What a judge did not answer, a line each.
-        complete: False where evidence is missing.
+        damaged: Image files that could not be read, one line each.
+        problems: What a judge did not answer, one line each.
+        complete: False if evidence is missing.
     """
 
     results: Results | None
@@ -57,7 +57,7 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
 
     Args:
         prepared: The run.
-        reporter: Where progress goes.
+        reporter: Shows progress.
 
     Returns:
         What it did, without results.
@@ -85,7 +85,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
 
     Args:
         prepared: The run.
-        reporter: Where progress goes.
+        reporter: Shows progress.
 
     Returns:
         What it did.
@@ -195,13 +195,13 @@ def _repair(job: Job, prepared: Prepared, reporter: Reporter) -> None:
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
-    """A line where images made with other versions of the libraries are in the folder.
+    """Lines about images in the folder that were made with other versions of the libraries.
 
     Args:
         prepared: The run.
 
     Returns:
-        No line where nothing has to be generated or all versions are the same.
+        The lines; none if nothing has to be generated or all versions are the same.
     """
     record = prepared.folder.record.generator
     if record is None or prepared.images is None or not record.libraries:

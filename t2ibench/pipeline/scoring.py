@@ -28,10 +28,18 @@ from t2ibench.tasks.loader import LoadedTask
 
 
 class Images(Protocol):
-    """What became of each image; an `ImageStore` is one."""
+    """The outcome of every attempt at an image; an `ImageStore` is one."""
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image."""
+        """What is known of an image.
+
+        Args:
+            prompt: What it was generated for.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The attempt, or None if nothing was tried.
+        """
         ...
 
 
@@ -78,7 +86,7 @@ class Scored:
     Attributes:
         results: Task id to result.
         samples: Task id to sample rows.
-        draws: Task id to the bootstrap draws of the headline's magnitude, where there are any.
+        draws: Task id to bootstrap draws of the headline's magnitude; tasks without any are absent.
     """
 
     results: dict[str, TaskResult] = field(default_factory=dict)
@@ -120,7 +128,7 @@ class StoredEvidence:
 
     Args:
         images: The run's images; None where only texts were scored.
-        store: The encoder's embeddings; None where nothing is embedded.
+        store: The encoder's embeddings; None if nothing is embedded.
         judged: The judge's answers, for methods that ask questions.
     """
 
@@ -144,7 +152,16 @@ class StoredEvidence:
                 yield index, attempt.sha256 or "", attempt.status
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt that have an embedding."""
+        """The first n images of a prompt that have an embedding.
+
+        Args:
+            prompt: The prompt.
+            n: Images with an index of n or more are excluded.
+
+        Returns:
+            Embeddings of shape (m, d) with m <= n, their indices, and how many are excluded, by
+            reason.
+        """
         rows, indices, excluded = [], [], Counter[str]()
         for index, sha256, status in self._found(prompt, n) if self._store else ():
             if status != "ok":
@@ -160,6 +177,12 @@ class StoredEvidence:
     def texts(self, texts: Sequence[str]) -> Float64Array:
         """Embeddings of texts.
 
+        Args:
+            texts: The texts.
+
+        Returns:
+            Shape (len(texts), d), in their order.
+
         Raises:
             MissingEvidence: one was never embedded.
         """
@@ -174,7 +197,17 @@ class StoredEvidence:
         return np.asarray(rows, dtype=np.float64)
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
-        """The judge's answers about the first n images of a prompt."""
+        """The judge's answers about the first n images of a prompt.
+
+        Args:
+            prompt: Whose images.
+            n: Images with an index of n or more are excluded.
+            question: What was asked.
+            classes: The possible answers; empty for free text.
+
+        Returns:
+            The answers, their indices, and how many are excluded, by reason.
+        """
         answers, indices, excluded = [], [], Counter[str]()
         for index, sha256, status in self._found(prompt, n):
             found = self._judged.get(sha256, question, classes) if self._judged else None
@@ -228,7 +261,7 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
         plan: The plan.
         images: The run's images.
         stores: What was observed.
-        reporter: Where progress goes.
+        reporter: Shows progress.
 
     Returns:
         Results, samples and bootstrap draws by task.

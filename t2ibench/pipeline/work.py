@@ -31,7 +31,7 @@ def _ignore(_: Any) -> None:
 
 
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:
-    """Generate a batch; where it fails as a whole, one image after the other.
+    """Generate a batch; if it fails as a whole, generate its images one by one.
 
     Args:
         generator: The model.
@@ -154,7 +154,15 @@ def embed_texts(
 def missing_embeddings(
     images: Iterable[StoredImage], runs: Sequence[EncoderRun]
 ) -> list[StoredImage]:
-    """The images that an encoder has not embedded yet, each file once."""
+    """The images that any of the encoders has not embedded yet, each file once.
+
+    Args:
+        images: Images of the run.
+        runs: Encoders with their embeddings.
+
+    Returns:
+        The images, in the order given.
+    """
     seen: set[str] = set()
     missing = []
     for image in images:
@@ -175,7 +183,7 @@ def embed(
 
     Args:
         images: The images.
-        runs: The encoders; those that embed no images must be left out.
+        runs: Encoders that embed images.
         on_part: Told how many were looked at, part by part.
 
     Returns:
@@ -252,7 +260,15 @@ def encode(encoder: Encoder, prepared: Sequence[Any]) -> Float32Array:
 def unanswered(
     questions: Iterable[tuple[StoredImage, Sequence[Question]]], store: AnswerStore
 ) -> list[tuple[StoredImage, list[Question]]]:
-    """Each image with the questions that have no answer yet; a file that is there twice, once."""
+    """Each image with its questions that have no answer yet; a file that occurs twice, once.
+
+    Args:
+        questions: Images with what is asked about them.
+        store: The answers of one judge.
+
+    Returns:
+        The images with at least one such question, in the order given.
+    """
     seen: set[tuple[str, Question]] = set()
     waiting = []
     for image, asked in questions:

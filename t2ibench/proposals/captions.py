@@ -39,7 +39,7 @@ def read_captions(
     Args:
         source: COCO's annotations JSON, Flickr30k's token file or results.csv, a CSV, JSON Lines or
             text file, or a `datasets` id.
-        column: Where the captions stand in a table.
+        column: Column of a table that holds the captions.
         split: Split of a `datasets` id.
         people: Keep captions of one person, as D'Incà et al. (2024) do with COCO.
         clean: The clean-up of DiffusionDB prompts; see `cleaned`.
@@ -80,7 +80,7 @@ def one_person(caption: str) -> bool:
         caption: The caption.
 
     Returns:
-        Whether one word for a person stands in it, and no word for several.
+        Whether it has one word for a person, and no word for several.
 
     Examples:
         >>> one_person("A woman riding a horse"), one_person("Two men talk")

@@ -37,7 +37,7 @@ class Recorder:
                     self._replies[conversation_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The next reply of a conversation; asked only where it was not recorded.
+        """The next reply of a conversation; asked only if it was not recorded.
 
         Args:
             messages: The conversation so far.
@@ -67,11 +67,11 @@ class Recorder:
     def read(
         self, messages: Sequence[Message], read: Callable[[str], _T], tries: int, again: str
     ) -> _T:
-        """The next reply, read; asked again where it cannot be.
+        """The next reply, read; asked again if it cannot be read.
 
         Args:
             messages: The conversation so far.
-            read: Raises UnreadableError where a reply does not hold what was asked for.
+            read: Raises UnreadableError if a reply does not hold what was asked for.
             tries: How often to ask.
             again: What is said after a reply that cannot be read; '{why}' says why.
 

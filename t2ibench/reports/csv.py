@@ -18,6 +18,12 @@ HEADERS = (
 def cell(text: str) -> str:
     """A cell as a spreadsheet should read it: text that begins like a formula stays text.
 
+    Args:
+        text: The content.
+
+    Returns:
+        The content, after a quote where a spreadsheet would run it.
+
     Examples:
         >>> cell("=1+1"), cell("-0.25"), cell("nurse")
         ("'=1+1", '-0.25', 'nurse')

@@ -1,4 +1,4 @@
-"""The report files that every run leaves beside its results.json."""
+"""The report files that every run writes next to its results.json."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def write_reports(results: Results, folder: Path) -> None:
     """Write results.md.
 
     Args:
-        results: What was found.
+        results: What results.json holds.
         folder: The run folder.
     """
     for name in WRITTEN:

@@ -36,39 +36,82 @@ EXPLANATION = (
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number for a table; a dash where there is none."""
+    """A number for a table, or a dash.
+
+    Args:
+        value: The number, or None.
+        digits: Digits after the point.
+
+    Returns:
+        The text.
+    """
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def format_p(value: float | None) -> str:
-    """A p-value for a table."""
+    """A p-value for a table, or a dash.
+
+    Args:
+        value: The p-value, or None.
+
+    Returns:
+        The text: four digits after the point, or powers of ten below 0.0001.
+    """
     if value is None:
         return "–"
     return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
 
 
 def interval(score: Score) -> str:
-    """An interval for a table."""
+    """A confidence interval for a table, or a dash.
+
+    Args:
+        score: A score or a headline.
+
+    Returns:
+        The text: '[low, high]'.
+    """
     if score.ci_low is None or score.ci_high is None:
         return "–"
     return f"[{score.ci_low:.3f}, {score.ci_high:.3f}]"
 
 
 def main_score(task: TaskResult) -> str:
-    """The method's best-known score, with its name."""
+    """The method's best-known score, with its name.
+
+    Args:
+        task: The task's result.
+
+    Returns:
+        The text: 'd = +0.512', or a dash.
+    """
     main = METHODS.get(task.method).main_score
     score = task.scores.get(main.name)
     return "–" if score is None or score.value is None else f"{main.label} = {score.value:+.3f}"
 
 
 def excluded(task: TaskResult) -> str:
-    """How many images were excluded, by reason."""
+    """How many images were excluded, by reason.
+
+    Args:
+        task: The task's result.
+
+    Returns:
+        The text: '2 refused, 1 filtered', or '0'.
+    """
     parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
     return ", ".join(parts) or "0"
 
 
 def table_rows(results: Results) -> Iterator[list[str]]:
-    """One row a task."""
+    """The results as rows of text, one a task.
+
+    Args:
+        results: What results.json holds.
+
+    Yields:
+        The cells of a row, in the order of `COLUMNS`.
+    """
     for name, task in results.tasks.items():
         headline: Headline = task.headline
         yield [
@@ -91,7 +134,14 @@ def _escape(text: str) -> str:
 
 
 def results_markdown(results: Results) -> str:
-    """The text of results.md."""
+    """The text of results.md.
+
+    Args:
+        results: What results.json holds.
+
+    Returns:
+        Markdown, with the explanation of the columns.
+    """
     name = results.model.name or "text encoders"
     parts = [f"# {_escape(name)}", ""]
     if results.limited:
@@ -141,7 +191,15 @@ _DISPENSABLE = ("Excluded", "p", "Images", "Score", "Null", "95 % CI")
 
 
 def results_table(results: Results, width: int) -> RichTable:
-    """The table of a terminal of so many columns."""
+    """The results as a table for a terminal; less important columns are dropped to fit.
+
+    Args:
+        results: What results.json holds.
+        width: Columns of the terminal.
+
+    Returns:
+        The table, for rich.
+    """
     from rich.markup import escape
     from rich.table import Table as RichTable
 

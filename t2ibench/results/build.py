@@ -24,7 +24,14 @@ _DIGITS = 12
 
 
 def rounded(value: float | None) -> float | None:
-    """A finite number to twelve significant digits, else None."""
+    """Round to twelve significant digits.
+
+    Args:
+        value: A number, or None.
+
+    Returns:
+        The number; None for None and for a number that is not finite.
+    """
     if value is None or not np.isfinite(value):
         return None
     return float(f"{value:.{_DIGITS}g}")
@@ -42,7 +49,15 @@ def _plain(value: Any) -> Any:
 
 
 def score_record(estimate: Estimate, level: float) -> Score:
-    """One score with its interval."""
+    """One score with its interval.
+
+    Args:
+        estimate: The score, with its bootstrap draws.
+        level: Level of the interval, in (0, 1).
+
+    Returns:
+        The record for results.json.
+    """
     low, high = None, None
     if estimate.value is not None and estimate.boot is not None:
         low, high = percentile_interval(estimate.boot, level)
@@ -62,7 +77,15 @@ def _draws(estimate: Estimate) -> int | None:
 
 
 def headline_record(estimate: Estimate, level: float) -> Headline:
-    """The headline: a magnitude, its interval, its expected value without bias."""
+    """The headline: a magnitude, its interval, its expected value without bias.
+
+    Args:
+        estimate: The headline, with its bootstrap and null draws.
+        level: Level of the interval, in (0, 1).
+
+    Returns:
+        The record for results.json.
+    """
     if estimate.value is None:
         return Headline(reason=estimate.reason)
     low, high = (
@@ -169,7 +192,7 @@ def is_complete(tasks: Iterable[TaskResult]) -> bool:
         tasks: Results of the tasks in question.
 
     Returns:
-        False where an image failed or was never observed.
+        False if an image failed or was never observed.
     """
     return not any(
         task.reason or task.excluded.get("failed") or task.excluded.get("missing") for task in tasks
@@ -182,13 +205,16 @@ def task_record(
     each: Mapping[str, MethodResult],
     settings: TaskSettings,
 ) -> TaskResult:
-    """Everything results.json says of one task.
+    """The entry of one task in results.json.
 
     Args:
         task: The task.
         combined: Its scores over all encoders.
         each: Encoder name to that encoder's scores.
         settings: How it was measured.
+
+    Returns:
+        The record for results.json.
     """
     level = settings.level
     by_encoder = {

@@ -1,4 +1,4 @@
-"""Two runs side by side: a model and its debiased version, or a model and its training pictures."""
+"""Two runs side by side: a model and its debiased version, or a model and its training images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Difference:
         name: The score.
         first: In the first run.
         second: In the second.
-        value: First less second.
+        value: First minus second.
         low: Lower end of the difference's interval.
         high: Upper end.
         note: Why they cannot be compared, or what to know.
@@ -40,8 +40,15 @@ class Difference:
 def difference_interval(first: Score, second: Score) -> tuple[float | None, float | None]:
     """The interval of a difference from two intervals (MOVER; Zou and Donner 2008).
 
-    It takes the runs as independent. Two models that draw from the same noise are not quite, so
-    for them it is rather too wide.
+    It assumes independent runs. Two models that start from the same noise are not quite
+    independent, so their interval is somewhat too wide.
+
+    Args:
+        first: A score of the first run.
+        second: The same score of the second.
+
+    Returns:
+        Lower and upper end of first − second; None where a value or an end is missing.
     """
     ends = (first.value, first.ci_low, first.ci_high, second.value, second.ci_low, second.ci_high)
     if any(end is None for end in ends):
@@ -53,7 +60,15 @@ def difference_interval(first: Score, second: Score) -> tuple[float | None, floa
 
 
 def compare(first: Results, second: Results) -> Iterator[Difference]:
-    """Headlines of the tasks that both runs have, and the rows of methods that rank biases."""
+    """Headlines of the tasks that both runs have, and the rows of methods that rank biases.
+
+    Args:
+        first: Results of the first run.
+        second: Results of the second.
+
+    Yields:
+        Differences, first − second, in the order of the first run's tasks.
+    """
     for name, one in first.tasks.items():
         other = second.tasks.get(name)
         if other is None:

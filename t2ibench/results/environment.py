@@ -10,7 +10,14 @@ _LIBRARIES = ("numpy", "scipy", "torch", "diffusers", "transformers", "open_clip
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
-    """Installed versions; what is not installed is left out."""
+    """Installed versions of distributions.
+
+    Args:
+        distributions: Their names.
+
+    Returns:
+        Name to version; distributions that are not installed are not in it.
+    """
     installed = {}
     for name in distributions:
         try:
@@ -21,6 +28,10 @@ def versions(distributions: Iterable[str]) -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """Versions of Python, the platform and the libraries that decide numbers."""
+    """Versions of Python, the platform and the libraries that decide numbers.
+
+    Returns:
+        Name to version.
+    """
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return system | versions(_LIBRARIES)

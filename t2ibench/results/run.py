@@ -25,7 +25,7 @@ class GeneratorRecord(Record):
     """The generator of a run.
 
     Attributes:
-        name: What a person calls it.
+        name: Its name for people.
         model: As given to --model.
         model_args: As given to --model-args.
         revision: Version of the weights.
@@ -80,7 +80,7 @@ class RunRecord(Record):
     Attributes:
         schema_version: Version of this schema ('schema' in the file).
         t2ibench: Version of the program that wrote it last.
-        status: 'running' (or killed), 'complete', or 'incomplete' where evidence is missing.
+        status: 'running' (or killed), 'complete', or 'incomplete' if evidence is missing.
         generator: The generator; None where only texts are scored.
         settings: What the latest call asked for.
         measurement: How it measured, defaults of the generator filled in.
@@ -106,7 +106,11 @@ class RunRecord(Record):
     history: list[HistoryEntry] = Field(default_factory=list)
 
     def repeatable(self) -> RunSettings | None:
-        """The settings of a command that repeats the run; None where no command can."""
+        """The settings of a command that repeats the run; None where no command can.
+
+        Returns:
+            The settings, with encoders and judges by name; None after a run of Python objects.
+        """
         if self.from_objects:
             return None
         update: dict[str, object] = {
@@ -124,7 +128,7 @@ class RunFolder:
 
     Attributes:
         path: The folder.
-        record: What run.json says, or will.
+        record: The content of run.json.
     """
 
     path: Path

@@ -1,4 +1,4 @@
-"""The schema of results.json: one typed, documented record of everything a run found.
+"""The schema of results.json: one typed, documented record of a run's results.
 
 Nothing in it is a time or depends on batch size, worker count or the order of tasks, so the same
 inputs give the same file, byte for byte.
@@ -28,7 +28,7 @@ class Score(Record):
     """One score.
 
     Attributes:
-        value: The score; null with a reason where there is none.
+        value: The score; null with a reason if it has none.
         ci_low: Lower end of the confidence interval.
         ci_high: Upper end.
         p: p-value, where a null is defined. Never 0.
@@ -37,7 +37,7 @@ class Score(Record):
         p_bh: The same after Benjamini and Hochberg.
         test: 'exact' (all partitions), 'monte_carlo' or 'binomial'.
         n_draws: Partitions looked at.
-        reason: Why there is no value.
+        reason: Why the value is None.
     """
 
     value: float | None = None
@@ -71,7 +71,7 @@ class Row(Record):
     Attributes:
         name: What it is.
         group: The concept or side it belongs to.
-        n_images: Images behind it.
+        n_images: Number of images it is based on.
         scores: Name to score.
     """
 
@@ -82,7 +82,7 @@ class Row(Record):
 
 
 class EncoderScores(Record):
-    """What one of several encoders says.
+    """The scores from one of several encoders.
 
     Attributes:
         headline: As for the task.
@@ -110,7 +110,7 @@ class TaskSettings(Measurement):
 
 
 class TaskResult(Record):
-    """Everything one task found.
+    """The result of one task.
 
     Attributes:
         version: Version of the task file.
@@ -119,13 +119,13 @@ class TaskResult(Record):
         family: Headlines may be averaged within a family, never across families.
         title: One line.
         headline: The magnitude.
-        scores: Name to score, the mean over encoders where there are several.
+        scores: Name to score, the mean over encoders if the run has several.
         by: One row a stimulus, word or target.
-        by_encoder: Each encoder's (or judge's) own scores, where there are several.
+        by_encoder: Each encoder's (or judge's) own scores, if the run has several.
         signs_agree: Whether all encoders give the association one sign.
         n_images: Images that count.
         n_prompts: Distinct prompts (for text-only tasks: texts).
-        excluded: Images left out, by reason.
+        excluded: Number of images excluded, by reason.
         settings: How it was measured.
         conventions: Choices that decide the numbers.
         warnings: What a reader must know of this result.
@@ -182,9 +182,9 @@ class Results(Record):
         schema_version: Version of this schema ('schema' in the file).
         t2ibench: Version of the program.
         model: The generator.
-        command: A command that gives these results again; empty where a Python object was measured.
+        command: A command that gives these results again; empty if a Python object was measured.
         environment: Versions of Python and of the libraries that decide numbers.
-        limited: True where any task ran under --limit; such results are for a try only.
+        limited: True if any task ran under --limit; such results are for a try only.
         tasks: Task id to result, sorted.
     """
 
@@ -197,7 +197,11 @@ class Results(Record):
     tasks: dict[str, TaskResult]
 
     def to_json(self) -> str:
-        """The text of results.json."""
+        """The text of results.json.
+
+        Returns:
+            JSON with a final newline; tasks are sorted.
+        """
         data = self.model_dump(mode="json", by_alias=True)
         data["tasks"] = dict(sorted(data["tasks"].items()))
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,4 +1,4 @@
-"""Putting results.json together and writing it, with the samples beside it."""
+"""Putting results.json together and writing it, with the samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ from t2ibench.version import __version__
 
 
 def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
-    """What results.json says of a generator."""
+    """The generator's entry in results.json.
+
+    Args:
+        record: The generator's record; None where only texts were scored.
+
+    Returns:
+        The entry for results.json.
+    """
     if record is None:
         return GeneratorInfo(name=None)
     return GeneratorInfo(
@@ -40,12 +47,12 @@ def assemble(
     old: Results | None,
     command: Sequence[str],
 ) -> Results:
-    """New results beside those that the folder already has, p-values adjusted over all.
+    """Merge new results with those that the folder already has; p-values are adjusted over all.
 
     Args:
         generator: The generator.
         new: What was scored now.
-        old: What results.json said before; its other tasks are kept.
+        old: The previous results.json; its other tasks are kept.
         command: The command that gives these results.
 
     Returns:
@@ -67,7 +74,7 @@ def _kept(generator: GeneratorInfo, old: Results | None) -> dict[str, TaskResult
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
-    """What results.json says; a file that cannot be read is renamed.
+    """Read results.json; a file that cannot be read is renamed.
 
     Args:
         folder: The run.
@@ -95,7 +102,7 @@ def command_of(
     Args:
         settings: What the latest call asked for, encoders and judges by name.
         new: What was scored now.
-        old: What results.json said before.
+        old: The previous results.json.
 
     Returns:
         Words of a command line. Tasks are named as the user named them, unless the folder holds

@@ -204,7 +204,7 @@ def resample_weights(
     Source: Davison & Hinkley 1997, section 3.8.
 
     Example:
-        A sample of one value can only be drawn whole.
+        Every resample of one value is that value.
 
         >>> resample_weights(["a"], 2, np.random.default_rng(0)).tolist()
         [[1.0], [1.0]]
@@ -224,7 +224,7 @@ def percentile_interval(draws: npt.ArrayLike, level: float = 0.95) -> tuple[floa
     [q((1 − level) / 2), q((1 + level) / 2)], with q the quantile function of the finite draws.
 
     Args:
-        draws: Shape (n_draws,); draws that are not finite are left out.
+        draws: Shape (n_draws,); draws that are not finite are excluded.
         level: Confidence level, in (0, 1).
 
     Returns:

@@ -108,7 +108,7 @@ def multinomial_test(
     """Test that answers come from given shares.
 
     p = Σ P(N) over all outcomes N of n answers with P(N) ≤ P(counts), with N multinomial. Where
-    there are too many outcomes: (1 + b) / (1 + draws), with b of the draws so unlikely.
+    there are too many outcomes: (1 + b) / (1 + draws), with b the number of draws so unlikely.
 
     Args:
         counts: Counts of the k classes, shape (k,).
@@ -118,7 +118,7 @@ def multinomial_test(
         rng: Source of the draws.
 
     Returns:
-        p, in (0, 1], and whether it is exact; p is nan where there are no answers or k < 2.
+        p, in (0, 1], and whether it is exact; p is nan without answers or for k < 2.
 
     Source: Freeman & Halton 1951, Biometrika 38:141.
 
@@ -227,10 +227,10 @@ def macro_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
 
     Args:
         truth: True classes, one per item.
-        predicted: Predicted classes, as many.
+        predicted: Predicted classes, of the same length.
 
     Returns:
-        F1, from 0 to 1; nan where there are no items.
+        F1, from 0 to 1; nan without items.
 
     Raises:
         ValueError: the lists differ in length.

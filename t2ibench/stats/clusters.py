@@ -55,6 +55,13 @@ class Clusters:
     def of(cls, n: int, labels: npt.ArrayLike | None) -> Clusters:
         """Clusters of n values by their labels; None makes each value its own cluster.
 
+        Args:
+            n: Number of values.
+            labels: Shape (n,), any labels; None makes each value its own cluster.
+
+        Returns:
+            The clusters, ordered by label.
+
         Example:
             >>> clusters = Clusters.of(3, ["nurse", "chef", "nurse"])
             >>> clusters.order.tolist(), clusters.starts.tolist(), clusters.sizes.tolist()
@@ -96,7 +103,14 @@ class Clusters:
         return length
 
     def original(self, sorted_indices: IntArray) -> IntArray:
-        """Indices into the values as they were given, from indices into the sorted values."""
+        """Indices into the values as they were given, from indices into the sorted values.
+
+        Args:
+            sorted_indices: Indices into the values sorted by cluster, any shape.
+
+        Returns:
+            Of the same shape.
+        """
         return sorted_indices if self.contiguous else self.order[sorted_indices]
 
 
@@ -132,7 +146,11 @@ class Resamples:
     uniforms: Float64Array | None = None
 
     def indices(self) -> IntArray:
-        """Indices of the values drawn, shape (draws, width); padding has an arbitrary index."""
+        """Indices of the values drawn; padding has an arbitrary index.
+
+        Returns:
+            Shape (draws, width).
+        """
         clusters, draws = self.clusters, len(self.picks)
         if clusters.longest == 1:
             return clusters.original(self.picks)
@@ -148,13 +166,21 @@ class Resamples:
         return clusters.original(np.concatenate(parts, axis=2).reshape(draws, -1))
 
     def weights(self) -> Float64Array | None:
-        """1, or 0 for padding, shape (draws, width); None where nothing is padded."""
+        """Weights of the values drawn: 1, or 0 for padding.
+
+        Returns:
+            Shape (draws, width); None where nothing is padded.
+        """
         if self.clusters.equal_sized:
             return None
         return self._inside().astype(np.float64).reshape(len(self.picks), -1)
 
     def counts(self) -> npt.NDArray[np.float32]:
-        """How often each value was drawn, shape (draws, n)."""
+        """How often each value was drawn.
+
+        Returns:
+            Shape (draws, n).
+        """
         draws, n = len(self.picks), len(self.clusters.order)
         cells = self.indices() + (np.arange(draws) * n)[:, None]
         inside = self.weights()

@@ -85,7 +85,14 @@ class Pair:
         return sd
 
     def union_sd(self, ddof: int) -> Values:
-        """SD of both samples taken together, with n_x + n_y − ddof in the denominator."""
+        """Standard deviation of both samples taken together.
+
+        Args:
+            ddof: Subtracted from n_x + n_y in the denominator.
+
+        Returns:
+            Shape (draws,) or a number, at least 0; nan where the denominator is 0.
+        """
         x, y = self.x, self.y
         n = x.n + y.n
         squares = self.union_squares
@@ -165,7 +172,7 @@ def select(names: Iterable[str]) -> dict[str, Statistic]:
 
 
 def require_known(names: Iterable[str], known: Iterable[str]) -> None:
-    """Check names of statistics against those that there are.
+    """Check names of statistics against the known ones.
 
     Args:
         names: What was asked for.

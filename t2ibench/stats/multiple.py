@@ -18,10 +18,10 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     With p_(1) ≤ … ≤ p_(m): p̃_(i) = max over j ≤ i of min(1, (m − j + 1) p_(j))
 
     Args:
-        p_values: p-values in [0, 1]; None or nan where no test was made.
+        p_values: p-values in [0, 1]; None or nan if no test was made.
 
     Returns:
-        Adjusted p-values in the same order; None where no test was made.
+        Adjusted p-values in the same order; None if no test was made.
 
     Source: Holm 1979, Scandinavian Journal of Statistics 6:65.
 
@@ -46,10 +46,10 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     With p_(1) ≤ … ≤ p_(m): p̃_(i) = min over j ≥ i of min(1, m p_(j) / j)
 
     Args:
-        p_values: p-values in [0, 1]; None or nan where no test was made.
+        p_values: p-values in [0, 1]; None or nan if no test was made.
 
     Returns:
-        Adjusted p-values in the same order; None where no test was made.
+        Adjusted p-values in the same order; None if no test was made.
 
     Raises:
         ValueError: a p-value lies outside [0, 1].

@@ -41,7 +41,7 @@ class PermutationResult:
         p: p-value, from `p_value`; never 0, nan where `observed` is nan.
         null: The statistic of each partition evaluated, signed, shape (n_draws,).
         exact: Whether all partitions were evaluated.
-        n_partitions: Number of partitions that there are.
+        n_partitions: Number of possible partitions.
         n_draws: Number of partitions evaluated.
     """
 

@@ -47,11 +47,25 @@ class GroupSums:
         return table.ravel()
 
     def sums(self, draws: Resamples) -> Float64Array:
-        """Sum of the resampled values, shape (draws,)."""
+        """Sum of the resampled values.
+
+        Args:
+            draws: Which values were drawn.
+
+        Returns:
+            Shape (draws,).
+        """
         return self._look_up(self._sums, draws)
 
     def squares(self, draws: Resamples) -> Float64Array:
-        """Sum of the squares of the resampled values, shape (draws,)."""
+        """Sum of the squares of the resampled values.
+
+        Args:
+            draws: Which values were drawn.
+
+        Returns:
+            Shape (draws,).
+        """
         return self._look_up(self._squares, draws)
 
     @staticmethod
@@ -185,7 +199,7 @@ def resampled_dominance(x: Resample, y: Resample, signs: Float32Table | None) ->
 
     Args:
         x: Resamples of X.
-        y: As many resamples of Y.
+        y: Resamples of Y, of the same number.
         signs: From `sign_table`.
 
     Returns:

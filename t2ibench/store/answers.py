@@ -1,4 +1,4 @@
-"""Answers on disk, one folder a judge, found by image, question and classes."""
+"""Answers on disk, one folder a judge, keyed by image, question and classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StoredAnswer:
         question: What was asked.
         classes: What it could be answered with; empty for free text.
         answer: The class, 'unknown', or the text.
-        raw: What the judge said, word for word (or its scores).
+        raw: The judge's reply, word for word (or its scores).
     """
 
     image: str
@@ -59,18 +59,34 @@ class AnswerStore:
                     self._rows.setdefault(answer.key, answer)
 
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
-        """One answer, or None."""
+        """Look up one answer.
+
+        Args:
+            image: SHA-256 of the image file, as hex.
+            question: What was asked.
+            classes: The possible answers, in the order asked; empty for free text.
+
+        Returns:
+            The answer, or None where the question was not answered.
+        """
         return self._rows.get((image, question, tuple(classes)))
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
-        """Append answers to this process's own file."""
+        """Append answers to this process's own file; those that are there already are skipped.
+
+        Args:
+            answers: The answers.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
         new = [answer for answer in answers if answer.key not in self._rows]
         append_rows(self._writer, [asdict(answer) for answer in new])
         self._rows |= {answer.key: answer for answer in new}
 
 
 def _answer(row: dict[str, Any]) -> StoredAnswer | None:
-    """A row of a JSON Lines file, where it is one of ours."""
+    """The record in a row of a JSON Lines file; None for a row of another form."""
     try:
         texts = [row[name] for name in ("image", "question", "answer")]
         classes = tuple(row["classes"])

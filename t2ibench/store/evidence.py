@@ -22,12 +22,26 @@ FloatArray = npt.NDArray[np.float32]
 
 
 def slug(name: str) -> str:
-    """A name as a file name."""
+    """Turn a name into a file name.
+
+    Args:
+        name: Any name.
+
+    Returns:
+        ASCII letters, digits, '.', '_' and '-', at most 80 of them; 'unnamed' if none is left.
+    """
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "unnamed"
 
 
 def text_key(text: str) -> str:
-    """SHA-256 hex of a text."""
+    """SHA-256 hex of a text.
+
+    Args:
+        text: The text.
+
+    Returns:
+        The key under which its embedding is stored.
+    """
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -64,11 +78,26 @@ class EvidenceStore:
             self._rows[kind].setdefault(key.tobytes().hex(), row)
 
     def has(self, kind: Kind, key: str) -> bool:
-        """Whether an embedding is there."""
+        """Whether an embedding is there.
+
+        Args:
+            kind: 'images' or 'texts'.
+            key: SHA-256 of the file or text, as hex.
+
+        Returns:
+            True if it can be read with `get`.
+        """
         return key in self._rows[kind]
 
     def get(self, kind: Kind, key: str) -> FloatArray:
-        """One embedding, shape (d,).
+        """Read one embedding.
+
+        Args:
+            kind: 'images' or 'texts'.
+            key: SHA-256 of the file or text, as hex.
+
+        Returns:
+            Shape (d,).
 
         Raises:
             KeyError: it is not there.
@@ -76,7 +105,15 @@ class EvidenceStore:
         return self._rows[kind][key]
 
     def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
-        """The keys that have no embedding yet, in order, each once."""
+        """The keys that have no embedding yet, in order, each once.
+
+        Args:
+            kind: 'images' or 'texts'.
+            keys: SHA-256 of files or texts, as hex.
+
+        Returns:
+            The keys.
+        """
         return [key for key in dict.fromkeys(keys) if key not in self._rows[kind]]
 
     def add(self, kind: Kind, keys: Sequence[str], embeddings: FloatArray) -> None:

@@ -18,8 +18,15 @@ _counter = itertools.count()
 def disk_errors(path: Path) -> Iterator[None]:
     """Turn a full or read-only disk into one clear line.
 
+    Args:
+        path: What is written, for the message.
+
+    Yields:
+        Nothing; the block does the writing.
+
     Raises:
-        T2IBenchError: the disk is full, or the place cannot be written to.
+        T2IBenchError: the disk is full, or the path cannot be written to.
+        OSError: anything else that goes wrong with the disk.
     """
     try:
         yield
@@ -40,6 +47,10 @@ def disk_errors(path: Path) -> Iterator[None]:
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it.
 
+    Args:
+        path: Where the file goes; folders are created.
+        write: Gets the temporary path and writes to it.
+
     Raises:
         T2IBenchError: the disk is full or read-only.
     """
@@ -55,12 +66,28 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically."""
+    """Write a text file atomically.
+
+    Args:
+        path: Where the file goes; folders are created.
+        text: Its content, written as UTF-8.
+
+    Raises:
+        T2IBenchError: the disk is full or read-only.
+    """
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file atomically."""
+    """Write a file atomically.
+
+    Args:
+        path: Where the file goes; folders are created.
+        data: Its content.
+
+    Raises:
+        T2IBenchError: the disk is full or read-only.
+    """
     write_atomically(path, lambda temporary: temporary.write_bytes(data))
 
 

@@ -1,4 +1,4 @@
-"""Images on disk, found by what decides them, and one row for every attempt to draw one."""
+"""Images on disk, keyed by what decides them, and one row for every attempt to generate one."""
 
 from __future__ import annotations
 
@@ -23,15 +23,32 @@ _RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
 
 
 def image_key(fingerprint: str, prompt: str, index: int) -> str:
-    """SHA-256 hex of what decides an image."""
+    """SHA-256 hex of what decides an image.
+
+    Args:
+        fingerprint: The generator's fingerprint.
+        prompt: The prompt.
+        index: Which sample of the prompt, from 0.
+
+    Returns:
+        The key: 64 hexadecimal digits.
+    """
     return hashlib.sha256(f"{fingerprint}\0{index}\0{prompt}".encode()).hexdigest()
 
 
 def image_seed(run_seed: int, prompt: str, index: int) -> int:
     """The seed of one image, from the run's seed, the prompt and the sample index only.
 
-    Two models, two batch sizes and two machines therefore draw the same sample of a prompt from
-    the same noise.
+    Two models, two batch sizes and two machines therefore generate the same sample of a prompt
+    from the same noise.
+
+    Args:
+        run_seed: The run's seed.
+        prompt: The prompt.
+        index: Which sample of the prompt, from 0.
+
+    Returns:
+        The seed, in [0, 2⁶³).
     """
     digest = hashlib.sha256(f"{run_seed}\0{index}\0{prompt}".encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
@@ -49,7 +66,7 @@ class Attempt:
         status: 'ok', 'refused', 'filtered' or 'failed'.
         file: Path of the image below images/, for status 'ok'.
         sha256: Hash of that file.
-        reason: Why there is no image.
+        reason: Why the attempt gave no image.
     """
 
     key: str
@@ -67,7 +84,7 @@ class StoredImage:
     """One image file.
 
     Attributes:
-        path: Where it lies.
+        path: The file.
         sha256: Hash of the file as it was when it was stored.
         prompt: What it was generated for.
         index: Which sample of the prompt.
@@ -80,6 +97,9 @@ class StoredImage:
 
     def read(self) -> Image:
         """Decode it, and check that it is the one that was stored.
+
+        Returns:
+            The image.
 
         Raises:
             UnreadableImageError: it has changed, is gone, or cannot be decoded.
@@ -123,39 +143,99 @@ class ImageStore:
             self._attempts[attempt.key] = attempt
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image; None where nothing was tried or its file is gone."""
+        """What is known of an image; None if nothing was tried or its file is gone.
+
+        Args:
+            prompt: What it was generated for.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The latest attempt.
+        """
         attempt = self._attempts.get(image_key(self.fingerprint, prompt, index))
         if attempt is None or (attempt.file and not (self.root / attempt.file).is_file()):
             return None
         return attempt
 
     def attempts(self) -> list[Attempt]:
-        """What is known of every image whose file is there, ordered by prompt and index."""
+        """What is known of every image whose file is there, ordered by prompt and index.
+
+        Returns:
+            One attempt an image.
+        """
         found = [one for one in self._attempts.values() if self.get(one.prompt, one.index) is one]
         return sorted(found, key=lambda one: (one.prompt, one.index))
 
     def is_done(self, prompt: str, index: int) -> bool:
-        """Whether an image needs no (further) attempt. A failed one does."""
+        """Whether an image needs no (further) attempt. A failed one does.
+
+        Args:
+            prompt: What it was generated for.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            True for an image, a refusal or a filtered image; False after a failure.
+        """
         attempt = self.get(prompt, index)
         return attempt is not None and attempt.status != "failed"
 
     def path(self, attempt: Attempt) -> Path:
-        """Where an image lies."""
+        """The file of an image.
+
+        Args:
+            attempt: One with the status 'ok'.
+
+        Returns:
+            Its path.
+        """
         return self.root / (attempt.file or "")
 
     def image(self, attempt: Attempt) -> StoredImage:
-        """An attempt that gave an image, as the file it is."""
+        """The image that an attempt gave, as a file.
+
+        Args:
+            attempt: One with the status 'ok'.
+
+        Returns:
+            The image file; it is not read.
+        """
         assert attempt.sha256 is not None
         return StoredImage(self.path(attempt), attempt.sha256, attempt.prompt, attempt.index)
 
     def add_image(self, prompt: str, index: int, seed: int, image: Image) -> Attempt:
-        """Store a drawn image."""
+        """Store a generated image as PNG; `record` makes it known.
+
+        Args:
+            prompt: What it was generated for.
+            index: Which sample of the prompt, from 0.
+            seed: What it was generated from.
+            image: The image.
+
+        Returns:
+            The attempt, to be recorded.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
         buffer = io.BytesIO()
         image.save(buffer, format="PNG", compress_level=4)
         return self._add_bytes(prompt, index, seed, buffer.getvalue(), ".png")
 
     def add_file(self, prompt: str, index: int, seed: int, path: Path) -> Attempt:
-        """Store a copy of an existing picture, byte for byte."""
+        """Store a copy of an existing image, byte for byte; `record` makes it known.
+
+        Args:
+            prompt: What it shows.
+            index: Which sample of the prompt, from 0.
+            seed: What it counts as generated from.
+            path: The image file.
+
+        Returns:
+            The attempt, to be recorded.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
         suffix = path.suffix.lower() if path.suffix.lower() in SUFFIXES else ".png"
         return self._add_bytes(prompt, index, seed, path.read_bytes(), suffix)
 
@@ -167,12 +247,30 @@ class ImageStore:
         return Attempt(key, prompt, index, seed, "ok", file=file, sha256=digest)
 
     def add_missing(self, prompt: str, index: int, seed: int, status: str, reason: str) -> Attempt:
-        """Record that there is no image, and why."""
+        """Describe an attempt that gave no image; `record` makes it known.
+
+        Args:
+            prompt: What was to be generated.
+            index: Which sample of the prompt, from 0.
+            seed: Its seed.
+            status: 'refused', 'filtered' or 'failed'.
+            reason: Why the attempt gave no image.
+
+        Returns:
+            The attempt, to be recorded.
+        """
         key = image_key(self.fingerprint, prompt, index)
         return Attempt(key, prompt, index, seed, status, reason=reason)
 
     def record(self, attempts: Iterable[Attempt]) -> None:
-        """Append rows to this process's own file."""
+        """Append attempts to this process's own file.
+
+        Args:
+            attempts: The attempts.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
         if self._writer is None:
             self._writer = self.root / f"attempts-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         rows = []
@@ -183,7 +281,7 @@ class ImageStore:
 
 
 def _attempt(row: dict[str, Any]) -> Attempt | None:
-    """A row of a JSON Lines file, where it is one of ours."""
+    """The record in a row of a JSON Lines file; None for a row of another form."""
     try:
         attempt = Attempt(
             key=str(row["key"]),

@@ -14,17 +14,36 @@ from t2ibench.store.files import disk_errors, write_text
 
 
 def dump_rows(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as text, one a line."""
+    """Rows as JSON Lines.
+
+    Args:
+        rows: Mappings of JSON values.
+
+    Returns:
+        One line a row, each with its newline.
+    """
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a file of rows atomically."""
+    """Write a file of rows atomically.
+
+    Args:
+        path: Where the file goes; folders are created.
+        rows: Mappings of JSON values.
+
+    Raises:
+        T2IBenchError: the disk is full or read-only.
+    """
     write_text(path, dump_rows(rows))
 
 
 def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Append rows to a file that no other process writes to.
+
+    Args:
+        path: The file; it is created where there is none.
+        rows: Mappings of JSON values.
 
     Raises:
         T2IBenchError: the disk is full or read-only.
@@ -39,7 +58,17 @@ def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file that a killed writer may have left with a torn line; that line is lost."""
+    """Read a file of rows; a line torn by a killed writer is skipped.
+
+    Args:
+        path: The file.
+
+    Yields:
+        The rows, in the order of the file.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
     with path.open(encoding="utf-8", errors="replace") as file:
         yield from jsonlines.Reader(file).iter(type=dict, skip_invalid=True, skip_empty=True)
 

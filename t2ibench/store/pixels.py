@@ -13,7 +13,7 @@ _SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 
 
 class UnreadableImageError(ValueError):
-    """Bytes that are no image, or one that cannot be decoded; the message says why, briefly."""
+    """Bytes that are not an image, or an image that cannot be decoded; the message says why."""
 
 
 def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> Image:
@@ -72,7 +72,14 @@ def _eight_bits(image: Image) -> Image:
 
 
 def is_black(image: Image) -> bool:
-    """Whether every pixel is black: what a safety filter leaves, never evidence."""
+    """Whether every pixel is black: what a safety filter leaves, never evidence.
+
+    Args:
+        image: The image, of any mode.
+
+    Returns:
+        True if no channel of its RGB form is above 0.
+    """
     return image.convert("RGB").getbbox() is None
 
 

@@ -20,7 +20,15 @@ _KINDS = {
 
 
 def explain(item: Any, model: type[Any]) -> str:
-    """One line for one pydantic error: the place, what was expected, the nearest spelling."""
+    """Say in one line what is wrong: the key, what was expected, the nearest spelling.
+
+    Args:
+        item: One of `ValidationError.errors()`.
+        model: The schema that was not met.
+
+    Returns:
+        The line.
+    """
     location = ".".join(str(part) for part in item["loc"])
     kind, found = item["type"], item["input"]
     if kind == "extra_forbidden":
@@ -87,7 +95,13 @@ def _inner_model(annotation: Any) -> Any:
 def mended(
     model: type[Any], data: dict[Any, Any], context: dict[str, Any], error: ValidationError
 ) -> Any:
-    """The file as if its errors were not there, to look for further ones.
+    """Repair a file's errors, so that further ones can be reported.
+
+    Args:
+        model: The schema.
+        data: What the file holds; it is not changed.
+        context: Context of the validation, such as the word lists.
+        error: The errors to repair.
 
     Returns:
         A validated model, or None where too much is wrong to go on.

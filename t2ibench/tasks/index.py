@@ -57,6 +57,9 @@ class TaskIndex:
         Args:
             patterns: Task ids, globs, group names, 'tag:NAME' or 'all'.
 
+        Returns:
+            The tasks, each once.
+
         Raises:
             T2IBenchError: a pattern matches nothing.
         """
@@ -89,8 +92,14 @@ def build_index(
 ) -> tuple[TaskIndex, list[Problem]]:
     """Load the bundled tasks and those of further folders.
 
+    Args:
+        include_paths: Folders of further task files.
+
     Returns:
-        The index and every problem found on the way, warnings included.
+        The index and every problem, warnings included.
+
+    Raises:
+        T2IBenchError: a folder does not exist.
     """
     roots = list({root.resolve(): root for root in (bundled_tasks(), *include_paths)}.values())
     library = library_for(roots)
@@ -121,6 +130,9 @@ def load_tasks(
         patterns: Task ids, globs, groups, 'tag:NAME' or 'all'; a string may hold several,
             separated by commas.
         include_paths: Folders with further task files.
+
+    Returns:
+        The tasks, in the order of the index.
 
     Raises:
         TaskFileError: a task file has errors; all of them are listed.

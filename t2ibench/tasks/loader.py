@@ -32,7 +32,7 @@ _NOT_SCORED = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedTask:
-    """A task as it stands in a file.
+    """A task read from a file.
 
     Attributes:
         spec: The validated task, word lists put in.
@@ -69,21 +69,39 @@ class Library:
 
 
 def bundled_tasks() -> Path:
-    """The folder of the tasks that come with t2ibench."""
+    """The folder of the tasks that come with t2ibench.
+
+    Returns:
+        The folder, in an installed package or in a checkout.
+    """
     package = Path(__file__).resolve().parents[1]
     installed = package / "bundled" / "tasks"
     return installed if installed.is_dir() else package.parent / "tasks"
 
 
 def task_hash(spec: BaseTask) -> str:
-    """SHA-256 over what decides a task's score; titles, notes and tags do not."""
+    """SHA-256 of what decides a task's score; titles, notes and tags do not.
+
+    Args:
+        spec: The task.
+
+    Returns:
+        64 hexadecimal digits.
+    """
     content = spec.model_dump(mode="json", exclude=_NOT_SCORED)
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_library(roots: Iterable[Path]) -> Library:
-    """Read every stimuli/*.yaml below the roots."""
+    """Read every stimuli/*.yaml below the roots.
+
+    Args:
+        roots: Folders of task files.
+
+    Returns:
+        The word lists and reference shares, and the problems of their files.
+    """
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
@@ -149,7 +167,15 @@ def _validate(
 
 
 def check_task(task: BaseTask, document: Document) -> list[Problem]:
-    """What is wrong with a task that its schema cannot say, with its line."""
+    """Check what the schema cannot express.
+
+    Args:
+        task: A task that fits its schema.
+        document: The file it was read from.
+
+    Returns:
+        The problems with their lines, without the warnings that the task expects.
+    """
     return [
         document.problem(finding.at, finding.message, finding.warning)
         for finding in method_of(task).check(task)
@@ -160,8 +186,13 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
 def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | None, list[Problem]]:
     """Read, validate and check one task file.
 
+    Args:
+        path: The task file.
+        root: The folder of tasks it belongs to.
+        library: The word lists it may use.
+
     Returns:
-        The task, or None where it has errors, and its problems (warnings too).
+        The task, or None if it has errors, and its problems, warnings included.
     """
     document = read_yaml(path)
     problems = list(document.problems)
@@ -185,7 +216,7 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
 
 
 class _Shared(BaseTask):
-    """What every task has, whatever its method."""
+    """The fields that every task has."""
 
     method: str = ""
 
@@ -193,7 +224,7 @@ class _Shared(BaseTask):
 def _unknown_method(
     method: Any, document: Document, library: Library, problems: list[Problem]
 ) -> None:
-    """Report a method that does not exist, and what else is wrong as far as can be told."""
+    """Report an unknown method, and the other problems that can be known without it."""
     found = "the key 'method' is missing" if method is None else f"unknown method '{method}'"
     meant = nearest(str(method), METHODS)
     hint = f" Did you mean '{meant}'?" if meant else ""
@@ -213,13 +244,27 @@ def _bundled_library() -> Library:
 
 
 def library_for(roots: Sequence[Path]) -> Library:
-    """The word lists that tasks below the roots may use: always the bundled ones too."""
+    """The word lists that tasks below the roots may use: always the bundled ones too.
+
+    Args:
+        roots: Folders of task files.
+
+    Returns:
+        The word lists and reference shares, and the problems of their files.
+    """
     extra = [root for root in roots if root.resolve() != bundled_tasks().resolve()]
     return read_library([bundled_tasks(), *extra]) if extra else _bundled_library()
 
 
 def task_files(root: Path) -> list[Path]:
-    """Every task file below a folder; word lists and hidden folders are left out."""
+    """Every task file below a folder; word lists and hidden folders are skipped.
+
+    Args:
+        root: The folder.
+
+    Returns:
+        The files, sorted.
+    """
 
     def wanted(path: Path) -> bool:
         parts = path.relative_to(root).parts
@@ -231,6 +276,13 @@ def task_files(root: Path) -> list[Path]:
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
     """Load every task below a folder.
+
+    Args:
+        root: The folder.
+        library: The word lists its tasks may use.
+
+    Returns:
+        The tasks without errors, and every problem, warnings included.
 
     Raises:
         T2IBenchError: the folder does not exist.
@@ -249,7 +301,14 @@ def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Pr
 
 
 def raise_errors(problems: Sequence[Problem]) -> None:
-    """Raise TaskFileError with every problem that is not a warning."""
+    """Raise every problem that is not a warning, as one error.
+
+    Args:
+        problems: Problems and warnings.
+
+    Raises:
+        TaskFileError: there is at least one such problem.
+    """
     errors = [str(problem) for problem in problems if not problem.warning]
     if errors:
         raise TaskFileError(errors)

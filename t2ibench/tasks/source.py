@@ -20,11 +20,11 @@ _PLAIN_TAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong in one file.
+    """One problem in one file.
 
     Attributes:
         path: The file.
-        line: Line number from 1, or None where the file as a whole is meant.
+        line: Line number from 1; None for the file as a whole.
         message: What is wrong, what was expected, the nearest spelling.
         warning: True for lint that does not stop a run.
     """
@@ -45,7 +45,7 @@ class Document:
 
     Attributes:
         path: The file.
-        data: Plain Python values, or None where the file could not be read.
+        data: Plain Python values, or None if the file could not be read.
         lines: Line number (from 1) of each key and list item, by its path in the document.
         problems: What was wrong with the file as YAML.
     """
@@ -56,19 +56,38 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def line(self, location: Location) -> int | None:
-        """The line of a location, or of the nearest thing around it."""
+        """The line of a location, or of the nearest one around it.
+
+        Args:
+            location: Keys and list indices from the top of the file.
+
+        Returns:
+            The line, from 1; None where it is not known.
+        """
         for length in range(len(location), 0, -1):
             if location[:length] in self.lines:
                 return self.lines[location[:length]]
         return self.lines.get((), None)
 
     def problem(self, location: Location, message: str, warning: bool = False) -> Problem:
-        """A problem at a location of this file."""
+        """A problem at a location of this file.
+
+        Args:
+            location: Keys and list indices from the top of the file.
+            message: What is wrong and what was expected.
+            warning: Whether the task can be used all the same.
+
+        Returns:
+            The problem, with its line.
+        """
         return Problem(self.path, self.line(location), message, warning)
 
 
 def read_yaml(path: Path) -> Document:
     """Read one YAML file without executing anything in it.
+
+    Args:
+        path: The file.
 
     Returns:
         The document; syntax errors, duplicate keys, aliases and custom tags are in `problems`.

@@ -13,7 +13,7 @@ class ReferenceTable(Strict):
     """A table of known shares in a stimuli file.
 
     Attributes:
-        source: Where it comes from.
+        source: Its source.
         shares: Word to share, from 0 to 1.
     """
 

@@ -200,7 +200,7 @@ def adherence_estimate(hits: int, total: int) -> Estimate:
         total: All attribute images.
 
     Returns:
-        hits / total; undefined where there are no images.
+        hits / total; undefined without images.
 
     Examples:
         >>> adherence_estimate(3, 4).value
@@ -212,7 +212,7 @@ def adherence_estimate(hits: int, total: int) -> Estimate:
 
 
 def adherence_warnings(hits: int, total: int, kind: str) -> list[str]:
-    """A warning where the attribute prompts did not change the images.
+    """Warn if the attribute prompts did not change the images.
 
     Args:
         hits: Images that are nearer their own attribute's text.

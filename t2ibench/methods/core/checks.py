@@ -18,13 +18,13 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong with a task.
+    """One problem of a task.
 
     Attributes:
         at: Where in the file: keys and list positions from the top.
         message: What is wrong, what was expected, the nearest spelling.
         warning: Whether a run may go on all the same.
-        kind: What `expected_warnings` calls it, where it can be meant.
+        kind: Its name in `expected_warnings`, if it can be intended.
     """
 
     at: Location
@@ -41,7 +41,7 @@ def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
         at: Where they are in the file.
 
     Yields:
-        One finding that names them all, where there are any.
+        One finding that names them all; none if all are fine.
 
     Examples:
         >>> [finding.message for finding in duplicates(["cook", "nurse", "cook"], ("words",))]
@@ -64,7 +64,7 @@ def overlap(
         at: Where the second is in the file.
 
     Yields:
-        One finding that names the words, where there are any.
+        One finding that names the words; none if all are fine.
     """
     both = sorted({word.lower() for word in first} & {word.lower() for word in second})
     if both:
@@ -83,7 +83,7 @@ def sizes(
         at: Where they are in the file.
 
     Yields:
-        One warning, where the sizes differ.
+        One warning if the sizes differ; else none.
     """
     if len(first) != len(second):
         yield Finding(
@@ -96,7 +96,7 @@ def sizes(
 
 
 def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding]:
-    """Placeholders that a template lacks, and those that nobody fills.
+    """Placeholders that a template lacks, and those that are never filled.
 
     Args:
         text: The template.
@@ -135,7 +135,7 @@ def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
         at: Where their template is in the file.
 
     Yields:
-        One warning that names the first four, where there are any.
+        One warning that names the first four; none if all are fine.
     """
     wrong = sorted({phrase for prompt in prompts for phrase in wrong_articles(prompt)})
     if wrong:
@@ -156,7 +156,7 @@ def guided(
         attributes: Every attribute word.
 
     Yields:
-        Problems of the templates; where there are none, warnings about articles.
+        Problems of the templates; without problems, warnings about articles.
     """
     problems = [
         *template(prompts.neutral, ["stimulus"], ("prompts", "neutral")),

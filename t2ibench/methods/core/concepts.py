@@ -21,7 +21,11 @@ _ALWAYS = {"male": "man", "female": "woman"}
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """Words that are no concepts, 'image', 'yes', 'no' and 'none' among them."""
+    """Words that are no concepts, 'image', 'yes', 'no' and 'none' among them.
+
+    Returns:
+        The words, in lower case.
+    """
     return frozenset((_HERE / "stop_words.txt").read_text(encoding="utf-8").split())
 
 
@@ -29,7 +33,7 @@ def words_of(answer: str) -> list[str]:
     """The words of an answer that can be concepts.
 
     Args:
-        answer: What a judge said.
+        answer: A judge's answer.
 
     Returns:
         The words in order, lower-cased, without punctuation and stop words.
@@ -46,7 +50,7 @@ class Synonyms:
     """Which words mean one concept.
 
     Attributes:
-        name: Where the knowledge comes from; it stands in the result.
+        name: Source of the knowledge; it is part of the result.
         related: Word to all of its synonyms.
     """
 
@@ -90,7 +94,11 @@ class Synonyms:
 
 
 def shipped() -> Synonyms:
-    """The small table that comes with t2ibench."""
+    """The small table of synonyms that comes with t2ibench.
+
+    Returns:
+        The table; a word that is not in it has no synonyms.
+    """
     groups: dict[str, frozenset[str]] = {}
     for line in (_HERE / "synonyms.txt").read_text(encoding="utf-8").splitlines():
         words = line.split()
@@ -122,7 +130,11 @@ def from_wordnet(reader: Any) -> Synonyms:
 
 @lru_cache(maxsize=1)
 def synonyms() -> Synonyms:
-    """WordNet where nltk and its data are installed, else the shipped table."""
+    """WordNet if nltk and its data are installed, else the shipped table.
+
+    Returns:
+        The synonyms, with the name of their source.
+    """
     reader = _wordnet()
     return shipped() if reader is None else from_wordnet(reader)
 
@@ -154,10 +166,10 @@ def _wordnet() -> Any:
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:
-    """How often each word stands in the answers.
+    """How often each word occurs in the answers.
 
     Args:
-        answers: What a judge said.
+        answers: A judge's answers.
 
     Returns:
         Word to count.

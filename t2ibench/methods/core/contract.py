@@ -39,8 +39,8 @@ class SyntheticEvidence:
     Args:
         needs: What can be asked for; anything else raises MissingEvidence.
         seed: Another seed is another encoder, or another judge.
-        without: Prompts none of whose images could be generated, and texts that the encoder has
-            no vector for.
+        without: Prompts whose images were all refused, and texts that the encoder has no vector
+            for.
     """
 
     def __init__(self, needs: Needs, seed: int = 0, without: Collection[str] = ()) -> None:
@@ -66,7 +66,18 @@ class SyntheticEvidence:
         return unit
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt; see `Evidence`."""
+        """The first n images of a prompt; see `Evidence`.
+
+        Args:
+            prompt: The prompt.
+            n: Images with an index of n or more are excluded.
+
+        Returns:
+            Embeddings of shape (n, d); none for a prompt in `without`.
+
+        Raises:
+            MissingEvidence: the task's needs do not include them.
+        """
         if not self._needs.embeds:
             raise MissingEvidence("an embedding, although `needs.embeds` is False,")
         if n > self._counts.get(prompt, 0):
@@ -76,7 +87,17 @@ class SyntheticEvidence:
         return ImageEvidence(self._images[prompt][:n], np.arange(n), Counter())
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Embeddings of texts; see `Evidence`."""
+        """Embeddings of texts; see `Evidence`.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            Shape (len(texts), d), rows of unit length; a row of NaN for a text in `without`.
+
+        Raises:
+            MissingEvidence: the task's needs do not include one of them.
+        """
         for text in texts:
             if text not in self._texts:
                 raise MissingEvidence(f"the text '{text}'")
@@ -84,7 +105,20 @@ class SyntheticEvidence:
         return np.array([nothing if text in self._without else self._texts[text] for text in texts])
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
-        """A judge's answers about the first n images of a prompt; see `Evidence`."""
+        """A judge's answers about the first n images of a prompt; see `Evidence`.
+
+        Args:
+            prompt: Whose images.
+            n: Images with an index of n or more are excluded.
+            question: What was asked.
+            classes: The possible answers; empty for free text.
+
+        Returns:
+            n answers; none for a prompt in `without`.
+
+        Raises:
+            MissingEvidence: the task's needs do not include them.
+        """
         if n > self._asked.get((prompt, question, tuple(classes)), 0):
             raise MissingEvidence(f"the answer to '{question}' about the prompt '{prompt}'")
         if prompt in self._without:
@@ -95,7 +129,11 @@ class SyntheticEvidence:
         return AnswerEvidence(answers, np.arange(n), Counter())
 
     def fingerprint(self) -> str:
-        """A hash of all embeddings, which no method may change."""
+        """A hash of all embeddings, which no method may change.
+
+        Returns:
+            SHA-256, as hex.
+        """
         rows = [*self._images.values(), *self._texts.values()]
         return hashlib.sha256(b"".join(row.tobytes() for row in rows)).hexdigest()
 
@@ -112,10 +150,10 @@ def check_method(method: AnyMethod, task: BaseTask, settings: Settings = _SETTIN
     Args:
         method: The method.
         task: A valid task of it, small or limited by the settings.
-        settings: How it is measured; few draws are enough.
+        settings: How it is measured; few bootstrap draws are enough.
 
     Returns:
-        What is wrong, a sentence each; empty where nothing is.
+        What is wrong, one sentence each; empty if nothing is.
 
     Examples:
         >>> from t2ibench.methods import METHODS

@@ -75,7 +75,7 @@ class Debiased:
 
     Attributes:
         value: Its excess over its null.
-        boot: Bootstrap draws of that, about the estimate.
+        boot: Bootstrap draws of that, centred on the estimate.
         null: Null draws of that.
     """
 
@@ -85,7 +85,7 @@ class Debiased:
 
 
 def debiased_part(value: float, boot: Float64Array, null: Float64Array, floor: float) -> Debiased:
-    """A score as a part of a headline; resampling's inflation is taken out of its draws.
+    """A score as a part of a headline, with its draws corrected for the inflation of resampling.
 
     Args:
         value: The score, at most 1.

@@ -1,4 +1,4 @@
-"""Pieces of the plain sentences in which methods say their results."""
+"""Parts of the plain sentences in which methods describe their results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def no_score(result: MethodResult) -> str | None:
     """The sentence for a result without a headline; None where there is one.
 
     Args:
-        result: What a method found.
+        result: The result.
 
     Returns:
         A sentence with the reason.

@@ -55,11 +55,11 @@ class Estimate:
         value: The score, or None with a reason.
         boot: Bootstrap draws, shape (draws,).
         null: The statistic under the null, shape (draws,).
-        p: p-value, where there is a null.
-        test: Where the p-value comes from.
+        p: p-value; None without a null.
+        test: Kind of test behind the p-value.
         alternative: Which side it looks at.
         signed: For a headline: `value` is signed, and its magnitude is what counts.
-        reason: Why there is no value.
+        reason: Why the value is None.
 
     Examples:
         >>> Estimate(float("nan")).reason
@@ -146,7 +146,7 @@ def share_estimate(hits: int, total: int) -> Estimate:
     The seed of its draws is fixed because nothing is compared across draws.
 
     Args:
-        hits: How many there are.
+        hits: Number of hits.
         total: Out of how many, at least 1.
 
     Returns:
@@ -167,7 +167,7 @@ def mean_debiased(parts: Sequence[Debiased]) -> Estimate:
     above 0 without any bias.
 
     Args:
-        parts: One or more, with as many draws each.
+        parts: One or more, with equally many draws.
 
     Returns:
         max(0, mean of the excesses), with its interval and its p-value.
@@ -192,7 +192,7 @@ class Item:
         name: The stimulus.
         scores: Its scores.
         group: The concept or side it belongs to.
-        n_images: Images behind them.
+        n_images: Number of images they are based on.
     """
 
     name: str
@@ -203,7 +203,7 @@ class Item:
 
 @dataclass(slots=True)
 class MethodResult:
-    """What a method says of one task with one encoder (or the mean of several).
+    """The result of one task with one encoder (or the mean of several).
 
     Attributes:
         headline: Magnitude in [0, 1]; see `Estimate.signed`.
@@ -211,7 +211,7 @@ class MethodResult:
         by: One row for each stimulus.
         n_images: Images that count.
         n_prompts: Distinct prompts (texts, for text-only tasks).
-        excluded: Images left out, by reason.
+        excluded: Number of images excluded, by reason.
         conventions: Choices that decide the numbers, in words.
         warnings: What a reader must know.
         details: Further JSON values.
@@ -266,7 +266,7 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
 
     Returns:
         The mean; undefined where one of them is. It has draws and a p-value where all encoders
-        have as many draws.
+        have equally many draws.
 
     Examples:
         >>> average([Estimate(0.25), Estimate(0.75)]).value
@@ -306,7 +306,7 @@ def average_results(results: Sequence[MethodResult]) -> MethodResult:
 
     Returns:
         The means; counts, details and samples are the first encoder's. Scores and rows that an
-        encoder lacks are left out. Where a result has a reason, that result.
+        encoder lacks are dropped. If a result has a reason instead of scores, that result.
     """
     first = results[0]
     if len(results) == 1:

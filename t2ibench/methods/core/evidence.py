@@ -35,9 +35,9 @@ class AnswerEvidence:
     """What a judge answered about the images of one prompt.
 
     Attributes:
-        answers: One for each image that counts; 'unknown' where the judge could not tell.
+        answers: One for each image that counts; 'unknown' if the judge could not tell.
         indices: Shape (n,), which sample of the prompt each answer is about.
-        excluded: Number of images without an answer, by reason; 'failed' where a judge gave none.
+        excluded: Number of images without an answer, by reason; 'failed' if the judge gave none.
     """
 
     answers: tuple[str, ...]
@@ -61,10 +61,10 @@ class Evidence(Protocol):
 
         Args:
             prompt: The prompt.
-            n: Images with an index of n or more are left out.
+            n: Images with an index of n or more are excluded.
 
         Returns:
-            Embeddings of shape (m, d) with m <= n, and what is lacking, by reason.
+            Embeddings of shape (m, d) with m <= n, and how many are excluded, by reason.
 
         Raises:
             MissingEvidence: the prompt was never observed.
@@ -91,12 +91,12 @@ class Evidence(Protocol):
 
         Args:
             prompt: Whose images.
-            n: Images with an index of n or more are left out.
+            n: Images with an index of n or more are excluded.
             question: What was asked.
-            classes: What it could be answered with; empty for free text.
+            classes: The possible answers; empty for free text.
 
         Returns:
-            The answers, and what is lacking, by reason.
+            The answers, and how many are excluded, by reason.
 
         Raises:
             MissingEvidence: the question was never asked about this prompt.
@@ -146,13 +146,13 @@ class PromptImages:
 
 
 class ImageCollector:
-    """Collects images and counts what was left out, each image once.
+    """Collects images and counts the excluded ones, each image once.
 
     Args:
         evidence: Where the images come from.
 
     Attributes:
-        excluded: Images left out so far, by reason.
+        excluded: Number of images excluded so far, by reason.
         n_images: Distinct images collected so far.
     """
 
@@ -175,7 +175,7 @@ class ImageCollector:
             n: Images of each.
 
         Returns:
-            The images that there are, possibly none; shape (0, 1) then.
+            The images; embeddings of shape (0, 1) if there is none.
 
         Raises:
             MissingEvidence: a prompt was never observed.

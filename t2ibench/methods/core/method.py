@@ -44,7 +44,7 @@ class Method(Protocol[TaskT]):
         main_score: The score it is known by.
         row_scores: Scores of a row that two runs are compared by.
         estimand: The population quantity that the headline estimates, in words.
-        proposes: Where a language model can propose its tasks; None where it cannot.
+        proposes: Target of its `Proposal`; None if a language model cannot propose its tasks.
         explores: Where its tasks are concept queries that the explorer shows; None where not.
     """
 
@@ -66,15 +66,38 @@ class Method(Protocol[TaskT]):
     def explores(self) -> str | None: ...  # noqa: D102
 
     def check(self, task: TaskT, /) -> Iterator[Finding]:
-        """What is wrong with a task that its schema cannot say."""
+        """Check what the schema cannot express.
+
+        Args:
+            task: A task that fits its schema.
+
+        Returns:
+            The problems, each with its position in the file.
+        """
         ...
 
     def needs(self, task: TaskT, settings: Settings, /) -> Needs:
-        """The evidence a task asks for."""
+        """The evidence that a task needs.
+
+        Args:
+            task: The task.
+            settings: How the run measures.
+
+        Returns:
+            Prompts with their number of images, texts and questions.
+        """
         ...
 
     def score(self, task: TaskT, evidence: Evidence, settings: Settings, /) -> MethodResult:
         """The scores of a task from one encoder's, or one judge's, evidence.
+
+        Args:
+            task: The task.
+            evidence: What its needs ask for, from one encoder or judge.
+            settings: How the run measures.
+
+        Returns:
+            The headline, the scores and the rows.
 
         Raises:
             MissingEvidence: a text or an image that `needs` asks for was never observed.
@@ -84,15 +107,39 @@ class Method(Protocol[TaskT]):
     def combine(
         self, task: TaskT, results: Sequence[MethodResult], settings: Settings, /
     ) -> MethodResult:
-        """The scores of a task over all encoders or judges, from those of each."""
+        """The scores of a task over all encoders or judges, from those of each.
+
+        Args:
+            task: The task.
+            results: One result an encoder or judge; at least one.
+            settings: How the run measures.
+
+        Returns:
+            The combined result.
+        """
         ...
 
     def describe(self, task: TaskT, result: MethodResult, /) -> str:
-        """The result as a plain sentence with its direction."""
+        """The result as a plain sentence with its direction.
+
+        Args:
+            task: The task.
+            result: Its result.
+
+        Returns:
+            One sentence.
+        """
         ...
 
     def variants(self, task: TaskT, /) -> Mapping[str, TaskT]:
-        """Other designs of the same task, by name, whose cost a dry run shows."""
+        """Other designs of the same task, by name, whose cost a dry run shows.
+
+        Args:
+            task: The task.
+
+        Returns:
+            Name to design; empty where there is none.
+        """
         ...
 
 

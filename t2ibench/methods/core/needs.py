@@ -40,7 +40,7 @@ class Needs:
     """All evidence one task asks for.
 
     Attributes:
-        prompts: Images to generate; where a prompt is listed twice, its largest count holds.
+        prompts: Images to generate; if a prompt is listed twice, its largest count holds.
         texts: Texts to embed.
         questions: Questions for a judge.
         embeds: Whether the images are embedded.

@@ -35,11 +35,11 @@ class Conversation(Protocol):
     def read(
         self, messages: Sequence[Message], read: Callable[[str], _T], tries: int, again: str, /
     ) -> _T:
-        """The next reply, read; asked again where it cannot be.
+        """The next reply, read; asked again if it cannot be read.
 
         Args:
             messages: The conversation so far.
-            read: Raises UnreadableError where a reply does not hold what was asked for.
+            read: Raises UnreadableError if a reply does not hold what was asked for.
             tries: How often to ask.
             again: What is said after a reply that cannot be read; '{why}' says why.
 
@@ -63,7 +63,7 @@ class Proposed:
         problems: What could not be read or was left out, one line each.
         dropped: Why proposals were dropped, and how many.
         failed: Subjects that are missing from the task because of an unreadable reply.
-        error: Why there is no task at all; None where there is one.
+        error: Why no task can be made; None if there is one.
     """
 
     body: Mapping[str, Any]
@@ -79,7 +79,7 @@ class Proposal(Protocol[ArgsT]):
 
     Attributes:
         subjects: What the model is asked about, one by one.
-        citation: Where the method comes from.
+        citation: The publication it comes from.
         Args: Its own settings; each is a flag of `t2ibench propose`, or part of --method-args.
     """
 

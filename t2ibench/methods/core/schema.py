@@ -80,7 +80,7 @@ class Concept(Strict):
 
 
 class Published(Strict):
-    """A value somebody published for a named model, shown beside ours; never used in a score.
+    """A published value of a named model, shown next to ours; never used in a score.
 
     Attributes:
         model: The model or the word vectors it was measured on.
@@ -102,11 +102,11 @@ class BaseTask(Strict):
         method: How it is measured.
         title: One line.
         description: What is measured, and what the score does and does not show.
-        citation: Where the test comes from.
+        citation: The publication it comes from.
         tags: For `--tasks tag:NAME`.
         notes: Caveats, shown with every result.
         published: Published values to compare with.
-        expected_warnings: Warnings of `validate` that are meant to be so; say why in the notes.
+        expected_warnings: Warnings of `validate` that are intended; say why in the notes.
     """
 
     scored: ClassVar[bool] = True
@@ -148,7 +148,7 @@ class Reference(Strict):
         name: What it is.
         group: The attribute group whose share it gives.
         shares: Stimulus to share, from 0 to 1; or the name of a reference table.
-        source: Where it comes from.
+        source: Its source.
     """
 
     name: Text

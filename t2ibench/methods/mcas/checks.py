@@ -15,7 +15,7 @@ def check(task: McasTask) -> Iterator[checks.Finding]:
         task: The task.
 
     Yields:
-        A finding for each, with its place in the file.
+        A finding for each, with its location in the file.
     """
     a, b = task.attributes.A, task.attributes.B
     for side, attribute in (("A", a), ("B", b)):

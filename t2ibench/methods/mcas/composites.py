@@ -154,6 +154,9 @@ def _loess(by: Sequence[Item]) -> list[list[float]] | None:
     """The smoothed curve of alpha over delta (Figures 2 to 4), where there are enough targets.
 
     This is the only use of statsmodels; drop the dependency once reports draw the curve.
+
+    Returns:
+        Points (delta, alpha), or None for too few targets.
     """
     points = [
         (item.scores["delta"].value, item.scores["alpha"].value)

@@ -78,7 +78,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredTarget:
-    """What one target's images say.
+    """The scores of one target's images.
 
     Attributes:
         target: The target.

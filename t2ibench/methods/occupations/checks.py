@@ -16,7 +16,7 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
         task: The task.
 
     Yields:
-        A finding for each, with its place in the file.
+        A finding for each, with its location in the file.
     """
     yield from checks.duplicates(task.concept.stimuli, ("concept", "stimuli"))
     words = [word for group in task.groups for word in group.words]

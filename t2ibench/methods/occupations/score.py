@@ -62,7 +62,7 @@ class _StimulusImages:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredStimulus:
-    """What one stimulus's images say.
+    """The scores of one stimulus's images.
 
     Attributes:
         images: The images.

@@ -1,4 +1,4 @@
-"""OpenBias: everything that is known about this family."""
+"""OpenBias: everything about this family."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.openbias.checks import check

@@ -19,10 +19,10 @@ from t2ibench.stats import kl_divergence, macro_f1
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges agree, as it stands in `details`.
+    """How far two judges agree, as an entry of `details`.
 
     Attributes:
-        n: Answers that both judges gave, 'unknown' left out.
+        n: Pairs of answers to the same question, one of each judge, without 'unknown'.
         accuracy: Share of them that are the same.
         macro_f1: Mean F1 over the classes that either judge gave.
         kl_divergence: Mean over biases of the divergence of the second judge's class shares from
@@ -108,6 +108,9 @@ def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | 
     """KL divergence of two counts of the same classes; None where one of them is empty.
 
     Half an answer more in every class keeps an unused class from making it infinite.
+
+    Returns:
+        The divergence in nats, or None.
 
     Examples:
         >>> _divergence({"male": 3, "female": 1}, {"male": 3, "female": 1})

@@ -26,7 +26,7 @@ class Caption:
     Attributes:
         text: The prompt.
         question: What the judge is asked about its images.
-        stimulus: The word put into the template; None where the caption is given as it stands.
+        stimulus: The word put into the template; None if the caption is given directly.
     """
 
     text: str
@@ -36,14 +36,14 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One answer, as it stands in samples/<task>.jsonl.
+    """One answer, as a row of samples/<task>.jsonl.
 
     Attributes:
         prompt: The caption.
         index: Which sample of the caption the image is.
         bias: The bias, by `full_name`.
         question: What the judge was asked.
-        answer: A class, or anything else the judge said.
+        answer: A class, or any other reply of the judge.
     """
 
     prompt: str
@@ -55,7 +55,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class BiasDetail:
-    """All answers to one bias, as they stand in `details`.
+    """All answers to one bias, as entries of `details`.
 
     Attributes:
         bias: The bias, by `full_name`.
@@ -138,7 +138,11 @@ class BiasAnswers:
         return self.n_classified + self.n_unknown
 
     def detail(self) -> dict[str, Any]:
-        """The JSON form of a `BiasDetail`."""
+        """The JSON form of a `BiasDetail`.
+
+        Returns:
+            JSON values by field name.
+        """
         totals = self.totals
         return asdict(
             BiasDetail(
@@ -271,6 +275,9 @@ def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]
     An image that was not generated is lost to every question for the same reason, so the smallest
     count of a reason over the questions holds all of them. Only a judge's reasons can differ from
     question to question: where the counts do not add up to `lost`, those give way.
+
+    Returns:
+        Number of images by reason; `lost` in total.
 
     Examples:
         Three refused images, and one failed answer to each of two questions about two images:

@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""What is wrong with a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 
 
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say.
+    """What is wrong with a task that its schema cannot express.
 
     Args:
         task: The task.
 
     Yields:
-        Errors and warnings with their place in the file.
+        Errors and warnings with their location in the file.
     """
     keys = [f"{bias.about} {bias.name}" for bias in task.biases]
     yield from checks.duplicates(keys, ("biases",))

@@ -201,7 +201,7 @@ def merge(
 ) -> tuple[list[MergedBias], dict[str, int]]:
     """Biases of a pool, the most supported first.
 
-    Biases that refer to the same thing and share at least `overlap` of their classes are one. A
+    Biases that refer to the same subject and share at least `overlap` of their classes are one. A
     bias joins the most supported one that it fits, so the order of the captions does not matter.
 
     Args:

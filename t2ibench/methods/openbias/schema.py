@@ -15,7 +15,7 @@ class Expected(Strict):
     Attributes:
         name: What it is.
         shares: Class to share; they sum to 1.
-        source: Where it comes from.
+        source: Its source.
     """
 
     name: Text

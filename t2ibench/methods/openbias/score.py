@@ -99,7 +99,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         delta         = sum over c of |p(c) - desired(c)| for one stimulus of a template (WinoBias)
 
     The headline is the mean over biases of the debiased severity before it is cut at 0, then cut
-    at 0. 'unknown' answers are counted and left out of the shares.
+    at 0. 'unknown' answers are counted, but are not part of the shares.
 
     Args:
         task: The task.

@@ -15,7 +15,7 @@ def check(task: T2iatTask) -> Iterator[checks.Finding]:
         task: The task.
 
     Yields:
-        A finding for each, with its place in the file.
+        A finding for each, with its location in the file.
     """
     x, y = task.concepts.X, task.concepts.Y
     a, b = task.attributes.A, task.attributes.B

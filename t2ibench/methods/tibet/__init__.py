@@ -1,4 +1,4 @@
-"""TIBET: everything that is known about this family."""
+"""TIBET: everything about this family."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.tibet.checks import check

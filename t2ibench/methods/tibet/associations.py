@@ -58,7 +58,7 @@ def bootstrap(
         start: The prompt's images.
         changed: Those of k counterfactuals.
         floor: Concepts that are rarer count as absent.
-        n_draws: How many.
+        n_draws: Number of draws, at least 1.
         rng: Of the draws.
 
     Returns:
@@ -78,16 +78,16 @@ def null_mad(
 ) -> Float64Array:
     """MAD where the prompt's images come from all of its counterfactuals alike.
 
-    As many images as the prompt has are drawn from those of its counterfactuals in equal parts,
-    and those of each counterfactual from its own: a prompt that leans nowhere, at these sizes.
-    Dealing out the counterfactuals' images at random instead would leave out the chance in the
-    prompt's own images, which is most of it.
+    The prompt's images are resampled from those of its counterfactuals in equal parts, and those of
+    each counterfactual from its own: a neutral prompt, at these sizes. Splitting the
+    counterfactuals' images at random instead would ignore the variation of the prompt's own
+    images, which is most of it.
 
     Args:
-        start: The prompt's images; only how many there are matters.
+        start: The prompt's images; only their number matters.
         changed: Those of its counterfactuals.
         floor: Concepts that are rarer count as absent.
-        n_draws: How many.
+        n_draws: Number of draws, at least 1.
         rng: Of the draws.
 
     Returns:
@@ -166,7 +166,7 @@ def _measure(
 def _flip(
     answers: IntArray, pools: Sequence[IntArray], share: float, rng: np.random.Generator
 ) -> IntArray:
-    """Answers, a share of them replaced by another answer somebody got to the same question."""
+    """Answers, a share of them replaced by a different answer to the same question."""
     flipped: IntArray = answers.copy()
     for column, pool in enumerate(pools):
         if len(pool) < 2:

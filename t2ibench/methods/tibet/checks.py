@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""What is wrong with a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from t2ibench.methods.tibet.schema import TibetTask
 
 
 def check(task: TibetTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say.
+    """What is wrong with a task that its schema cannot express.
 
     Args:
         task: The task.
 
     Yields:
-        Errors and warnings with their place in the file.
+        Errors and warnings with their location in the file.
     """
     yield from checks.duplicates([target.prompt for target in task.prompts], ("prompts",))
     for number, target in enumerate(task.prompts):

@@ -24,10 +24,10 @@ class ImageSet:
         prompt: Their prompt.
         indices: Which sample each is, shape (n,).
         answers: Which answer each image got to each question, shape (n, questions); -1 is none.
-        concepts: How often each concept stands in an answer, shape (answers, v).
+        concepts: How often each concept occurs in an answer, shape (answers, v).
         texts: The answers.
         embeddings: Shape (n, d), where an encoder saw the images.
-        excluded: Images left out, by reason.
+        excluded: Number of images excluded, by reason.
     """
 
     prompt: str
@@ -42,7 +42,7 @@ class ImageSet:
         return len(self.indices)
 
     def bags(self, answers: IntArray | None = None) -> Float64Array:
-        """How often each concept stands in the answers about each image.
+        """How often each concept occurs in the answers about each image.
 
         Args:
             answers: Other answers than the judge's, shape (n, questions).
@@ -96,7 +96,7 @@ class ImageSet:
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
 
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
-        """The answers as they stand in samples/<task>.jsonl.
+        """The answers as rows of samples/<task>.jsonl.
 
         Args:
             questions: The questions, in the order of `answers`.
@@ -226,13 +226,13 @@ def gather(
 
 @dataclass(frozen=True, slots=True)
 class _Replies:
-    """What a judge said about the images of one prompt.
+    """A judge's answers about the images of one prompt.
 
     Attributes:
         indices: Images that some question was answered about, shape (n,).
         answers: For each question, image to answer; 'unknown' is none.
         embeddings: Shape (n, d), where an encoder saw the images.
-        excluded: Images left out, by reason.
+        excluded: Number of images excluded, by reason.
     """
 
     indices: IntArray
@@ -242,7 +242,7 @@ class _Replies:
 
 
 def _read(prompt: str, n: int, questions: Sequence[str], evidence: Evidence) -> _Replies:
-    """The answers about one prompt's images; images without any answer are left out."""
+    """The answers about one prompt's images; images without any answer are excluded."""
     answered: set[int] = set()
     answers: list[dict[int, str]] = []
     most: Counter[str] = Counter()
@@ -279,7 +279,7 @@ def _table(replies: _Replies, numbers: Mapping[str, int]) -> IntArray:
 def _concepts(
     texts: Sequence[str], tables: Iterable[IntArray], merging: Synonyms
 ) -> tuple[list[str], Float64Array]:
-    """The concepts of all answers, and how often each stands in an answer, shape (answers, v)."""
+    """The concepts of all answers, and how often each occurs in an answer, shape (answers, v)."""
     uses = Counter(number for table in tables for number in table.ravel().tolist())
     words = [concept_counts([text]) for text in texts]
     frequencies: Counter[str] = Counter()

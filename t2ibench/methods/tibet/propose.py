@@ -110,14 +110,14 @@ def ask_axes(prompt: str, conversation: Conversation, tries: int) -> dict[str, l
 
 
 def prompt_row(prompt: str, axes: Mapping[str, Sequence[str]]) -> tuple[dict[str, Any], list[str]]:
-    """A prompt as a task file has it, and what was left out.
+    """A prompt as a task file has it, and what was dropped.
 
     Args:
         prompt: The prompt.
         axes: Axis to counterfactuals.
 
     Returns:
-        The row, and a line for each counterfactual and axis that was left out.
+        The row, and a line for each counterfactual and axis that was dropped.
 
     Raises:
         UnreadableError: nothing is left.

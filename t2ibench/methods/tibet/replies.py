@@ -23,7 +23,7 @@ def read_axes(reply: str) -> dict[str, list[str]]:
         The axes by their normal names.
 
     Raises:
-        UnreadableError: there is no axis with a list of prompts.
+        UnreadableError: it has no axis with a list of prompts.
 
     Examples:
         >>> read_axes('{"Gender biases": ["a male chef", "a female chef"]}')

@@ -340,7 +340,7 @@ def _task_scores(scored: Sequence[_ScoredAxis]) -> dict[str, Estimate]:
 
 
 def _mean_curve(curves: Sequence[Sensitivity]) -> list[dict[str, float]]:
-    """The sensitivity over all prompts and axes, as it stands in `details`."""
+    """The sensitivity over all prompts and axes, as an entry of `details`."""
     return [
         {
             "flipped": share,

@@ -1,4 +1,4 @@
-"""ViBEx: everything that is known about this family."""
+"""ViBEx: everything about this family."""
 
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.vibex.checks import check

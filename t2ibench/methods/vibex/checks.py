@@ -1,4 +1,4 @@
-"""What is wrong with a task of this family that its schema cannot say."""
+"""What is wrong with a task of this family that its schema cannot express."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from t2ibench.methods.vibex.schema import VibexTask
 
 
 def check(task: VibexTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot say.
+    """What is wrong with a task that its schema cannot express.
 
     Args:
         task: The task.
 
     Yields:
-        Errors and warnings with their place in the file.
+        Errors and warnings with their location in the file.
     """
     anchors = [anchor.name for anchor in task.anchors]
     yield from checks.duplicates(anchors, ("anchors",))

@@ -71,7 +71,7 @@ class Forward:
     Attributes:
         headline: The mean D.
         items: A row for each concept.
-        ranking: The concepts from the largest D down, as they stand in `details`.
+        ranking: The concepts from the largest D down, as entries of `details`.
         samples: A row for each image of an anchor.
     """
 

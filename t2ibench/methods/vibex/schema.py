@@ -31,7 +31,7 @@ class TestConcept(Strict):
         prompt: Its text, and for an inverse query the prompt of its images.
         query: 'forward' asks how much of it each anchor's images show; 'inverse' generates images
             of it and asks which anchor they are nearest.
-        tendency: The anchor that somebody found it to lean to, or 'balanced'; used only in the
+        tendency: The anchor that a publication associates it with, or 'balanced'; used only in the
             share of tendencies that come out.
     """
 

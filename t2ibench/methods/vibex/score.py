@@ -157,12 +157,12 @@ def _texts(evidence: Evidence, concepts: Sequence[TestConcept]) -> Float64Array:
 
 @dataclass(frozen=True, slots=True)
 class Tendency:
-    """A published tendency beside the one found here, as it stands in `details`.
+    """A published tendency and the one measured here, as an entry of `details`.
 
     Attributes:
         concept: The concept.
-        published: The anchor that somebody found it to lean to, or 'balanced'.
-        found: The anchor that it leans to here.
+        published: The anchor that a publication associates it with, or 'balanced'.
+        found: The anchor that it leans to in this run.
     """
 
     concept: str
@@ -177,7 +177,7 @@ def _tendencies(task: VibexTask, items: Sequence[Item]) -> list[Tendency]:
 
 
 def _reproduced(rows: Sequence[Tendency]) -> dict[str, Estimate]:
-    """The share of published tendencies, 'balanced' left out, that come out here."""
+    """The share of published tendencies that this run confirms, without 'balanced' ones."""
     decided = [row for row in rows if row.published != "balanced"]
     if not decided:
         return {}
@@ -193,7 +193,7 @@ def tendency(task: VibexTask, item: Item) -> str | None:
         item: A row of a forward or an inverse query.
 
     Returns:
-        The anchor with the largest probability or share; None where there is no value.
+        The anchor with the largest probability or share; None without values.
     """
     values = anchor_values(task, item)
     return max(values, key=lambda name: values[name]) if values else None
