@@ -101,6 +101,9 @@ class Adapter(Generic[T]):
 
         Args:
             source: The part after the colon; None where there is no colon.
+
+        Returns:
+            False where something is missing, or too much is given.
         """
         if source is None:
             return ":" not in self.form or "[:" in self.form

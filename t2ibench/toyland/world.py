@@ -143,6 +143,13 @@ class BiasSettings:
 
         What the user set for the most particular of the things wins, 'all' last; only then what
         is planted, in the same order.
+
+        Args:
+            axis: Such as 'gender'.
+            things: The most particular first.
+
+        Returns:
+            From 0 to 1.
         """
         for table in (self.user, world().shares):
             for thing in (*things, "all"):

@@ -76,6 +76,12 @@ class VectorEncoder:
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Vectors of words, one pass over the file; nan where the vocabulary lacks one.
 
+        Args:
+            texts: The words.
+
+        Returns:
+            Shape (n, d), rows of unit length or nan.
+
         Raises:
             T2IBenchError: a line that is needed is malformed.
         """

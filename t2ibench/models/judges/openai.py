@@ -45,6 +45,12 @@ class OpenAiJudge:
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """One request a question.
 
+        Args:
+            queries: The questions.
+
+        Returns:
+            One answer a question, in their order.
+
         Raises:
             T2IBenchError: the server cannot be asked at all, and nothing was answered.
         """
