@@ -221,6 +221,7 @@ def test_changed_embeddings_are_refused(kind: str, submission: Path) -> None:
     assert message in "\n".join(verdict.problems)
 
 
+@pytest.mark.slow
 def test_changed_draws_are_refused(submission: Path) -> None:
     path = submission / "draws.safetensors"
     draws = load_file(path)
@@ -233,6 +234,7 @@ def test_changed_draws_are_refused(submission: Path) -> None:
     assert "draws.safetensors is missing" in "\n".join(verify(submission).problems)
 
 
+@pytest.mark.slow
 def test_thumbnails(run: Path, tmp_path: Path) -> None:
     folder = pack(run, tmp_path, SilentReporter(), thumbnails=3)
     thumbs = sorted((folder / "thumbs").iterdir())
@@ -339,6 +341,7 @@ def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:
         pack(copy, tmp_path / "out", SilentReporter())
 
 
+@pytest.mark.slow
 def test_the_command_line(run: Path, tmp_path: Path, cli: Cli) -> None:
     status, _, errors = cli("leaderboard", "add", run, "--to", tmp_path / "board")
     assert status == 0, errors

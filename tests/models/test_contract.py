@@ -24,7 +24,11 @@ TINY = {"steps": "1", "size": "32"}
 
 
 @pytest.mark.parametrize(
-    ("name", "other"), [("toyland", {"nurse.gender.female": "0.1"}), ("toy", {"steps": "1"})]
+    ("name", "other"),
+    [
+        ("toyland", {"nurse.gender.female": "0.1"}),
+        pytest.param("toy", {"steps": "1"}, marks=pytest.mark.slow),
+    ],
 )
 def test_generators_compared_to_the_byte(name: str, other: dict[str, str]) -> None:
     first = {} if name == "toyland" else {"steps": "2"}
@@ -44,6 +48,7 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(tiny.PIPELINES))
 def test_diffusers_pipelines(name: str, tmp_path: Path) -> None:
     folder = str(tiny.PIPELINES[name](tmp_path / name))
@@ -62,12 +67,16 @@ def vectors(tmp_path: Path) -> str:
     return f"vectors:{path}"
 
 
-def test_encoders(tmp_path: Path, vectors: str) -> None:
+def test_encoders_without_torch(vectors: str) -> None:
+    for spec in ("toyland", vectors):
+        assert not check_encoder(lambda: create_encoder(spec, device="cpu")), spec  # noqa: B023
+
+
+@pytest.mark.slow
+def test_encoders(tmp_path: Path) -> None:
     architecture, weights = tiny.open_clip_model(tmp_path / "open_clip")
     clip = tiny.clip_model(tmp_path / "clip")
-    for spec in (
-        "toyland", "toy-clip", vectors, f"clip:{clip}", f"open_clip:{architecture}/{weights}"
-    ):  # fmt: skip
+    for spec in ("toy-clip", f"clip:{clip}", f"open_clip:{architecture}/{weights}"):
         assert not check_encoder(lambda: create_encoder(spec, device="cpu")), spec  # noqa: B023
 
 
@@ -78,12 +87,16 @@ def judge(spec: str, args: dict[str, str] | None = None) -> Any:
 def test_judges(tmp_path: Path) -> None:
     answers = tmp_path / "answers.csv"
     answers.write_text("prompt,index,answer\na photo of a person,0,male\n")
-    vlm = tiny.llava(tmp_path / "llava")
     assert not check_judge(lambda: judge("toyland"))
     assert not check_judge(lambda: judge(f"answers:{answers}"))
     assert not check_judge(
         lambda: judge("clip"), make_other=lambda: judge("clip", {"margin": "0.3"}), free_text=False
     )
+
+
+@pytest.mark.slow
+def test_a_vision_language_model(tmp_path: Path) -> None:
+    vlm = tiny.llava(tmp_path / "llava")
     assert not check_judge(
         lambda: judge(f"vlm:{vlm}", {"max_tokens": "4"}),
         make_other=lambda: judge(f"vlm:{vlm}", {"max_tokens": "5"}),

@@ -22,6 +22,9 @@ from t2ibench.models.protocols import (
 )
 from tests.models import tiny
 
+# Loads torch models; the quick loop goes without.
+pytestmark = pytest.mark.slow
+
 ARGS = {"steps": "2", "size": "32"}
 REQUESTS = [
     ImageRequest(f"a photo of a {word}", index, 1000 * index + len(word))
@@ -44,19 +47,10 @@ def draw(generator: Generator, requests: list[ImageRequest], size: int) -> list[
     return [np.asarray(one.image, dtype=int) for one in drawn]
 
 
-@pytest.mark.parametrize("name", list(tiny.PIPELINES))
-def test_an_image_depends_on_its_request_alone(name: str, folders: dict[str, Path]) -> None:
-    generator = create_generator(str(folders[name]), ARGS)
-    singly = draw(generator, REQUESTS, 1)
-    assert singly[0].shape == (32, 32, 3)
-    assert not np.array_equal(singly[0], singly[1])  # another index, another image
-    for size in (3, 8):
-        batched = draw(generator, REQUESTS, size)
-        # Matrix products round differently in a larger batch: the last bit of a pixel may move.
-        worst = max(np.abs(a - b).max() for a, b in zip(singly, batched, strict=True))
-        assert worst <= 1
-    backwards = draw(generator, REQUESTS[::-1], 1)[::-1]
-    assert all(np.array_equal(a, b) for a, b in zip(singly, backwards, strict=True))
+def test_another_index_is_another_image_of_the_size_asked_for(folders: dict[str, Path]) -> None:
+    """That an image depends on its request alone, in any batch: see test_contract.py."""
+    first, second = draw(create_generator(str(folders["sd"]), ARGS), REQUESTS[:2], 1)
+    assert first.shape == (32, 32, 3) and not np.array_equal(first, second)
 
 
 def test_loads_lazily_and_again_after_release(folders: dict[str, Path]) -> None:

@@ -13,6 +13,9 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.protocols import Encoder
 from tests.models import tiny
 
+# Loads torch models; the quick loop goes without.
+pytestmark = pytest.mark.slow
+
 TEXTS = ["a photo of a nurse", "a rose", "x" * 500]
 
 

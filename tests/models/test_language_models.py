@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from transformers import AutoProcessor, LlavaForConditionalGeneration
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.judges import create_judges
@@ -18,6 +16,9 @@ from t2ibench.models.judges.vlm import VlmJudge
 from t2ibench.models.proposers import create_proposer
 from t2ibench.models.protocols import Query
 from tests.models import tiny
+
+# Loads torch models; the quick loop goes without.
+pytestmark = pytest.mark.slow
 
 CLASSES = ("male", "female", "a person of another gender")
 
@@ -44,6 +45,9 @@ def by_hand(folder: Path, query: Query, name: str) -> float:
 
     The model is loaded and asked here, not by the judge.
     """
+    import torch
+    from transformers import AutoProcessor, LlavaForConditionalGeneration
+
     model = LlavaForConditionalGeneration.from_pretrained(folder).eval()
     processor = AutoProcessor.from_pretrained(folder)
     content = [

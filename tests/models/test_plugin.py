@@ -51,6 +51,7 @@ def command(site: Path, cwd: Path, *words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_it_is_listed_with_its_origin(site: Path, tmp_path: Path) -> None:
     kinds = ("methods", "models", "encoders", "judges", "proposers", "writers", "executors")
     for kind, name in zip(kinds, NAMES, strict=True):
@@ -60,6 +61,7 @@ def test_it_is_listed_with_its_origin(site: Path, tmp_path: Path) -> None:
         assert row["from"] == "t2ibench-example" and row["what it is"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "args"),
     [
@@ -91,6 +93,7 @@ def test_its_method_on_its_models(site: Path, tmp_path: Path) -> None:
     assert results["tasks"]["tone_day_night"]["n_images"] == 80
 
 
+@pytest.mark.slow
 def test_results_of_a_method_that_is_not_installed_say_so(site: Path, tmp_path: Path) -> None:
     tasks = str(SOURCE / "t2ibench_example" / "tasks")
     words = ("--model", "grey", "--include-path", tasks, "--permutations", "200")
@@ -116,6 +119,7 @@ def test_its_method_keeps_the_contract(site: Path, monkeypatch: pytest.MonkeyPat
     assert check_method(method, method.Task.model_validate(document.data), settings) == []
 
 
+@pytest.mark.slow
 def test_its_proposer(site: Path, tmp_path: Path) -> None:
     (tmp_path / "captions.txt").write_text("a chef in a kitchen\na nurse at work\n")
     words = ("--captions", "captions.txt", "--proposer", "fixed", "--support", "1")
@@ -126,6 +130,7 @@ def test_its_proposer(site: Path, tmp_path: Path) -> None:
     assert "What time of day is it?" in (tmp_path / "proposed.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_wrong_argument_of_a_plugin_is_one_line(site: Path, tmp_path: Path) -> None:
     status, _, errors = command(
         site, tmp_path, "check-adapter", "grey", "--model-args", "contras=1"

@@ -7,7 +7,6 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from safetensors import safe_open
-from transformers import AutoTokenizer
 
 from t2ibench import evaluate
 from t2ibench.methods import needs
@@ -22,6 +21,9 @@ from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
+
+# Loads torch models; the quick loop goes without.
+pytestmark = pytest.mark.slow
 
 NAMES = ("toy", "toy-fair", "toy-clip")
 IMAGE_TASKS = "t2iat,occupations,mcas"
@@ -59,6 +61,8 @@ def test_the_two_pipelines_share_all_but_the_denoiser() -> None:
 
 @pytest.mark.parametrize("folder", ["toy/tokenizer", "toy-clip"])
 def test_the_tokenizer_knows_every_word_of_the_shipped_tasks(folder: str) -> None:
+    from transformers import AutoTokenizer
+
     tokenizer = AutoTokenizer.from_pretrained(bundled_model("toy").parent / folder)
     texts = set()
     for task in load_tasks("all"):

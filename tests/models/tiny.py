@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from PIL import Image
 
 WORDS = ["a", "an", "the", "of", "photo", "picture", "person", "nurse", "clerk", "rose", "ant", ","]
+
+
+def _seed() -> None:
+    """The same random weights every time."""
+    import torch
+
+    torch.manual_seed(0)
 
 
 def clip_tokenizer(folder: Path) -> Any:
@@ -106,7 +112,7 @@ def stable_diffusion(folder: Path) -> Path:
     from diffusers import DDIMScheduler, StableDiffusionPipeline
     from transformers import CLIPTextModel
 
-    torch.manual_seed(0)
+    _seed()
     tokenizer = clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
     StableDiffusionPipeline(
         unet=_unet(),
@@ -128,7 +134,7 @@ def sdxl(folder: Path) -> Path:
     from diffusers import EulerDiscreteScheduler, StableDiffusionXLPipeline
     from transformers import CLIPTextModel, CLIPTextModelWithProjection
 
-    torch.manual_seed(0)
+    _seed()
     tokenizer = clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
     config = _text_config(tokenizer, hidden_act="gelu")
     StableDiffusionXLPipeline(
@@ -180,7 +186,7 @@ def sd3(folder: Path) -> Path:
     )
     from transformers import CLIPTextModelWithProjection
 
-    torch.manual_seed(0)
+    _seed()
     tokenizer = clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
     t5 = t5_tokenizer(folder)
     config = _text_config(tokenizer, hidden_act="gelu")
@@ -219,7 +225,7 @@ def flux(folder: Path) -> Path:
     from diffusers import FlowMatchEulerDiscreteScheduler, FluxPipeline, FluxTransformer2DModel
     from transformers import CLIPTextModel
 
-    torch.manual_seed(0)
+    _seed()
     tokenizer = clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
     t5 = t5_tokenizer(folder)
     FluxPipeline(
@@ -257,7 +263,7 @@ def clip_model(folder: Path) -> Path:
     """A CLIPModel folder with its tokenizer and image processor."""
     from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPVisionConfig
 
-    torch.manual_seed(0)
+    _seed()
     tokenizer = clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
     vision = CLIPVisionConfig(
         hidden_size=32,
@@ -301,7 +307,7 @@ def open_clip_model(folder: Path) -> tuple[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "Tiny-t2ibench.json").write_text(json.dumps(TINY_ARCHITECTURE))
     open_clip.add_model_config(folder / "Tiny-t2ibench.json")
-    torch.manual_seed(0)
+    _seed()
     model = open_clip.create_model("Tiny-t2ibench")
     save_file(model.state_dict(), folder / "tiny.safetensors")
     return "Tiny-t2ibench", folder / "tiny.safetensors"
@@ -366,7 +372,7 @@ def llava(folder: Path) -> Path:
         LlavaProcessor,
     )
 
-    torch.manual_seed(0)
+    _seed()
     tokenizer = letter_tokenizer()
     vision = CLIPVisionConfig(
         hidden_size=32,
@@ -401,7 +407,7 @@ def llama(folder: Path, *, chat: bool = True) -> Path:
     """A Llama with random weights and a chat template."""
     from transformers import LlamaForCausalLM
 
-    torch.manual_seed(0)
+    _seed()
     tokenizer = letter_tokenizer()
     if not chat:
         tokenizer.chat_template = None

@@ -295,6 +295,7 @@ def test_settings_never_share_a_folder(tmp_path: Path) -> None:
     assert all(name.startswith("toyland-") for name in names[1:])
 
 
+@pytest.mark.slow
 def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> None:
     from tests.models.tiny import clip_model
 

@@ -40,6 +40,7 @@ def test_formats(tmp_path: Path) -> None:
         assert read_captions(written(tmp_path, name, text)) == wanted, name
 
 
+@pytest.mark.slow
 def test_datasets(tmp_path: Path) -> None:
     from datasets import Dataset
 

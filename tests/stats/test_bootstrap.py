@@ -43,6 +43,7 @@ def plain_loop(
     return np.concatenate(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[5] * 12, [1, 2, 3, 9, 4, 4, 7, 1, 1, 6], [1] * 30, [25]])
 def test_has_the_distribution_of_the_plain_loop(sizes: list[int]) -> None:
     clusters = np.repeat(np.arange(len(sizes)), sizes)
