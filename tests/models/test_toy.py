@@ -21,7 +21,6 @@ from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
-from tests.conftest import all_cores
 
 # Loads torch models; the quick loop goes without.
 pytestmark = pytest.mark.slow
@@ -139,19 +138,18 @@ SMALL = {"limit": 8, "images_per_prompt": 12, "guided_images_per_prompt": 1}
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
     folder = tmp_path_factory.mktemp("toy")
-    with all_cores():
-        return {
-            model: evaluate(
-                model,
-                tasks,
-                encoder=["toy-clip", "toyland"],
-                output_dir=folder,
-                n_permutations=20_000,
-                n_bootstrap=2000,
-                **SMALL,
-            )
-            for model, tasks in (("toy", [*PLANTED, *NULLS]), ("toy-fair", PLANTED))
-        }
+    return {
+        model: evaluate(
+            model,
+            tasks,
+            encoder=["toy-clip", "toyland"],
+            output_dir=folder,
+            n_permutations=20_000,
+            n_bootstrap=2000,
+            **SMALL,
+        )
+        for model, tasks in (("toy", [*PLANTED, *NULLS]), ("toy-fair", PLANTED))
+    }
 
 
 @pytest.mark.slow
