@@ -1,26 +1,79 @@
 """t2ibench: social bias in text-to-image models, measured with intervals, nulls and provenance.
 
-The Python API is what the command line calls; importing the package imports nothing
-else until one of them is used.
+Everything a program or a plug-in needs can be imported from here. Importing the package imports
+nothing else until one of these names is used.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
     from t2ibench.api import evaluate, generate, load_tasks, score
+    from t2ibench.errors import MissingEvidence, T2IBenchError
+    from t2ibench.methods import Family, MainScore, Method
+    from t2ibench.models.adapter import Adapter, Request
+    from t2ibench.models.protocols import (
+        Answer,
+        Drawn,
+        Encoder,
+        Generator,
+        ImageRequest,
+        Judge,
+        Proposer,
+        Query,
+    )
+    from t2ibench.results import Results, TaskResult, read_results
+    from t2ibench.settings import RunSettings, Settings
 
-__all__ = ["__version__", "evaluate", "generate", "load_tasks", "score"]
+_HOMES = {
+    "t2ibench.api": ("evaluate", "generate", "load_tasks", "score"),
+    "t2ibench.errors": ("MissingEvidence", "T2IBenchError"),
+    "t2ibench.methods": ("Family", "MainScore", "Method"),
+    "t2ibench.models.adapter": ("Adapter", "Request"),
+    "t2ibench.models.protocols": (
+        *("Answer", "Drawn", "Encoder", "Generator", "ImageRequest", "Judge", "Proposer", "Query"),
+    ),
+    "t2ibench.results": ("Results", "TaskResult", "read_results"),
+    "t2ibench.settings": ("RunSettings", "Settings"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Adapter",
+    "Answer",
+    "Drawn",
+    "Encoder",
+    "Family",
+    "Generator",
+    "ImageRequest",
+    "Judge",
+    "MainScore",
+    "Method",
+    "MissingEvidence",
+    "Proposer",
+    "Query",
+    "Request",
+    "Results",
+    "RunSettings",
+    "Settings",
+    "T2IBenchError",
+    "TaskResult",
+    "__version__",
+    "evaluate",
+    "generate",
+    "load_tasks",
+    "read_results",
+    "score",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in set(__all__) - {"__version__"}:
-        from t2ibench import api
-
-        return getattr(api, name)
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
     raise AttributeError(f"module 't2ibench' has no attribute '{name}'")
 
 

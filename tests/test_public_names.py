@@ -1,0 +1,20 @@
+"""The names a program can rely on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import t2ibench
+
+
+def test_every_public_name_is_there() -> None:
+    for name in t2ibench.__all__:
+        assert getattr(t2ibench, name) is not None
+    assert dir(t2ibench) == sorted(t2ibench.__all__)
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = "import sys, t2ibench; print({'numpy', 'pydantic', 'torch'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
