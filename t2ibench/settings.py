@@ -311,13 +311,13 @@ def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
         One tuple a setting.
     """
     order = [*RunSettings.__annotations__, *Measurement.__annotations__]
-    found = []
+    flags = []
     for name in order:
         field = model.model_fields[name]
         flag = next((item for item in field.metadata if isinstance(item, Flag)), None)
         if flag is not None:
-            found.append((name, field, flag))
-    return found
+            flags.append((name, field, flag))
+    return flags
 
 
 def flag_names(name: str, flag: Flag) -> tuple[str, ...]:

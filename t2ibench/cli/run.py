@@ -95,14 +95,14 @@ def _announce(prepared: Prepared, reporter: Any) -> None:
     for task, why in prepared.skipped.items():
         reporter.warn(f"{task} is left out: {why}.")
     shortages: tuple[tuple[str, Callable[[int], bool]], ...] = (
-        ("prompts have fewer images than the tasks ask for:", lambda there: there > 0),
-        ("prompts have no image:", lambda there: there == 0),
+        ("prompts have fewer images than the tasks ask for:", lambda available: available > 0),
+        ("prompts have no image:", lambda available: available == 0),
     )
     for title, wanted in shortages:
         lines = [
-            f"  {there} of {needed}: {prompt}" if there else f"  {prompt}"
-            for prompt, (there, needed) in sorted(prepared.lacking.items())
-            if wanted(there) and (there == 0 or prompt in prepared.plan.prompts)
+            f"  {available} of {needed}: {prompt}" if available else f"  {prompt}"
+            for prompt, (available, needed) in sorted(prepared.lacking.items())
+            if wanted(available) and (available == 0 or prompt in prepared.plan.prompts)
         ]
         if lines:
             reporter.warn(f"{len(lines)} {title}")

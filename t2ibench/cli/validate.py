@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
             problems.append(Problem(path, None, "holds no task files (*.yaml)"))
         for file in files:
             count += 1
-            task, found = load_file(file, root, library)
-            problems += found
+            task, complaints = load_file(file, root, library)
+            problems += complaints
             if task is None:
                 continue
             other = ids.setdefault(task.id, task)

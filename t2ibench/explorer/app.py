@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from t2ibench.explorer.drawing import Drawing
 from t2ibench.explorer.queries import score_texts, similarities
 from t2ibench.explorer.source import Collection
-from t2ibench.explorer.tree import Export, Session, State, Tree, task_of
+from t2ibench.explorer.tree import Export, Session, State, Tree, task_from_export
 from t2ibench.store.files import write_text
 from t2ibench.store.pixels import thumbnail
 
@@ -178,13 +178,13 @@ class Explorer:
         """
         pictures = self.collection.pictures
         prompts = {
-            text: place for place, text in enumerate(dict.fromkeys(p.prompt for p in pictures))
+            text: index for index, text in enumerate(dict.fromkeys(p.prompt for p in pictures))
         }
         return JSONResponse(
             {
                 "sources": [
-                    {"name": one.name, "draws": self.drawing.can_draw(number)}
-                    for number, one in enumerate(self.collection.sources)
+                    {"name": source.name, "draws": self.drawing.can_draw(number)}
+                    for number, source in enumerate(self.collection.sources)
                 ],
                 "encoder": self.collection.encoder.name,
                 "prompts": list(prompts),
@@ -206,8 +206,8 @@ class Explorer:
         known = [(name, text) for name, text in nodes if text]
         scores = score_texts(self.collection, [text for _, text in known], asked.anchors)
         by_node = {name: rows for (name, _), rows in zip(known, scores, strict=True)}
-        found = [{"id": n, "text": t, "scores": by_node.get(n)} for n, t in nodes]
-        return JSONResponse({"nodes": found})
+        scored = [{"id": n, "text": t, "scores": by_node.get(n)} for n, t in nodes]
+        return JSONResponse({"nodes": scored})
 
     async def similarities(self, request: Request) -> Response:
         """Similarities of texts with all images: float32, one text after the other.
@@ -282,7 +282,7 @@ class Explorer:
         """
         asked = Export.model_validate_json(await request.body())
         try:
-            task = task_of(asked)
+            task = task_from_export(asked)
         except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)
@@ -352,7 +352,7 @@ def _thumbnail(path: Path) -> bytes:
     return thumbnail(path, _THUMB)
 
 
-def _wrong(request: Request, error: Exception) -> Response:
+def _error_response(request: Request, error: Exception) -> Response:
     """A request that does not fit: one line, no traceback."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
@@ -375,5 +375,8 @@ def create_app(explorer: Explorer, port: int) -> Starlette:
     return Starlette(
         routes=explorer.routes(),
         middleware=[Middleware(Guard, hosts=hosts)],
-        exception_handlers={ValidationError: _wrong, json.JSONDecodeError: _wrong},
+        exception_handlers={
+            ValidationError: _error_response,
+            json.JSONDecodeError: _error_response,
+        },
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.explorer.source import Collection, Picture, Source, of_attempt
+from t2ibench.explorer.source import Collection, Picture, Source, picture_of_attempt
 from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.pipeline.observers import EncoderRun
@@ -150,7 +150,7 @@ class Drawing:
             generate([request], generator, source.images)
             attempt = source.images.get(job.text, index)
             if attempt is not None and attempt.status == "ok":
-                self._show(of_attempt(attempt, source.images, job.source), source, job)
+                self._show(picture_of_attempt(attempt, source.images, job.source), source, job)
             elif attempt is not None:
                 job.reason = f"{attempt.status}: {attempt.reason}"
             job.done = index + 1

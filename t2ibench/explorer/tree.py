@@ -166,7 +166,7 @@ def exploration() -> Exploration[Any]:
     raise T2IBenchError("No method is installed whose tasks can be explored.")
 
 
-def task_of(export: Export) -> dict[str, Any]:
+def task_from_export(export: Export) -> dict[str, Any]:
     """A task that `t2ibench run` accepts.
 
     Args:

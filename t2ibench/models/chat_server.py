@@ -108,9 +108,9 @@ class ChatServer:
                 allow_redirects=False,
             )
         except requests.RequestException as error:
-            raise self._away(why_unreachable(error, self._timeout)) from None
+            raise self._unavailable(why_unreachable(error, self._timeout)) from None
         if reply.status_code in BUSY:
-            raise self._away(f"says {reply.status_code}")
+            raise self._unavailable(f"says {reply.status_code}")
         return self._text(reply)
 
     def _authorize(self, request: Any) -> Any:
@@ -119,7 +119,7 @@ class ChatServer:
             request.headers["Authorization"] = f"Bearer {key}"
         return request
 
-    def _away(self, why: str) -> ServerAwayError:
+    def _unavailable(self, why: str) -> ServerAwayError:
         return ServerAwayError(
             f"The server {self.url} {why}; tried up to {self._retries} times.",
             "Is it running, and is base_url=… (--judge-args, --proposer-args) its address?",

@@ -108,8 +108,8 @@ def torch_dtype(name: str) -> torch.dtype:
     """
     import torch
 
-    found: torch.dtype = getattr(torch, name)
-    return found
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
 
 
 def _no_bars() -> None:

@@ -113,9 +113,9 @@ def hub_revision(repo_id: str, revision: str | None) -> str:
 
     if not HF_HUB_OFFLINE:
         try:
-            found = HfApi().model_info(repo_id, revision=revision, timeout=10).sha
-            if found:
-                return found
+            sha = HfApi().model_info(repo_id, revision=revision, timeout=10).sha
+            if sha:
+                return sha
         except Exception:  # unreachable, private or gone: loading will say so in its own words
             pass
     for name in ("model_index.json", "config.json", "open_clip_config.json"):

@@ -22,14 +22,14 @@ _FILLED_IN = ("source", "seed", "device", "dtype")
 _PLAIN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-class Found(NamedTuple):
+class ResolvedAdapter(NamedTuple):
     """An adapter, and the part of the user's text after the scheme."""
 
     adapter: Adapter[Any]
     source: str
 
 
-def find_registered(registry: Registry[Any], spec: str) -> Found | None:
+def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | None:
     """The registered adapter that a text names.
 
     Args:
@@ -44,10 +44,12 @@ def find_registered(registry: Registry[Any], spec: str) -> Found | None:
     if name not in registry:
         return None
     adapter = as_adapter(registry.get(name), name)
-    return Found(adapter, source) if adapter.takes(source if colon else None) else None
+    return ResolvedAdapter(adapter, source) if adapter.takes(source if colon else None) else None
 
 
-def find_target(registry: Registry[Any], spec: str, *, recorded: bool = False) -> Found | None:
+def find_target(
+    registry: Registry[Any], spec: str, *, recorded: bool = False
+) -> ResolvedAdapter | None:
     """The adapter that 'package.module:factory' names.
 
     Args:
@@ -75,7 +77,7 @@ def find_target(registry: Registry[Any], spec: str, *, recorded: bool = False) -
     absent = package not in sys.modules and importlib.util.find_spec(package) is None
     if absent and nearest(scheme, registry.names()):
         return None
-    return Found(as_adapter(load_target(spec), spec), "")
+    return ResolvedAdapter(as_adapter(load_target(spec), spec), "")
 
 
 def _takes_source(registry: Registry[Any], name: str) -> bool:
@@ -153,7 +155,9 @@ def _arguments_of(
         required = parameter.default is inspect.Parameter.empty
         usual = Any if required or parameter.default is None else type(parameter.default)
         fields[name] = (hints.get(name, usual), ... if required else parameter.default)
-    any_key = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    any_key = any(
+        parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+    )
     config = ConfigDict(
         extra="allow" if any_key else "forbid", frozen=True, arbitrary_types_allowed=True
     )
@@ -243,10 +247,10 @@ def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> s
         A sentence to append to a message.
     """
     scheme, colon, _ = spec.partition(":")
-    found = nearest(spec, [*registry.names(), *others]) or (
+    suggestion = nearest(spec, [*registry.names(), *others]) or (
         nearest(scheme, registry.names()) if colon else None
     )
-    if found is None:
+    if suggestion is None:
         return ""
-    needs_more = any(form.startswith(f"{found}:") for form in forms(registry))
-    return f" Did you mean '{found}{':' if needs_more else ''}'?"
+    needs_more = any(form.startswith(f"{suggestion}:") for form in forms(registry))
+    return f" Did you mean '{suggestion}{':' if needs_more else ''}'?"

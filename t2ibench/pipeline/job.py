@@ -87,7 +87,11 @@ class Job:
             return len(pending_images(self.plan, self.images)) if self.generator else 0
         if stage == "embed":
             images = self._to_embed(range(self.n_shards))
-            return len(missing_embeddings(images, self._seeing())) if self._seeing() else 0
+            return (
+                len(missing_embeddings(images, self._image_encoders()))
+                if self._image_encoders()
+                else 0
+            )
         questions = list(self._to_ask(range(self.n_shards)))
         return sum(
             len(missing)
@@ -110,8 +114,8 @@ class Job:
             return
         if stage == "generate":
             self._generate(number, advance)
-        elif stage == "embed" and self._seeing():
-            count, damaged = embed(self._to_embed([number]), self._seeing(), advance)
+        elif stage == "embed" and self._image_encoders():
+            count, damaged = embed(self._to_embed([number]), self._image_encoders(), advance)
             self.embedded += count
             self.damaged += damaged
         elif stage == "ask":
@@ -172,7 +176,7 @@ class Job:
         if isinstance(self.generator, Releasable):
             self.generator.release()
 
-    def _seeing(self) -> list[EncoderRun]:
+    def _image_encoders(self) -> list[EncoderRun]:
         return [run for run in self.encoders if run.encoder.embeds_images]
 
     def _stored(self, numbers: Sequence[int]) -> Iterator[StoredImage]:

@@ -114,8 +114,8 @@ def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
     """
     weights = _weights()
     rows = []
-    for one in pixels:
-        hidden = np.maximum(features(one) @ weights["in.weight"] + weights["in.bias"], 0.0)
+    for image in pixels:
+        hidden = np.maximum(features(image) @ weights["in.weight"] + weights["in.bias"], 0.0)
         rows.append(hidden @ weights["out.weight"] + weights["out.bias"])
     width = len(weights["out.bias"])
     return np.stack(rows).astype(np.float32) if rows else np.zeros((0, width), dtype=np.float32)

@@ -92,8 +92,8 @@ class OpenClipEncoder:
 
     def prepare(self, image: Image) -> torch.Tensor:
         """The model's own preprocessing, shape (3, h, w)."""
-        found: torch.Tensor = self._preprocess(image)
-        return found
+        pixels: torch.Tensor = self._preprocess(image)
+        return pixels
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""

@@ -284,13 +284,12 @@ def _pipeline_folder(path: Path) -> Path:
     if not path.is_dir():
         raise T2IBenchError(f"There is no folder '{path}'.", "Give a folder, a hub id or an alias.")
     if not (path / "model_index.json").is_file():
-        from t2ibench.store.images import SUFFIXES
+        from t2ibench.store.images import image_files
 
-        images = any(file.suffix.lower() in SUFFIXES for file in path.rglob("*"))
         raise T2IBenchError(
             f"'{path}' is not a diffusers pipeline: it has no model_index.json.",
             f"It holds images: did you mean --model folder:{path}?"
-            if images
+            if image_files(path)
             else "Save one there with pipeline.save_pretrained(folder).",
         )
     return path
