@@ -92,7 +92,7 @@ def score(run: str | Path) -> Results:
         What results.json holds now.
 
     Raises:
-        T2IBenchError: it is no run folder, or it holds no evidence.
+        T2IBenchError: it is not a run folder, or it holds no evidence.
     """
     results = rescore(Path(run), SilentReporter())
     write_reports(results, Path(run))

@@ -370,7 +370,7 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
 def _problem(name: str, item: Any) -> str:
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
-        return f"there is no setting '{name}'.{did_you_mean(name, RunSettings.model_fields)}"
+        return f"unknown setting '{name}'.{did_you_mean(name, RunSettings.model_fields)}"
     expected = {
         "int_type": "a whole number",
         "int_from_float": "a whole number",

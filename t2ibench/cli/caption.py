@@ -78,7 +78,7 @@ def _files(folder: Path) -> list[Path]:
     from t2ibench.store.images import image_files
 
     if not folder.is_dir():
-        raise T2IBenchError(f"There is no folder '{folder}'.")
+        raise T2IBenchError(f"No such folder: '{folder}'.")
     files = image_files(folder)
     if not files:
         raise T2IBenchError(f"'{folder}' holds no images.")

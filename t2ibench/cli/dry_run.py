@@ -44,7 +44,7 @@ def show(prepared: Prepared) -> None:
     todo = sum(waiting.values())
     print(
         f"\nAll tasks together, each image once: {len(plan.prompts)} prompts, "
-        f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are there and "
+        f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are stored and "
         f"{todo} have to be generated; {len(plan.texts)} texts, {plan.n_questions} answers of each "
         "judge."
     )
@@ -73,8 +73,8 @@ def _estimate(prepared: Prepared, todo: int) -> str:
                 f"about {_duration(todo / rate)}."
             )
     return (
-        "No run of this model is stored here to tell its speed; at 1 image a second: "
-        f"{_duration(todo)}. `--limit 1` makes a short run that tells."
+        "No run of this model is stored here to estimate its speed from; at 1 image a second: "
+        f"{_duration(todo)}. `--limit 1` makes a short run to measure it."
     )
 
 

@@ -239,7 +239,7 @@ class Explorer:
         try:
             return JSONResponse({"text": asked.tree.text(asked.nodes)})
         except KeyError:
-            return JSONResponse({"error": "there is no such node"}, status_code=400)
+            return JSONResponse({"error": "unknown node"}, status_code=400)
 
     def session(self, request: Request) -> Response:
         """The saved session, or a new one.
@@ -255,7 +255,7 @@ class Explorer:
                 saved = Session.model_validate_json(self._session.read_text(encoding="utf-8"))
                 return JSONResponse({"saved": True, **saved.model_dump()})
             except (OSError, ValueError):
-                pass  # a broken file is no session; saving writes it anew
+                pass  # a broken file is not a session; saving replaces it
         return JSONResponse({"saved": False, **Session(state=self._start).model_dump()})
 
     async def save(self, request: Request) -> Response:
@@ -300,7 +300,9 @@ class Explorer:
         asked = _Draw.model_validate_json(await request.body())
         known = asked.source < len(self.collection.sources)
         if not known or not self.drawing.can_draw(asked.source):
-            return JSONResponse({"error": "there is no model here that draws"}, status_code=400)
+            return JSONResponse(
+                {"error": "no model is available to generate images"}, status_code=400
+            )
         job = self.drawing.start(asked.source, asked.text, asked.count)
         return JSONResponse({"job": job.id})
 
@@ -326,7 +328,7 @@ class Explorer:
         """
         number = int(request.path_params["number"])
         if number >= len(self.collection.pictures):
-            return PlainTextResponse("There is no such image.", status_code=404)
+            return PlainTextResponse("Image not found.", status_code=404)
         return FileResponse(self.collection.pictures[number].path, headers=_CACHED)
 
     def thumb(self, request: Request) -> Response:
@@ -340,7 +342,7 @@ class Explorer:
         """
         number = int(request.path_params["number"])
         if number >= len(self.collection.pictures):
-            return PlainTextResponse("There is no such image.", status_code=404)
+            return PlainTextResponse("Image not found.", status_code=404)
         data = self._thumbnail(self.collection.pictures[number].path)
         return Response(data, media_type="image/jpeg", headers=_CACHED)
 

@@ -133,8 +133,8 @@ class Drawing:
             )
             if generator.fingerprint != recorded.fingerprint:
                 raise T2IBenchError(
-                    f"{recorded.model} is not what the run was made with any more.",
-                    "Its images would be another model's; run it anew.",
+                    f"{recorded.model} has changed since the run was made.",
+                    "Its images would not be comparable; run it again.",
                 )
             self._generators[number] = generator
         return self._generators[number]

@@ -166,7 +166,7 @@ def open_collection(
         added = _pictures(source, number)
         if not added:
             raise T2IBenchError(
-                f"'{path}' holds no pictures.", "Give a run folder, or a folder of pictures."
+                f"'{path}' holds no images.", "Give a run folder, or a folder of images."
             )
         _embed(added, source, encoder, reporter)
         sources.append(source)
@@ -185,7 +185,7 @@ def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
 def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
     if run is None:
         if not path.is_dir():
-            raise T2IBenchError(f"There is no folder '{path}'.")
+            raise T2IBenchError(f"No such folder: '{path}'.")
         evidence = path / ".t2ibench" / "evidence"
         name, images = path.resolve().name, None
     else:
@@ -232,7 +232,7 @@ def picture_of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Pic
 
 
 def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
-    """Pictures and prompts of any layout that `folder:` reads; else the sub-folder's name."""
+    """Images and prompts of any layout that `folder:` reads; else the sub-folder's name."""
     from t2ibench.models.generators.folder import FolderGenerator
 
     try:
@@ -256,6 +256,6 @@ def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: 
     with reporter.stage("Embedding images", len(todo), "images") as ticker:
         _, damaged = embed(todo, [run], ticker.advance)
     for damage in damaged:
-        reporter.warn(f"{damage}; it is left out.")
+        reporter.warn(f"{damage}; it is excluded.")
     broken = {damage.image.sha256 for damage in damaged}
     pictures[:] = [picture for picture in pictures if picture.sha256 not in broken]

@@ -260,5 +260,5 @@ def _text(cell: Cell | None) -> str:
         return "not run"
     interval = f" [{cell.low:.2f}, {cell.high:.2f}]" if cell.low is not None else ""
     part = f" ({cell.n} of {cell.of} tasks)" if cell.n != cell.of else ""
-    none = f", {cell.null:.2f} without bias" if cell.null is not None else ""
+    none = f", null {cell.null:.2f}" if cell.null is not None else ""
     return f"{cell.value:.2f}{interval}{none}{part}"

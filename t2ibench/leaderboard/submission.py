@@ -33,7 +33,7 @@ from t2ibench.store.pixels import thumbnail
 from t2ibench.version import __version__
 
 LARGEST = 50_000_000
-THUMB, SHOWN_IMAGES = 96, 2  # pixels; pictures of a prompt
+THUMB, SHOWN_IMAGES = 96, 2  # pixels; images of a prompt
 DRAWS = 500  # of each headline's bootstrap: what ranks are made of
 # Every file that a submission may hold.
 FILES = re.compile(
@@ -146,7 +146,7 @@ def pack(
         info = info.model_copy(update={"name": name})
     settings = record.repeatable()
     assert settings is not None  # _check refuses runs of Python objects
-    # Where files lay on this machine is no part of a submission.
+    # Paths on this machine are not part of a submission.
     settings = settings.model_copy(update={"output_dir": "runs", "include_path": ()})
     results = assemble(info, scored.results, None, command_of(settings, scored.results, None))
     write_text(target / "results.json", results.to_json())
@@ -205,8 +205,8 @@ def _check(folder: RunFolder, run: Path) -> None:
     record, generator = folder.record, _generator(folder)
     if record.repeatable() is None:
         raise T2IBenchError(
-            f"'{run}' measured a Python object, which nobody else can name.",
-            "Give the model as package.module:factory and run it anew.",
+            f"'{run}' measured a Python object, which others cannot load.",
+            "Give the model as package.module:factory and run it again.",
         )
     if not can_regenerate(generator.model):
         raise T2IBenchError(
@@ -215,7 +215,7 @@ def _check(folder: RunFolder, run: Path) -> None:
         )
     if record.measurement.limit is not None:
         raise T2IBenchError(
-            f"'{run}' was made with --limit: a try, not a result.", "Run it without --limit."
+            f"'{run}' was made with --limit; such runs are not accepted.", "Run it without --limit."
         )
     if not record.encoders and not record.judges:
         raise T2IBenchError(f"'{run}' holds no evidence yet.", "Run it without --generate-only.")
@@ -361,12 +361,12 @@ def read_manifest(target: Path) -> Manifest:
     """
     file = target / "submission.json"
     if not target.is_dir():
-        raise T2IBenchError(f"There is no folder '{target}'.", "Check the path.")
+        raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")
     try:
         return Manifest.model_validate_json(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         raise T2IBenchError(
-            f"'{target}' is no submission: it has no readable submission.json.",
+            f"'{target}' is not a submission: it has no readable submission.json.",
             "`t2ibench leaderboard add RUN` makes one.",
         ) from None
     except ValidationError as error:

@@ -93,7 +93,7 @@ def read_entries(root: Path) -> list[Entry]:
         if level == "refused":
             raise T2IBenchError(
                 f"{folder} was refused when it was verified.",
-                f"See `t2ibench leaderboard verify {folder}`, or take it out.",
+                f"See `t2ibench leaderboard verify {folder}`, or remove it.",
             )
         notes = [str(note) for note in known.get("notes", [])] if fresh else []
         entries.append(Entry(folder.name, manifest, read_results(folder), level, notes, folder))

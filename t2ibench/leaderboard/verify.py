@@ -44,7 +44,7 @@ from t2ibench.version import __version__
 
 Level = Literal["reproduced", "recomputed", "self-reported", "refused"]
 _SHOWN = 5
-_ALIKE = 0.999  # cosine of a picture that was drawn again
+_ALIKE = 0.999  # cosine of an image that was generated again
 _KEPT = {"ok", "refused", "filtered"}
 
 
@@ -107,11 +107,11 @@ def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
         return
     for name in sorted(files.keys() | manifest.files.keys()):
         if not FILES.fullmatch(name) or ".." in name:
-            yield f"'{name}' is no file of a submission"
+            yield f"'{name}' is not a file that a submission may contain"
         elif name not in manifest.files:
             yield f"{name} is not listed in submission.json"
         elif name not in files:
-            yield f"{name} is listed in submission.json and is not there"
+            yield f"{name} is listed in submission.json but missing"
         elif hashlib.sha256(files[name].read_bytes()).hexdigest() != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
     for name in ("results.json", "attempts.jsonl"):
@@ -130,7 +130,7 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
     if not (folder / "evidence").is_dir():
         verdict.level = "self-reported"
-        verdict.notes.append("there is no evidence: nothing could be recomputed")
+        verdict.notes.append("no evidence is included, so nothing could be recomputed")
         return
     attempts = list(_attempts(folder, manifest))
     images = PackedImages(attempts)
@@ -164,9 +164,9 @@ def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
     if not results.tasks:
         yield "it has no task"
     if results.limited or any(task.settings.limit is not None for task in results.tasks.values()):
-        yield "it was made with --limit: a try, not a result"
+        yield "it was made with --limit; such runs are not accepted"
     if results.model.fingerprint != manifest.fingerprint or results.model.name != manifest.name:
-        yield "results.json and submission.json speak of different models"
+        yield "results.json and submission.json name different models"
     for name, task in results.tasks.items():
         for kind, used, known in (
             ("encoder", task.settings.encoders, manifest.encoders),
@@ -187,11 +187,11 @@ def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
         shipped = registry.tasks.get(name)
         if shipped is None:
             hint = did_you_mean(name, registry.tasks)
-            problems.append(f"there is no shipped task '{name}'.{hint}")
+            problems.append(f"unknown shipped task '{name}'.{hint}")
         elif (shipped.spec.version, shipped.hash) != (task.version, task.task_hash):
             problems.append(
                 f"{name} was scored with another version of the task ({task.version}; shipped is "
-                f"{shipped.spec.version}): run it anew"
+                f"{shipped.spec.version}): run it again"
             )
         else:
             tasks[name] = shipped
@@ -231,13 +231,17 @@ def _attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
         prompt, index, status = row["prompt"], row["index"], row["status"]
         where = f"attempts.jsonl:{line}"
         if not isinstance(prompt, str) or not isinstance(index, int) or status not in _KEPT:
-            raise T2IBenchError(f"{where}: it is no image that was drawn, refused or filtered")
+            raise T2IBenchError(
+                f"{where}: 'status' must be ok, refused or filtered, with a prompt and an index"
+            )
         if (prompt, index) in seen:
-            raise T2IBenchError(f"{where}: image {index} of '{prompt}' is there twice")
+            raise T2IBenchError(f"{where}: image {index} of '{prompt}' is listed twice")
         seen.add((prompt, index))
         sha = row.get("sha256")
         if (status == "ok") != (isinstance(sha, str) and len(sha) == 64):
-            raise T2IBenchError(f"{where}: an image has a SHA-256, and nothing else has")
+            raise T2IBenchError(
+                f"{where}: 'sha256' must be given for images with status ok, and only for them"
+            )
         key = image_key(manifest.fingerprint, prompt, index)
         yield Attempt(
             key, prompt, index, int(row["seed"]), status, sha256=sha, reason=row.get("reason")
@@ -253,7 +257,7 @@ def _evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iter
             lacking[request.prompt] = lacking.get(request.prompt, 0) + 1
             continue
         if attempt.seed != image_seed(plan.settings.seed, request.prompt, request.index):
-            yield f"image {request.index} of '{request.prompt}' has another seed than it must have"
+            yield f"image {request.index} of '{request.prompt}' does not have the required seed"
             return
         if attempt.sha256:
             yield from _image_problems(plan, attempt, stores)
@@ -290,14 +294,14 @@ def _thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[s
     keys = {attempt.key for attempt in attempts if attempt.status == "ok"}
     for path in sorted((folder / "thumbs").glob("*.jpg")):
         if path.stem not in keys:
-            yield f"thumbs/{path.name} is of no image of the submission"
+            yield f"thumbs/{path.name} does not belong to any image of the submission"
             continue
         try:
             small = max(read_image(path, ("JPEG",)).size) <= THUMB
         except UnreadableImageError:
             small = False
         if not small:
-            yield f"thumbs/{path.name} is no picture of at most {THUMB} pixels"
+            yield f"thumbs/{path.name} is not a JPEG of at most {THUMB} pixels"
 
 
 def _draw_problems(folder: Path, draws: dict[str, Float64Array]) -> Iterator[str]:
@@ -334,7 +338,8 @@ def _draw_again(
     encoder = create_encoder(name, recorded=True)
     if generator.fingerprint != manifest.fingerprint or encoder.fingerprint != evidence.fingerprint:
         verdict.problems.append(
-            f"{manifest.model} or {name} is not here what it was there: other weights or settings"
+            f"{manifest.model} or {name} differs from what the submission used (other weights or "
+            "settings)"
         )
         return
     embedded = [
@@ -360,4 +365,4 @@ def _draw_again(
             verdict.problems.append(f"{where} looks different when it is generated again")
     if not verdict.problems:
         verdict.level = "reproduced"
-        verdict.notes.append(f"{len(chosen)} images were drawn again and are the same")
+        verdict.notes.append(f"{len(chosen)} images were generated again and are the same")

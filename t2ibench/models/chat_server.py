@@ -44,7 +44,7 @@ class ChatServer:
         max_tokens: Longest answer.
 
     Raises:
-        T2IBenchError: the address is no http(s) address.
+        T2IBenchError: the address is not an http(s) address.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class ChatServer:
     def _text(self, reply: Any) -> str:
         if reply.status_code == 401 and not os.environ.get(self._key_name):
             raise ServerAwayError(
-                f"The server {self.url} wants a key.", f"Put it into {self._key_name}."
+                f"The server {self.url} requires an API key.", f"Set it in {self._key_name}."
             )
         if reply.status_code in {401, 403, 404}:
             raise ServerAwayError(f"The server {self.url} says {_message(reply)}.")

@@ -22,13 +22,13 @@ def dtype_name(name: str | None) -> str | None:
     """A dtype's full name.
 
     Args:
-        name: A full or short name, such as 'fp16'; 'auto' and None are no choice.
+        name: A full or short name, such as 'fp16'; 'auto' and None leave the choice open.
 
     Returns:
         The full name; None where nothing was chosen.
 
     Raises:
-        T2IBenchError: there is no such dtype.
+        T2IBenchError: the dtype is unknown.
 
     Examples:
         >>> dtype_name("bf16")
@@ -55,7 +55,7 @@ def model_dtype(name: str | None, device: str) -> str:
         Its full name.
 
     Raises:
-        T2IBenchError: there is no such dtype.
+        T2IBenchError: the dtype is unknown.
     """
     return dtype_name(name) or ("bfloat16" if device.startswith("cuda") else "float32")
 

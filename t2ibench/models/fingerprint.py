@@ -88,13 +88,13 @@ def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
         when they are loaded, because a hub is slow to answer.
 
     Raises:
-        T2IBenchError: it looks like a path, and there is no such folder.
+        T2IBenchError: it looks like a path, and the folder does not exist.
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
         return str(folder), lambda: folder_hash(folder)
     if source.startswith((".", "/", "~")):
-        raise T2IBenchError(f"There is no folder '{source}'.", f"Check the path after {scheme}")
+        raise T2IBenchError(f"No such folder: '{source}'.", f"Check the path after {scheme}")
     return source, lambda: [source, hub_revision(source, None)]
 
 

@@ -37,8 +37,7 @@ def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | Non
         spec: 'NAME' or 'NAME:SOURCE'.
 
     Returns:
-        The adapter; None where there is none of that name, or more or less stands after the name
-        than it takes.
+        The adapter; None for an unknown name, and where a source is missing or not taken.
     """
     name, colon, source = spec.partition(":")
     if name not in registry:
@@ -70,7 +69,7 @@ def find_target(
         return None
     if recorded:
         raise T2IBenchError(
-            f"'{spec}' is the name of code, and it stands in a file: it is not imported.",
+            f"'{spec}' names code, and it comes from a stored file, so it is not imported.",
             f"Install it as a plug-in (entry-point group {registry.group}) and run it by its name.",
         )
     package = scheme.partition(".")[0]

@@ -50,7 +50,7 @@ class Job:
         embedded: Images and texts embedded now.
         damaged: Image files that could not be read.
         reports: Judge to the outcome of asking it.
-        stopped: Judges that are no longer asked, with the reason.
+        stopped: Judges that were stopped, with the reason.
     """
 
     plan: Plan
@@ -142,7 +142,7 @@ class Job:
             if failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total():
                 reason = (batch[-1].reason or "unknown").rstrip(".")
                 raise T2IBenchError(
-                    f"The first {failed} images all failed; the last reason: {reason}.",
+                    f"The first {failed} images all failed; the last error: {reason}.",
                     "Fix the cause and re-run the same command.",
                 )
 
@@ -227,7 +227,7 @@ class Job:
             lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
             if name in self.stopped:
                 lines.append(
-                    f"{name} is no longer asked: {self.stopped[name]} Its answers so far are kept; "
+                    f"{name} was stopped: {self.stopped[name]} Its answers so far are kept; "
                     "re-run the same command to continue."
                 )
         return lines

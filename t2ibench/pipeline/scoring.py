@@ -187,7 +187,7 @@ class StoredEvidence:
             MissingEvidence: one was never embedded.
         """
         if self._store is None:
-            raise MissingEvidence("the texts, which no encoder has read,")
+            raise MissingEvidence("the texts, which no encoder has embedded,")
         rows = []
         for text in texts:
             key = text_key(text)

@@ -23,7 +23,7 @@ from t2ibench.store.pixels import UnreadableImageError, is_black, read_image
 
 _THREADS = 4
 _PART = 256  # embeddings in one part on disk: what a kill can cost, and what memory holds
-MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is no longer asked
+MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
 
 
 def _ignore(_: Any) -> None:

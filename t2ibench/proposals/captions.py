@@ -59,7 +59,7 @@ def read_captions(
     elif _HUB_ID.match(source) and not path.suffix:
         captions = _from_datasets(source, column, split)
     else:
-        raise T2IBenchError(f"There is no file '{source}'.", "Check --captions.")
+        raise T2IBenchError(f"No such file: '{source}'.", "Check --captions.")
     if clean:
         captions = cleaned(captions)
     kept: dict[str, None] = {}

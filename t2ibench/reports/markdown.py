@@ -145,7 +145,7 @@ def results_markdown(results: Results) -> str:
     name = results.model.name or "text encoders"
     parts = [f"# {_escape(name)}", ""]
     if results.limited:
-        parts += ["**Made with --limit: a try, not a result to report.**", ""]
+        parts += ["**Made with --limit; not a result to report.**", ""]
     table = tabulate(
         [[_escape(cell) for cell in row] for row in table_rows(results)],
         headers=COLUMNS,

@@ -171,7 +171,7 @@ def open_run(path: Path) -> RunFolder:
 
     Raises:
         BrokenRecordError: run.json is broken.
-        T2IBenchError: it is no run folder, or a newer t2ibench wrote it.
+        T2IBenchError: it is not a run folder, or a newer t2ibench wrote it.
     """
     file = path / "run.json"
     if not file.is_file():

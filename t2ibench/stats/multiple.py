@@ -52,7 +52,7 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
         Adjusted p-values in the same order; None if no test was made.
 
     Raises:
-        ValueError: a p-value lies outside [0, 1].
+        ValueError: a p-value is outside [0, 1].
 
     Source: Benjamini & Hochberg 1995, J. R. Stat. Soc. B 57:289.
 

@@ -20,7 +20,7 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
     """Decode an image as a person sees it.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
-    rather than clipped, and transparent pixels lie on white.
+    rather than clipped, and transparent pixels are put on white.
 
     Args:
         source: The bytes of a file, or its path.

@@ -65,7 +65,7 @@ class TaskIndex:
             if not matches:
                 names = [*self.tasks, *self.groups, *(f"tag:{tag}" for tag in self.tags), "all"]
                 raise T2IBenchError(
-                    f"There is no task, group or tag '{pattern}'.{did_you_mean(pattern, names)}",
+                    f"Unknown task, group or tag '{pattern}'.{did_you_mean(pattern, names)}",
                     "`t2ibench ls tasks` lists them.",
                 )
             chosen.update(matches)

@@ -289,7 +289,7 @@ def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Pr
     """
     if not root.is_dir():
         raise T2IBenchError(
-            f"There is no folder '{root}'.", "Give --include-path a folder of task YAML files."
+            f"No such folder: '{root}'.", "Give --include-path a folder of task YAML files."
         )
     tasks, problems = [], []
     for path in task_files(root):

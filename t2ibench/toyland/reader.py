@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PixelArray = npt.NDArray[np.uint8]
 
 WEIGHTS = Path(__file__).parent / "reader.safetensors"
-# Name to classes; 'colour' is a regression of three numbers and stands last.
+# Name to classes; 'colour' is a regression of three numbers and comes last.
 HEADS: dict[str, tuple[str, ...]] = {
     "kind": KINDS,
     "gender": ("female", "male", "androgynous"),

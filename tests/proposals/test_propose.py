@@ -191,7 +191,10 @@ def test_a_server_that_dies_loses_nothing(
         ),
         (("openbias", "--proposer", "replay:x", "--output", "a.yaml"), "Which captions?"),
         (("tibet", "--proposer", "replay:x", "--output", "a.yaml"), "Which prompts?"),
-        (("tibet", "--prompt", "a", "--proposer", "replay:x", "--output", "a.yaml"), "no file 'x'"),
+        (
+            ("tibet", "--prompt", "a", "--proposer", "replay:x", "--output", "a.yaml"),
+            "No such file: 'x'",
+        ),
         (("tibet", "--prompt", "a", "--proposer", "opnai:x", "--output", "a.yaml"), "'openai:'"),
         (("tibet", "--prompt", "a", "--proposer", "hf:x", "--output", "a.txt"), "ends in .yaml"),
         (

@@ -11,7 +11,7 @@ const tiles = new Map(); // place in the list -> element
 const spare = [];
 const GAP = 4;
 const A_FRAME = 12;
-const waiting = new Map(); // tile -> picture to load
+const waiting = new Map(); // tile -> image to load
 let pumping = false;
 let listed = [];
 let columns = 1;
@@ -62,9 +62,9 @@ export function draw() {
 function fresh() {
   const tile = document.createElement("button");
   tile.tabIndex = -1;
-  const picture = document.createElement("img");
-  picture.decoding = "async";
-  tile.append(picture);
+  const thumbnail = document.createElement("img");
+  thumbnail.decoding = "async";
+  tile.append(thumbnail);
   tile.onmouseenter = () => showTip(Number(tile.dataset.number), tile.getBoundingClientRect());
   tile.onmouseleave = hideTip;
   tile.onfocus = tile.onmouseenter;
@@ -82,15 +82,15 @@ function put(tile, place) {
   tile.style.cssText = `left:${(place % columns) * step}px;top:${Math.floor(place / columns) * step}px;width:${side}px;height:${side}px;border-color:${anchor < 0 ? "transparent" : S.state.anchors[anchor].colour}`;
   tile.setAttribute("aria-label", `${S.prompts[prompt]}, image ${index + 1}`);
   const source = `/thumb/${number}`;
-  const picture = tile.firstChild;
-  picture.alt = "";
-  if (picture.getAttribute("src") === source) return;
-  picture.removeAttribute("src");
+  const thumbnail = tile.firstChild;
+  thumbnail.alt = "";
+  if (thumbnail.getAttribute("src") === source) return;
+  thumbnail.removeAttribute("src");
   waiting.set(tile, source);
   if (!pumping) { pumping = true; requestAnimationFrame(pump); }
 }
 
-// A few pictures a frame: what has scrolled past by then is not loaded at all.
+// A few images a frame: what has scrolled past by then is not loaded at all.
 function pump() {
   let left = A_FRAME;
   for (const [tile, source] of waiting) {

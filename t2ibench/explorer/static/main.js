@@ -79,8 +79,8 @@ function inverse(text, values, anchors, shown) {
   const own = S.images.map((_, number) => number).filter((number) => S.prompts[S.images[number][0]] === text && anchorOf(number) < 0);
   const points = [...shown, ...own].map((number) => ({ number, x: second[number] - first[number], y: values[number], colour: colourOf(number) }));
   plots.inverse.title.textContent = own.length
-    ? `${own.length} images drawn for “${text}” (grey) between the anchors`
-    : `Between the anchors; no image of “${text}” was drawn yet`;
+    ? `${own.length} images generated for “${text}” (grey) between the anchors`
+    : `Between the anchors; no image of “${text}” has been generated yet`;
   plots.inverse.show(scatter(points, [`← ${a.name} · ${b.name} →`, `similarity to “${text}”`], { zero: true }));
   drawButtons(text);
 }
@@ -133,7 +133,7 @@ async function watch() {
     const busy = jobs.find((job) => job.state === "running" || job.state === "waiting");
     if (busy) { say(`Drawing “${busy.text}”: ${busy.done} of ${busy.total}`); continue; }
     const last = jobs.at(-1);
-    say(last.state === "failed" ? `Not drawn: ${last.reason}` : `Drawn: ${last.done} images of “${last.text}”${last.reason ? ` (${last.reason})` : ""}`);
+    say(last.state === "failed" ? `Generation failed: ${last.reason}` : `Generated: ${last.done} images of “${last.text}”${last.reason ? ` (${last.reason})` : ""}`);
     break;
   }
   watching = false;

@@ -1,18 +1,18 @@
-// Strip plots, the intersectional scatter and the inverse scatter. Pictures are the marks.
+// Strip plots, the intersectional scatter and the inverse scatter. Images are the marks.
 import { S, anchorOf, changed, save, say } from "./store.js";
 import { hideTip, showTip } from "./tip.js";
 
 const MARK = 22;
-const DOTS_FROM = 1500; // beyond so many marks the rest are dots
-const pictures = new Map();
+const DOTS_FROM = 1500; // beyond this many marks the rest are dots
+const loaded = new Map();
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function picture(number, redraw) {
-  let image = pictures.get(number);
+function loadImage(number, redraw) {
+  let image = loaded.get(number);
   if (!image) {
     image = new Image();
     image.src = `/thumb/${number}`;
-    pictures.set(number, image);
+    loaded.set(number, image);
   }
   if (!image.complete) image.addEventListener("load", redraw, { once: true });
   return image;
@@ -105,7 +105,7 @@ export class Plot {
       const mark = this.marks[place];
       const dim = S.brushed && !S.brushed.has(mark.number);
       pen.globalAlpha = dim ? 0.18 : 1;
-      const image = dots && (dim || place % Math.ceil(this.marks.length / DOTS_FROM)) ? null : picture(mark.number, this.redraw);
+      const image = dots && (dim || place % Math.ceil(this.marks.length / DOTS_FROM)) ? null : loadImage(mark.number, this.redraw);
       const side = image ? mark.side ?? MARK : 5;
       const [x, y] = [mark.x - side / 2, mark.y - side / 2];
       pen.fillStyle = mark.colour;
@@ -225,7 +225,7 @@ function axis(low, high, from, to, y, height, label, out) {
   return scale;
 }
 
-// One row for every anchor (and source): pictures piled up at their similarity.
+// One row for every anchor (and source): images stacked at their similarity.
 export function strips(values, text) {
   return (width) => {
     const out = { marks: [], texts: [], lines: [], bars: [], columns: ["similarity"] };

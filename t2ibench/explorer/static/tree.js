@@ -106,7 +106,7 @@ function row(node) {
   place.append(span("label", node.label || "(root)"));
   const anchor = S.state.anchors.find((one) => known && one.prompt === known.text);
   if (anchor) place.append(span("mark", "anchor"));
-  if (S.state.inverse.includes(node.id)) place.append(span("mark", "drawn"));
+  if (S.state.inverse.includes(node.id)) place.append(span("mark", "generated"));
   if (known?.scores && !anchor && node.parent !== null) {
     const several = S.sources.length > 1;
     const text = known.scores.map((score, at) => (several ? `${S.sources[at].name}: ` : "") + shown(score)).join("\n");

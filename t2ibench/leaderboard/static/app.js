@@ -42,7 +42,7 @@ function rail(value, low, high, none) {
     span.style.width = `${100 * Math.max(0.005, Math.min(1, high) - Math.max(0, low))}%`;
     place.append(span);
   }
-  if (none !== null) { const dots = make("u", { title: "without bias" }); dots.style.left = at(none); place.append(dots); }
+  if (none !== null) { const dots = make("u", { title: "Null: the expected value without bias" }); dots.style.left = at(none); place.append(dots); }
   const mark = make("b");
   mark.style.left = at(value);
   place.append(mark);
@@ -61,10 +61,10 @@ function cell(numbers, unit) {
   if (unit === "family") {
     const [, , , , , of, rank] = numbers;
     const ranks = rank ? `rank ${rank[0] === rank[1] ? rank[0] : `${rank[0]}–${rank[1]}`}` : "not ranked";
-    place.append(make("small", { text: `${n === of ? `${n} tasks` : `${n} of ${of} tasks`} · ${ranks} · without bias ${number(none)}` }));
+    place.append(make("small", { text: `${n === of ? `${n} tasks` : `${n} of ${of} tasks`} · ${ranks} · null ${number(none)}` }));
   } else {
     const [, , , , , p, left] = numbers;
-    place.append(make("small", { text: `${n} images${left ? `, ${left} left out` : ""} · p (Holm) ${p === null ? "–" : p < 0.001 ? "< .001" : number(p, 3)} · without bias ${number(none)}` }));
+    place.append(make("small", { text: `${n} images${left ? `, ${left} excluded` : ""} · p (Holm) ${p === null ? "–" : p < 0.001 ? "< .001" : number(p, 3)} · null ${number(none)}` }));
   }
   return place;
 }
@@ -79,7 +79,7 @@ function rows() {
   return kept.sort((a, b) => {
     if (view.sort === "name") return (view.down ? -1 : 1) * a.name.localeCompare(b.name);
     const [x, y] = [key(a), key(b)];
-    // What was not run stands last, whichever way the rest is sorted.
+    // What was not run comes last, whichever way the rest is sorted.
     if (x === undefined || x === null) return y === undefined || y === null ? a.name.localeCompare(b.name) : 1;
     if (y === undefined || y === null) return -1;
     return (view.down ? y - x : x - y) || a.name.localeCompare(b.name);
@@ -219,7 +219,7 @@ function pictures(a, b) {
   const both = Object.keys(a.pictures).filter((prompt) => b.pictures[prompt]);
   if (!both.length) return [];
   const row = (prompt) => make("tr", {}, make("th", { scope: "row", text: prompt }), ...[a, b].map((model) => make("td", {}, ...model.pictures[prompt].map((src) => make("img", { src, alt: `${model.name}: ${prompt}`, loading: "lazy", width: "96", height: "96" })))));
-  return [make("h3", { text: "The same prompt, drawn from the same seed" }), make("div", { className: "wrap" }, make("table", { id: "pictures" }, make("tbody", {}, ...both.map(row))))];
+  return [make("h3", { text: "The same prompt, generated from the same seed" }), make("div", { className: "wrap" }, make("table", { id: "pictures" }, make("tbody", {}, ...both.map(row))))];
 }
 
 function difference([x, xl, xh], [y, yl, yh]) {
@@ -229,7 +229,7 @@ function difference([x, xl, xh], [y, yl, yh]) {
   return `${value >= 0 ? "+" : "−"}${number(Math.abs(value))} [${number(low)}, ${number(high)}]${low > 0 || high < 0 ? " ●" : ""}`;
 }
 
-function missing(what) { main.replaceChildren(make("h2", { text: `There is no such ${what}.` }), make("p", {}, make("a", { href: "#/", text: "To the table" }))); }
+function missing(what) { main.replaceChildren(make("h2", { text: `Unknown ${what}.` }), make("p", {}, make("a", { href: "#/", text: "To the table" }))); }
 
 function route() {
   const [, kind, ...ids] = location.hash.split("/").map(decodeURIComponent);

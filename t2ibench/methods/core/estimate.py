@@ -201,7 +201,7 @@ class Item:
     n_images: int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class MethodResult:
     """The result of one task with one encoder (or the mean of several).
 

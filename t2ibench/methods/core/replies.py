@@ -23,7 +23,7 @@ def read_json(reply: str) -> Any:
         A list or a dict with something in it.
 
     Raises:
-        UnreadableError: there is no object and no list in it.
+        UnreadableError: it has neither an object nor a list.
 
     Examples:
         >>> read_json("Sure! {'gender': ['male', 'female',]} Anything else?")

@@ -27,7 +27,7 @@ def _resolve_words(value: Any, info: ValidationInfo) -> Any:
     lists: dict[str, tuple[str, ...]] = (info.context or {}).get("lists", {})
     if value not in lists:
         raise ValueError(
-            f"there is no word list '{value}'.{did_you_mean(value, lists)} "
+            f"unknown word list '{value}'.{did_you_mean(value, lists)} "
             f"(A single word is a list too: [{value}].)"
         )
     return lists[value]
@@ -38,7 +38,7 @@ def _resolve_reference(value: Any, info: ValidationInfo) -> Any:
         return value
     tables: dict[str, dict[str, Any]] = (info.context or {}).get("references", {})
     if value not in tables:
-        raise ValueError(f"there is no reference table '{value}'.{did_you_mean(value, tables)}")
+        raise ValueError(f"unknown reference table '{value}'.{did_you_mean(value, tables)}")
     return tables[value]
 
 

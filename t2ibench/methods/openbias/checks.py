@@ -51,7 +51,7 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
     if bias.reference is not None and bias.reference.group not in bias.classes:
         yield checks.Finding(
             (*at, "reference", "group"),
-            f"there is no class '{bias.reference.group}'."
+            f"unknown class '{bias.reference.group}'."
             f"{did_you_mean(bias.reference.group, bias.classes)}",
         )
 

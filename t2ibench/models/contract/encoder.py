@@ -138,7 +138,7 @@ def _encode(
         findings.require(
             bool((np.abs(lengths - 1) <= _UNIT).all()),
             f"{name}() gives rows that are not of unit length ({what}); divide each by its norm, "
-            "and give a row of NaN where there is no embedding",
+            "and return a row of NaN for a missing embedding",
         )
     return rows
 

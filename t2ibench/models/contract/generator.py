@@ -232,7 +232,7 @@ def _check_odd_prompts(findings: Findings, generator: Generator) -> None:
             image = _pixels(findings, result)
             findings.require(
                 number != 0 or image is None,
-                f"available() says that there is no image of {what}, and generate() gives one",
+                f"available() says that no image exists for {what}, but generate() returns one",
             )
 
 

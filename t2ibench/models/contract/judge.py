@@ -95,7 +95,7 @@ def _answer(
         return None
     for query, answer in zip(queries, answers, strict=True):
         if answer.answer is None:
-            findings.require(bool(answer.reason), "there is no answer, and no reason for that")
+            findings.require(bool(answer.reason), "there is neither an answer nor a reason")
         elif query.classes:
             findings.require(
                 answer.answer in (*query.classes, UNKNOWN),

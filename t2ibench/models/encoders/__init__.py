@@ -50,7 +50,7 @@ def create_encoder(
         The encoder.
 
     Raises:
-        T2IBenchError: there is no such encoder, or it cannot be loaded.
+        T2IBenchError: the encoder is unknown, or it cannot be loaded.
     """
     if not isinstance(spec, str):
         name = getattr(spec, "name", type(spec).__name__)
@@ -58,7 +58,7 @@ def create_encoder(
     resolved = find_registered(ENCODERS, spec) or find_target(ENCODERS, spec, recorded=recorded)
     if resolved is None:
         raise T2IBenchError(
-            f"There is no encoder '{spec}'.{closest(spec, ENCODERS)}",
+            f"Unknown encoder '{spec}'.{closest(spec, ENCODERS)}",
             "`t2ibench ls encoders` lists them, for example open_clip:ViT-L-14/openai.",
         )
     request = Request(

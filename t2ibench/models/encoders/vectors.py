@@ -30,7 +30,7 @@ class VectorEncoder:
 
     def __init__(self, name: str, path: Path) -> None:
         if not path.is_file():
-            raise T2IBenchError(f"There is no file '{path}'.", "Check the path after vectors:")
+            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after vectors:")
         if path.suffix == ".bin":
             raise T2IBenchError(
                 f"'{path}' is word2vec's binary format.",

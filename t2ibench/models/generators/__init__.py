@@ -80,13 +80,13 @@ def create_generator(
         The generator.
 
     Raises:
-        T2IBenchError: there is no such model, or it does not take these arguments.
+        T2IBenchError: the model is unknown, or it does not take these arguments.
     """
     given = dict(model_args or {})
     if not isinstance(spec, (str, Path)):
         name = getattr(spec, "name", type(spec).__name__)
         if given:
-            raise T2IBenchError(f"'{name}' is an object; it takes no model args any more.")
+            raise T2IBenchError(f"'{name}' is an object; it does not take model arguments.")
         return checked(spec, Generator, "generator", str(name))
     spec = str(spec)
     resolved, alias = _resolve(spec, recorded=recorded)
@@ -123,7 +123,7 @@ def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Ali
         resolved = ResolvedAdapter(GENERATORS.get(_DIFFUSERS), spec)
     if resolved is None:
         raise T2IBenchError(
-            f"There is no model '{spec}'.{closest(spec, GENERATORS, ALIASES)}",
+            f"Unknown model '{spec}'.{closest(spec, GENERATORS, ALIASES)}",
             "`t2ibench ls models` lists them; a hub id has the form ORG/NAME, images that exist "
             "are folder:DIR, your own is package.module:factory.",
         )

@@ -101,7 +101,7 @@ class DiffusersGenerator:
         seed: The run's seed.
         device: Where it runs; None to choose.
         dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
-        sizes: How many images it generates. With a fixed batch it generates exactly so many at a
+        sizes: How many images it generates. With a fixed batch it generates exactly that many at a
             time and fills up what is left over, so that an image is the same to the last bit
             whatever else was missing. For small models, which one at a time would be slow.
         load: Makes the pipeline, instead of diffusers loading it from `source`.
@@ -162,7 +162,7 @@ class DiffusersGenerator:
         if path.is_dir():
             return folder_hash(path)
         if lora.startswith((".", "/", "~")):
-            raise T2IBenchError(f"--model-args: lora={lora}: there is no such file or folder.")
+            raise T2IBenchError(f"--model-args: lora={lora}: no such file or folder.")
         return f"{lora}@{hub_revision(lora, None)}"
 
     def available(self, prompt: str) -> int | None:
@@ -282,7 +282,7 @@ def _is_path(source: str) -> bool:
 
 def _pipeline_folder(path: Path) -> Path:
     if not path.is_dir():
-        raise T2IBenchError(f"There is no folder '{path}'.", "Give a folder, a hub id or an alias.")
+        raise T2IBenchError(f"No such folder: '{path}'.", "Give a folder, a hub id or an alias.")
     if not (path / "model_index.json").is_file():
         from t2ibench.store.images import image_files
 

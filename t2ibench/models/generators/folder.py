@@ -47,7 +47,7 @@ class FolderGenerator:
     def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
         read_args(Arguments, model_args or {}, f"folder:{folder}")
         if not folder.is_dir():
-            raise T2IBenchError(f"There is no folder '{folder}'.", "Check the path after folder:")
+            raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path after folder:")
         self._root = folder.resolve()
         self._files: dict[str, list[Path]] = {}
         for prompt, path in self._read():
@@ -88,7 +88,7 @@ class FolderGenerator:
     def _inside(self, path: Path, where: str) -> Path:
         if not path.resolve().is_relative_to(self._root):
             raise T2IBenchError(
-                f"{where}: '{path}' lies outside of {self._root}.",
+                f"{where}: '{path}' is outside {self._root}.",
                 "Only images inside the folder are used.",
             )
         return path
@@ -107,8 +107,8 @@ class FolderGenerator:
             shown = ", ".join(missing[:_SHOWN])
             more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
             raise T2IBenchError(
-                f"{manifest} names images that are not there: {shown}{more}.",
-                "Add them, or take their rows out.",
+                f"{manifest} lists images that do not exist: {shown}{more}.",
+                "Add the images, or remove their rows.",
             )
 
     def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
@@ -201,6 +201,6 @@ def _cell(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:
         if isinstance(value, str) and value.strip():
             return value
     raise T2IBenchError(
-        f"{where}: no '{keys[0]}' ({', '.join(keys[1:])} would do too).",
+        f"{where}: no '{keys[0]}' ({', '.join(keys[1:])} also work).",
         "Each row needs a file and a prompt.",
     )

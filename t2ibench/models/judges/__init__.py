@@ -57,7 +57,7 @@ def create_judges(
 
     Args:
         specs: Registered names ('vlm:ID_OR_DIR', that of a plug-in), 'package.module:factory', or
-            objects that are judges already. A name that stands twice counts once.
+            objects that are judges already. A name given twice counts once.
         args: Arguments, as text or values; each goes to the judges that take it.
         device: Where they run; None to choose.
         dtype: Their precision; None to choose.
@@ -70,7 +70,7 @@ def create_judges(
         The judges, in the order of their names.
 
     Raises:
-        T2IBenchError: there is no such judge, an argument fits none of them, or a file or model
+        T2IBenchError: the judge is unknown, an argument fits none of them, or a file or model
             cannot be read.
     """
     judges: list[Judge] = []
@@ -145,7 +145,7 @@ def _find(spec: str, *, recorded: bool = False) -> ResolvedAdapter:
     resolved = find_registered(JUDGES, spec) or find_target(JUDGES, spec, recorded=recorded)
     if resolved is None:
         raise T2IBenchError(
-            f"There is no judge '{spec}'.{closest(spec, JUDGES)}",
+            f"Unknown judge '{spec}'.{closest(spec, JUDGES)}",
             f"Judges: {', '.join(forms(JUDGES))}.",
         )
     return resolved
@@ -188,6 +188,6 @@ def answers_in_words(spec: str) -> bool:
         What its adapter declares.
 
     Raises:
-        T2IBenchError: there is no such judge.
+        T2IBenchError: the judge is unknown.
     """
     return _find(spec).adapter.free_text

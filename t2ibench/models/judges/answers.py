@@ -33,7 +33,7 @@ class AnswersJudge:
 
     def __init__(self, name: str, path: Path) -> None:
         if not path.is_file():
-            raise T2IBenchError(f"There is no file '{path}'.", "Check the path after answers:")
+            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after answers:")
         self.name = f"answers:{path.name}"
         self.batch_size = 256
         self.fingerprint = fingerprint({"adapter": "answers 1", "file": file_hash(path)})

@@ -68,7 +68,10 @@ class ClipJudge:
         return [
             self._answer_query(query, rows[query.sha256])
             if query.classes
-            else Answer(None, reason="an encoder chooses among classes; it cannot answer in words")
+            else Answer(
+                None,
+                reason="an encoder can only choose among classes; it cannot answer in free text",
+            )
             for query in queries
         ]
 
@@ -96,8 +99,8 @@ def _create(request: Request[ClipArguments]) -> ClipJudge:
     ]
     if not (request.source or usable):
         raise T2IBenchError(
-            f"--judge {request.spec}: there is no encoder that embeds images.",
-            "Name one, for example --judge clip:open_clip:ViT-L-14/openai.",
+            f"--judge {request.spec}: none of the run's encoders embeds images.",
+            "Give one, for example --judge clip:open_clip:ViT-L-14/openai.",
         )
     encoder = create_encoder(
         request.source or usable[0],

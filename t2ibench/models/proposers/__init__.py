@@ -45,7 +45,7 @@ def create_proposer(
         The proposer.
 
     Raises:
-        T2IBenchError: there is no such proposer, or it cannot be loaded.
+        T2IBenchError: the proposer is unknown, or it cannot be loaded.
     """
     if not isinstance(spec, str):
         name = getattr(spec, "name", type(spec).__name__)
@@ -53,7 +53,7 @@ def create_proposer(
     resolved = find_registered(PROPOSERS, spec) or find_target(PROPOSERS, spec)
     if resolved is None:
         raise T2IBenchError(
-            f"There is no proposer '{spec}'.{closest(spec, PROPOSERS)}",
+            f"Unknown proposer '{spec}'.{closest(spec, PROPOSERS)}",
             f"Proposers: {', '.join(forms(PROPOSERS))}.",
         )
     request = Request(

@@ -38,7 +38,7 @@ class ReplayProposer:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise T2IBenchError(f"There is no file '{path}'.", "Check the path after replay:")
+            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after replay:")
         self.name = f"replay:{path.name}"
         self._path = path
         self.fingerprint = fingerprint({"adapter": "replay 1", "file": file_hash(path)})
