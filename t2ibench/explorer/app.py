@@ -19,7 +19,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from t2ibench.explorer.drawing import Drawing
+from t2ibench.explorer.generation import GenerationQueue
 from t2ibench.explorer.queries import score_texts, similarities
 from t2ibench.explorer.source import Collection
 from t2ibench.explorer.tree import Export, Session, State, Tree, task_from_export
@@ -129,7 +129,7 @@ class Explorer:
         self, collection: Collection, start: State, session: Path, device: str | None = None
     ) -> None:
         self.collection = collection
-        self.drawing = Drawing(collection, device)
+        self.queue = GenerationQueue(collection, device)
         self._start = start
         self._session = session
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
@@ -149,7 +149,7 @@ class Explorer:
             Route("/api/session", self.session),
             Route("/api/session", self.save, methods=["POST"]),
             Route("/api/export", self.export, methods=["POST"]),
-            Route("/api/draw", self.draw, methods=["POST"]),
+            Route("/api/draw", self.generate, methods=["POST"]),
             Route("/api/jobs", self.jobs),
             Route("/image/{number:int}", self.image),
             Route("/thumb/{number:int}", self.thumb),
@@ -183,7 +183,7 @@ class Explorer:
         return JSONResponse(
             {
                 "sources": [
-                    {"name": source.name, "draws": self.drawing.can_draw(number)}
+                    {"name": source.name, "draws": self.queue.can_generate(number)}
                     for number, source in enumerate(self.collection.sources)
                 ],
                 "encoder": self.collection.encoder.name,
@@ -288,7 +288,7 @@ class Explorer:
         text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)
         return PlainTextResponse(text, media_type="application/yaml")
 
-    async def draw(self, request: Request) -> Response:
+    async def generate(self, request: Request) -> Response:
         """Start an inverse query: generate images of a text.
 
         Args:
@@ -299,11 +299,11 @@ class Explorer:
         """
         asked = _Draw.model_validate_json(await request.body())
         known = asked.source < len(self.collection.sources)
-        if not known or not self.drawing.can_draw(asked.source):
+        if not known or not self.queue.can_generate(asked.source):
             return JSONResponse(
                 {"error": "no model is available to generate images"}, status_code=400
             )
-        job = self.drawing.start(asked.source, asked.text, asked.count)
+        job = self.queue.start(asked.source, asked.text, asked.count)
         return JSONResponse({"job": job.id})
 
     def jobs(self, request: Request) -> Response:
@@ -315,7 +315,7 @@ class Explorer:
         Returns:
             JSON: every job, and the number of images.
         """
-        return JSONResponse({"jobs": self.drawing.jobs(), "images": self.collection.version})
+        return JSONResponse({"jobs": self.queue.jobs(), "images": self.collection.version})
 
     def image(self, request: Request) -> Response:
         """One image in full size.
@@ -326,10 +326,8 @@ class Explorer:
         Returns:
             The file; status 404 for an unknown number.
         """
-        number = int(request.path_params["number"])
-        if number >= len(self.collection.pictures):
-            return PlainTextResponse("Image not found.", status_code=404)
-        return FileResponse(self.collection.pictures[number].path, headers=_CACHED)
+        path = self._path(request)
+        return FileResponse(path, headers=_CACHED) if path else _NOT_FOUND
 
     def thumb(self, request: Request) -> Response:
         """One image as a thumbnail.
@@ -340,13 +338,18 @@ class Explorer:
         Returns:
             A JPEG; status 404 for an unknown number.
         """
-        number = int(request.path_params["number"])
-        if number >= len(self.collection.pictures):
-            return PlainTextResponse("Image not found.", status_code=404)
-        data = self._thumbnail(self.collection.pictures[number].path)
-        return Response(data, media_type="image/jpeg", headers=_CACHED)
+        path = self._path(request)
+        if path is None:
+            return _NOT_FOUND
+        return Response(self._thumbnail(path), media_type="image/jpeg", headers=_CACHED)
+
+    def _path(self, request: Request) -> Path | None:
+        """The file of the image that a request names by number; None for an unknown number."""
+        number, pictures = int(request.path_params["number"]), self.collection.pictures
+        return pictures[number].path if number < len(pictures) else None
 
 
+_NOT_FOUND = PlainTextResponse("Image not found.", status_code=404)
 _CACHED = {"cache-control": "private, max-age=86400, immutable"}
 
 

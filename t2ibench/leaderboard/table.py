@@ -18,6 +18,7 @@ from scipy.stats import rankdata
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.submission import Manifest, read_manifest
+from t2ibench.methods.core.estimate import mean_draws
 from t2ibench.results.schema import Results, TaskResult, read_results
 
 _DRAWS = 2000
@@ -215,19 +216,11 @@ def families(
             math.fsum(nulls) / len(nulls) if nulls else None,
             count,
             size,
-            _mean_draws(
+            mean_draws(
                 [(draws or {}).get(name) for name, c in cells.items() if c.value is not None]
             ),
         )
     return means
-
-
-def _mean_draws(rows: Sequence[Float64Array | None]) -> Float64Array | None:
-    known = [row for row in rows if row is not None]
-    if len(known) < len(rows) or len({len(row) for row in known}) != 1:
-        return None
-    mean: Float64Array = np.mean(known, axis=0)
-    return mean
 
 
 def _or(end: float | None, value: float) -> float:

@@ -231,7 +231,7 @@ def test_save_reload_export_and_run(watch: Watch, address: str, run: Path, cli: 
         *("--output-dir", run.parent, "--images-per-prompt", "10", "--permutations", "500"),
     )
     assert status == 0, errors
-    assert "explored" in out and "Everything is there" in errors
+    assert "explored" in out and "Nothing to do" in errors
 
 
 @pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV"])

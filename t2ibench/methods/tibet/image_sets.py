@@ -193,8 +193,7 @@ def gather(
     Returns:
         The images.
     """
-    n = settings.images(task.images_per_prompt)
-    guided = settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
+    n, guided = task.image_counts(settings)
     sizes = {cf.prompt: guided for axis in target.axes for cf in axis.counterfactuals}
     sizes[target.prompt] = n
     replies = {prompt: _read(prompt, count, questions, evidence) for prompt, count in sizes.items()}

@@ -107,8 +107,7 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
     Returns:
         Each prompt once for each number of images, and each question about it once.
     """
-    n = settings.images(task.images_per_prompt)
-    guided = settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
+    n, guided = task.image_counts(settings)
     prompts: dict[tuple[str, int], PromptNeed] = {}
     questions: dict[tuple[str, int, str], QuestionNeed] = {}
     for target in settings.limited(task.prompts):
