@@ -45,7 +45,7 @@ def evaluate(
         What results.json holds.
 
     Raises:
-        T2IBenchError: the request cannot work; the message says what to do.
+        T2IBenchError: the request cannot work; the message gives the next step.
     """
     prepared = _prepare(model, tasks, encoder, judge, settings, "t2ibench.evaluate")
     reporter = ConsoleReporter() if progress else SilentReporter()
@@ -75,7 +75,7 @@ def generate(
         The run folder.
 
     Raises:
-        T2IBenchError: the request cannot work; the message says what to do.
+        T2IBenchError: the request cannot work; the message gives the next step.
     """
     prepared = _prepare(model, tasks, (), (), settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()

@@ -115,7 +115,8 @@ class Measurement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     images_per_prompt: Annotated[
-        Positive | None, Flag("how much", "N", "images of every prompt (the task says)")
+        Positive | None,
+        Flag("how much", "N", "images of every prompt (by default the task's number)"),
     ] = None
     guided_images_per_prompt: Annotated[
         Positive | None,

@@ -72,7 +72,7 @@ def _listener(port: int) -> socket.socket:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
         raise T2IBenchError(
-            f"Port {port} cannot be used: {error.strerror}.", "Leave --port out for a free one."
+            f"Port {port} cannot be used: {error.strerror}.", "Omit --port to use a free one."
         ) from None
     return listener
 

@@ -30,7 +30,7 @@ def add(arguments: argparse.Namespace) -> int:
     for line in verdict.problems:
         reporter.warn(line)
     if verdict.problems:
-        reporter.say("The leaderboard would refuse it as it is.")
+        reporter.say("The leaderboard would refuse it in its current state.")
         return 1
     reporter.say(f"{verdict.tasks} tasks, {verdict.level}. Open a pull request with this folder.")
     return 0

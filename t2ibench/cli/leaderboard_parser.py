@@ -36,7 +36,7 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     verify = actions.add_parser(
         "verify",
         help="recompute every score of submissions",
-        description="Says reproduced, recomputed, self-reported or refused, and why.",
+        description="Reports reproduced, recomputed, self-reported or refused, and why.",
     )
     verify.add_argument("folders", nargs="+", metavar="DIR")
     verify.add_argument(

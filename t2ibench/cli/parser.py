@@ -32,7 +32,7 @@ _RUN_EXAMPLES = """examples:
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
-Running the same command again resumes: nothing that is there is made again.
+Running the same command again resumes: what is stored already is not made again.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
 130 interrupted, resumable
 """

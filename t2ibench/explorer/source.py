@@ -91,7 +91,7 @@ class Collection:
         return self._rows
 
     def add(self, pictures: Sequence[Picture], rows: Float32Array) -> None:
-        """Add images that were just generated; those that are there already are skipped.
+        """Add images that were just generated; those stored already are skipped.
 
         Args:
             pictures: The images.

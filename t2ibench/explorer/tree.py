@@ -53,7 +53,7 @@ class Tree(_Strict):
         seen: set[str] = set()
         for index, node in enumerate(self.nodes):
             if node.id in seen:
-                raise ValueError(f"the node '{node.id}' is there twice")
+                raise ValueError(f"the node '{node.id}' is listed twice")
             if (node.parent is None) != (index == 0) or (index and node.parent not in seen):
                 raise ValueError(f"the node '{node.id}' does not come after its parent")
             seen.add(node.id)

@@ -110,7 +110,7 @@ class ChatServer:
         except requests.RequestException as error:
             raise self._unavailable(why_unreachable(error, self._timeout)) from None
         if reply.status_code in BUSY:
-            raise self._unavailable(f"says {reply.status_code}")
+            raise self._unavailable(f"replied with status {reply.status_code}")
         return self._text(reply)
 
     def _authorize(self, request: Any) -> Any:
@@ -131,9 +131,9 @@ class ChatServer:
                 f"The server {self.url} requires an API key.", f"Set it in {self._key_name}."
             )
         if reply.status_code in {401, 403, 404}:
-            raise ServerAwayError(f"The server {self.url} says {_message(reply)}.")
+            raise ServerAwayError(f"The server {self.url} replied {_message(reply)}.")
         if reply.status_code != 200:
-            raise T2IBenchError(f"the server says {_message(reply)}")
+            raise T2IBenchError(f"the server replied {_message(reply)}")
         try:
             message = reply.json()["choices"][0]["message"]
             refusal, content = message.get("refusal"), message.get("content")

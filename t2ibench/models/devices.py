@@ -92,7 +92,7 @@ def choose_device(device: str | None) -> str:
     if not known[kind]:
         raise T2IBenchError(
             f"--device {device}: this machine has no {kind} device that torch can use.",
-            "Leave --device out to use what there is.",
+            "Omit --device to use the best available one.",
         )
     return device
 

@@ -85,7 +85,7 @@ def _takes_source(registry: Registry[Any], name: str) -> bool:
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
-    """An adapter as it is, or one around a factory.
+    """An adapter unchanged, or one around a factory.
 
     Args:
         value: An `Adapter`, or a callable that gives a model. It is called with the user's

@@ -26,7 +26,7 @@ from t2ibench.results.run import RunFolder
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
 Stage = Literal["generate", "embed", "ask"]
-# So many failures at the start, without one success, are the set-up's fault, not the images'.
+# This many failures at the start, without a success, are the set-up's fault, not the images'.
 ABORT_AFTER_FAILURES = 8
 
 
@@ -45,7 +45,7 @@ class Job:
         encoders: Encoders with their embeddings.
         judges: Judges with their answers.
         batch_size: Images in one call of the generator; None for its own choice.
-        again: Prompt and index of images to generate though they are there.
+        again: Prompt and index of images to generate although they are stored.
         attempts: Attempts by status.
         embedded: Images and texts embedded now.
         damaged: Image files that could not be read.
@@ -238,7 +238,7 @@ def pending_images(plan: Plan, store: ImageStore) -> list[Any]:
 
     Args:
         plan: The plan.
-        store: The images that are there.
+        store: The stored images.
 
     Returns:
         The requests, in the order of the plan.

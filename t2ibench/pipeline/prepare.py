@@ -47,7 +47,7 @@ class Prepared:
         plan: What has to be there.
         generator: The model, or None.
         folder: The run folder.
-        images: The images that are there; None without a generator.
+        images: The stored images; None without a generator.
         skipped: Tasks that are not run, with the reason.
         lacking: For a folder of images: prompt to (images it has, images needed).
         warnings: What the user must know before it starts.
@@ -118,7 +118,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         The run before anything is generated.
 
     Raises:
-        T2IBenchError: the request cannot work; the message says why.
+        T2IBenchError: the request cannot work; the message gives the reason.
     """
     objects = objects or Objects()
     if not settings.tasks:

@@ -13,7 +13,7 @@ _SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 
 
 class UnreadableImageError(ValueError):
-    """Bytes that are not an image, or an image that cannot be decoded; the message says why."""
+    """Not an image, or one that cannot be decoded; the message gives the reason."""
 
 
 def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> Image:

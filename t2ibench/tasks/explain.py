@@ -42,7 +42,7 @@ def explain(item: Any, model: type[Any]) -> str:
 
 
 def _expected(kind: str, value: Any, item: Any) -> str:
-    """What was expected, and what is there instead."""
+    """What was expected, and what was given instead."""
     message = str(item["msg"])
     text = f"{message[:1].lower()}{message[1:]} (found {value!r})"
     if kind == "literal_error":

@@ -146,7 +146,7 @@ def test_a_server_that_dies_loses_nothing(
             *("--proposer", "openai:llm", "--proposer-args", args, "--output", tmp_path / "t.yaml"),
         )
         status, _, errors = cli(*flags)
-        assert status == 1 and "says 503" in errors and "Traceback" not in errors
+        assert status == 1 and "replied with status 503" in errors and "Traceback" not in errors
         before, left = len(heard), 1000
         assert cli(*flags)[0] == 0
         assert len(heard) - before == len(CAPTIONS) - 4

@@ -10,7 +10,7 @@ _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "−": "
 
 
 class UnreadableError(ValueError):
-    """A reply without what was asked for; the message says why."""
+    """A reply without what was asked for; the message gives the reason."""
 
 
 def read_json(reply: str) -> Any:

@@ -78,7 +78,7 @@ class BiasDetail:
 
 @dataclass(frozen=True, slots=True)
 class CaptionAnswers:
-    """What became of the images of one caption under one question.
+    """The outcomes of the images of one caption under one question.
 
     Attributes:
         prompt: The caption.
@@ -101,7 +101,7 @@ class BiasAnswers:
         bias: The bias.
         counts: Shape (captions, classes).
         stimuli: The stimulus of each caption.
-        captions: What became of the images of each caption.
+        captions: The outcomes of the images of each caption.
         rows: The answers one by one.
     """
 

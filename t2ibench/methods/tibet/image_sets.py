@@ -255,7 +255,7 @@ def _read(prompt: str, n: int, questions: Sequence[str], evidence: Evidence) -> 
         )
     left_out = n - len(answered)
     excluded: Counter[str] = Counter()
-    for reason, count in most.most_common():  # an image is left out for one reason
+    for reason, count in most.most_common():  # an image is excluded for one reason
         excluded[reason] = min(count, left_out - excluded.total())
     images = evidence.images(prompt, n)
     return _Replies(

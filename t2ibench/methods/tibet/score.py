@@ -59,7 +59,7 @@ QUESTIONS = {
 }
 _TOP_K = 10
 _TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
-_DRAWS = 2000  # null and bootstrap draws of one axis; its histograms are made anew in each
+_DRAWS = 2000  # null and bootstrap draws of one axis; its histograms are recomputed in each
 _NO_AXIS = "no prompt has answered images of itself and of two counterfactuals"
 
 

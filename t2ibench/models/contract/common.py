@@ -75,7 +75,7 @@ def check_members(
         types: Attribute to what it may be.
 
     Returns:
-        Whether all members are there, so that more can be tried.
+        Whether all members exist, so that more can be tried.
     """
     missing = lacking(model, protocol)
     for name in missing:

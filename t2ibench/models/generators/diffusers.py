@@ -43,7 +43,7 @@ _Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 class DiffusersArguments(Arguments):
-    """What --model-args are taken. What is left out is the pipeline's own default.
+    """What --model-args are taken. What is omitted is the pipeline's own default.
 
     Attributes:
         steps: Number of inference steps.
@@ -299,7 +299,7 @@ ADAPTER = Adapter(
     create=_create,
     form="diffusers:ID_OR_DIR",
     description="any text-to-image pipeline of the hub (ORG/NAME) or of a local folder (DIR); "
-    "'diffusers:' may be left out",
+    "'diffusers:' may be omitted",
     Args=DiffusersArguments,
     libraries=("torch", "diffusers", "transformers", "peft"),
 )

@@ -141,7 +141,7 @@ def effective_settings(
 
     Returns:
         JSON values: classes of pipeline and scheduler, steps, guidance, height, width, dtype. What
-        the user left out is the default of the pipeline's `__call__`.
+        the user omitted is the default of the pipeline's `__call__`.
     """
     defaults = {
         name: parameter.default
