@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from t2ibench.models.protocols import (
     Releasable,
     ReportsSettings,
 )
+from t2ibench.store.pixels import read_image
 
 PROMPTS = ("a photo of a nurse", "a photo of a rose", "a person", "a photo of an ant, war")
 _STATUSES = ("ok", "refused", "filtered", "failed")
@@ -147,9 +149,8 @@ def _pixels(findings: Findings, result: Drawn) -> Pixels | None:
     if result.status != "ok":
         return None
     if result.path is not None:
-        opened = findings.attempt(
-            f"opening {result.path}", lambda: Image.open(str(result.path)).convert("RGB")
-        )
+        path = Path(result.path)
+        opened = findings.attempt(f"opening {path}", lambda: read_image(path))
         return None if opened is None else np.asarray(opened, dtype=np.int16)
     if not findings.require(
         isinstance(result.image, Image.Image),
