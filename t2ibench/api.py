@@ -45,7 +45,7 @@ def evaluate(
         What results.json holds.
 
     Raises:
-        T2IBenchError: the request cannot work; the message says what to do.
+        T2IBenchError: the request cannot work; the message gives the next step.
     """
     prepared = _prepare(model, tasks, encoder, judge, settings, "t2ibench.evaluate")
     reporter = ConsoleReporter() if progress else SilentReporter()
@@ -75,7 +75,7 @@ def generate(
         The run folder.
 
     Raises:
-        T2IBenchError: the request cannot work; the message says what to do.
+        T2IBenchError: the request cannot work; the message gives the next step.
     """
     prepared = _prepare(model, tasks, (), (), settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()
@@ -92,7 +92,7 @@ def score(run: str | Path) -> Results:
         What results.json holds now.
 
     Raises:
-        T2IBenchError: it is no run folder, or it holds no evidence.
+        T2IBenchError: it is not a run folder, or it holds no evidence.
     """
     results = rescore(Path(run), SilentReporter())
     write_reports(results, Path(run))

@@ -61,8 +61,8 @@ def nearest(name: str, options: Iterable[str]) -> str | None:
     """
     choices = sorted(set(options))
     lowered = {choice.lower(): choice for choice in choices}
-    found = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
-    return lowered[found[0]] if found else None
+    matches = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    return lowered[matches[0]] if matches else None
 
 
 def did_you_mean(name: str, options: Iterable[str]) -> str:
@@ -75,8 +75,8 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     Returns:
         " Did you mean 'x'?", or an empty string if none is close.
     """
-    found = nearest(name, options)
-    return f" Did you mean '{found}'?" if found else ""
+    suggestion = nearest(name, options)
+    return f" Did you mean '{suggestion}'?" if suggestion else ""
 
 
 def first_line(error: BaseException) -> str:

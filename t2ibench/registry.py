@@ -99,7 +99,7 @@ class Registry(Generic[T]):
         >>> registry.get("path")("a", "b")
         'a/b'
         >>> print(registry.unknown("paht"))
-        There is no joiner 'paht'. Did you mean 'path'? Joiners: path.
+        Unknown joiner 'paht'. Did you mean 'path'? Joiners: path.
     """
 
     def __init__(self, kind: str, entries: Mapping[str, str], hint: str | None = None) -> None:
@@ -195,7 +195,7 @@ class Registry(Generic[T]):
         """
         known = self.names()
         return T2IBenchError(
-            f"There is no {self.kind} '{name}'.{did_you_mean(name, known)}",
+            f"Unknown {self.kind} '{name}'.{did_you_mean(name, known)}",
             self._hint or f"{self.kind.capitalize()}s: {', '.join(known)}.",
         )
 

@@ -115,7 +115,8 @@ class Measurement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     images_per_prompt: Annotated[
-        Positive | None, Flag("how much", "N", "images of every prompt (the task says)")
+        Positive | None,
+        Flag("how much", "N", "images of every prompt (by default the task's number)"),
     ] = None
     guided_images_per_prompt: Annotated[
         Positive | None,
@@ -311,13 +312,13 @@ def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
         One tuple a setting.
     """
     order = [*RunSettings.__annotations__, *Measurement.__annotations__]
-    found = []
+    flags = []
     for name in order:
         field = model.model_fields[name]
         flag = next((item for item in field.metadata if isinstance(item, Flag)), None)
         if flag is not None:
-            found.append((name, field, flag))
-    return found
+            flags.append((name, field, flag))
+    return flags
 
 
 def flag_names(name: str, flag: Flag) -> tuple[str, ...]:
@@ -370,7 +371,7 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
 def _problem(name: str, item: Any) -> str:
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
-        return f"there is no setting '{name}'.{did_you_mean(name, RunSettings.model_fields)}"
+        return f"unknown setting '{name}'.{did_you_mean(name, RunSettings.model_fields)}"
     expected = {
         "int_type": "a whole number",
         "int_from_float": "a whole number",

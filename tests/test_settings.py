@@ -122,7 +122,7 @@ def test_every_flag_is_a_key_of_the_config_and_a_keyword(tmp_path: Path) -> None
         ({"images_per_prompt": 0}, "images_per_prompt: expected a whole number of 1 or more"),
         ({"images_per_prompt": "4"}, "images_per_prompt: expected a whole number of 1 or more"),
         ({"limit": True}, "limit: expected a whole number of 1 or more"),
-        ({"sed": 1}, "there is no setting 'sed'. Did you mean 'seed'?"),
+        ({"sed": 1}, "unknown setting 'sed'. Did you mean 'seed'?"),
         ({"device": 3}, "device: expected text, found 3"),
         ({"tasks": {"a": 1}}, "tasks: expected a list of names"),
     ],

@@ -1,4 +1,4 @@
-"""Train the network that reads toyland's pictures.
+"""Train the network that reads toyland's images.
 
     python tools/train_toyland_reader.py
 
@@ -56,7 +56,7 @@ def labels_of(scene: Scene) -> list[int]:
 
 
 def disturbed(image: Image.Image, rng: random.Random) -> np.ndarray:
-    """The picture as it is, or as an imitation might have it."""
+    """The image as it is, or as an imitation might have it."""
     if rng.random() < 0.25:
         image = image.filter(ImageFilter.GaussianBlur(rng.uniform(0.4, 1.2)))
     if rng.random() < 0.2:

@@ -1,4 +1,4 @@
-"""Draw docs/toy.png, four pictures each of eight prompts: python tools/write_toy_picture.py."""
+"""Draw docs/toy.png, four images each of eight prompts: python tools/write_toy_picture.py."""
 
 from __future__ import annotations
 

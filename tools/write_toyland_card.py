@@ -11,8 +11,8 @@ from t2ibench.toyland.world import AXES, world
 
 TEXT = """# Toyland
 
-Toyland is a small synthetic world: captions in, 64 x 64 images out. It is no model of people. It is
-an instrument whose biases are known, because they are planted: what is measured on it can be
+Toyland is a small synthetic world: captions in, 64 x 64 images out. It is not a model of people. It
+is an instrument whose biases are known, because they are planted: what is measured on it can be
 compared with what is true.
 
 **An image.** People (presentation, skin, age, an occupation's clothes and tool), flowers,

@@ -34,7 +34,7 @@ def _normalise(argv: Sequence[str]) -> list[str]:
             return ["run", *words]
         from t2ibench.errors import did_you_mean
 
-        message = f"there is no command '{words[0]}'.{did_you_mean(words[0], VERBS)}"
+        message = f"unknown command '{words[0]}'.{did_you_mean(words[0], VERBS)}"
         print(f"t2ibench: {message} Commands: {', '.join(VERBS)}.", file=sys.stderr)
         raise SystemExit(2)
     return words
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(
             "\nt2ibench: interrupted. Everything done so far is kept; "
-            "run the same command to go on.",
+            "re-run the same command to continue.",
             file=sys.stderr,
         )
         return 130

@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         T2IBenchError: the folder has no images, or the judge cannot caption.
     """
+    from t2ibench.methods.core.evidence import UNKNOWN
     from t2ibench.models.judges import create_judges
     from t2ibench.pipeline.observers import open_judge
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -44,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     judge_run = open_judge(judge, folder / ".t2ibench" / "evidence")
     output, reporter = folder / "prompts.jsonl", ConsoleReporter()
-    there = {str(row.get("file")) for row in read_rows(output)} if output.is_file() else set()
-    todo = [path for path in files if path.relative_to(folder).as_posix() not in there]
+    listed = {str(row.get("file")) for row in read_rows(output)} if output.is_file() else set()
+    todo = [path for path in files if path.relative_to(folder).as_posix() not in listed]
     problems: list[str] = []
     captioned = len(files) - len(todo)
     with reporter.stage("Captioning", len(todo), "images") as ticker:
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             rows = []
             for image in images:
                 answer = judge_run.store.get(image.sha256, QUESTION, ())
-                if answer is not None and answer.answer not in {"", "unknown"}:
+                if answer is not None and answer.answer not in {"", UNKNOWN}:
                     name = image.path.relative_to(folder).as_posix()
                     rows.append({"file": name, "prompt": answer.answer})
                 elif answer is not None:
@@ -74,15 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _files(folder: Path) -> list[Path]:
-    from t2ibench.store.images import SUFFIXES
+    from t2ibench.store.images import image_files
 
     if not folder.is_dir():
-        raise T2IBenchError(f"There is no folder '{folder}'.")
-    files = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in SUFFIXES and ".t2ibench" not in path.parts
-    )
+        raise T2IBenchError(f"No such folder: '{folder}'.")
+    files = image_files(folder)
     if not files:
         raise T2IBenchError(f"'{folder}' holds no images.")
     return files

@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         count = len(lines)
         print(f"{count} problem{'s' if count != 1 else ''} found in the {kind}.")
         return 1
-    print(f"{arguments.spec}: keeps the contract of a{'n' if kind[0] in 'aeiou' else ''} {kind}.")
+    print(f"{arguments.spec}: meets the contract of a{'n' if kind[0] in 'aeiou' else ''} {kind}.")
     return 0
 
 

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not difference.row or (arguments.rows and difference.value is not None)
     ]
     if first.limited or second.limited:
-        print("Made with --limit: a try, not a result to report.", file=sys.stderr)
+        print("Made with --limit; not a result to report.", file=sys.stderr)
     if not rows:
         raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
     names = [first.model.name or "first", second.model.name or "second"]

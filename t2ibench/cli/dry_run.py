@@ -34,17 +34,17 @@ def show(prepared: Prepared) -> None:
     print()
     rows = []
     for task in plan.tasks:
-        found = plan.needs[task.id]
-        todo = sum(waiting.get(prompt, 0) for prompt in {need.prompt for need in found.prompts})
-        answers = sum(need.images for need in found.questions)
-        row = [task.id, found.n_prompts, found.n_images, todo, len(found.texts), answers]
+        needs = plan.needs[task.id]
+        todo = sum(waiting.get(prompt, 0) for prompt in {need.prompt for need in needs.prompts})
+        answers = sum(need.images for need in needs.questions)
+        row = [task.id, needs.n_prompts, needs.n_images, todo, len(needs.texts), answers]
         rows.append(row)
     headers = ["Task", "Prompts", "Images", "To generate", "Texts", "Answers"]
     print(tabulate(rows, headers=headers, tablefmt="simple"))
     todo = sum(waiting.values())
     print(
         f"\nAll tasks together, each image once: {len(plan.prompts)} prompts, "
-        f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are there and "
+        f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are stored and "
         f"{todo} have to be generated; {len(plan.texts)} texts, {plan.n_questions} answers of each "
         "judge."
     )
@@ -54,8 +54,8 @@ def show(prepared: Prepared) -> None:
     print("\nPrompts (images, to generate):")
     for prompt, count in sorted(plan.prompts.items()):
         print(f"  {count:5d} {waiting.get(prompt, 0):5d}  {json.dumps(prompt, ensure_ascii=False)}")
-    for prompt, (there, needed) in sorted(prepared.lacking.items()):
-        print(f"  has {there} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
+    for prompt, (available, needed) in sorted(prepared.lacking.items()):
+        print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
 
 
 def _estimate(prepared: Prepared, todo: int) -> str:
@@ -73,8 +73,8 @@ def _estimate(prepared: Prepared, todo: int) -> str:
                 f"about {_duration(todo / rate)}."
             )
     return (
-        "No run of this model is stored here to tell its speed; at 1 image a second: "
-        f"{_duration(todo)}. `--limit 1` makes a short run that tells."
+        "No run of this model is stored here to estimate its speed from; at 1 image a second: "
+        f"{_duration(todo)}. `--limit 1` makes a short run to measure it."
     )
 
 

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in paths:
         if not path.is_dir():
             raise T2IBenchError(
-                f"There is no folder '{path}'.", "Give a run folder, or a folder of images."
+                f"No such folder: '{path}'.", "Give a run folder, or a folder of images."
             )
     collection = open_collection(paths, arguments.encoder, reporter, arguments.device)
     start = first_state(collection, arguments.anchors)
@@ -72,7 +72,7 @@ def _listener(port: int) -> socket.socket:
         listener.bind(("127.0.0.1", port))
     except OSError as error:
         raise T2IBenchError(
-            f"Port {port} cannot be used: {error.strerror}.", "Leave --port out for a free one."
+            f"Port {port} cannot be used: {error.strerror}.", "Omit --port to use a free one."
         ) from None
     return listener
 
@@ -81,7 +81,5 @@ def _latest() -> list[Path]:
     """The run that was written last."""
     runs = [path.parent for path in Path("runs").glob("*/run.json")]
     if not runs:
-        raise T2IBenchError(
-            "There is no run in ./runs.", "Give a run folder, or a folder of images."
-        )
+        raise T2IBenchError("No runs in ./runs.", "Give a run folder, or a folder of images.")
     return [max(runs, key=lambda path: (path / "run.json").stat().st_mtime)]

@@ -30,7 +30,7 @@ def add(arguments: argparse.Namespace) -> int:
     for line in verdict.problems:
         reporter.warn(line)
     if verdict.problems:
-        reporter.say("The leaderboard would refuse it as it is.")
+        reporter.say("The leaderboard would refuse it in its current state.")
         return 1
     reporter.say(f"{verdict.tasks} tasks, {verdict.level}. Open a pull request with this folder.")
     return 0
@@ -50,14 +50,14 @@ def check(arguments: argparse.Namespace) -> int:
     folders = []
     for name in arguments.folders:
         path = Path(name)
-        inside = sorted(one.parent for one in path.glob("*/submission.json"))
+        inside = sorted(manifest.parent for manifest in path.glob("*/submission.json"))
         folders += inside or [path]
     refused = 0
-    found: dict[Path, dict[str, dict[str, Any]]] = {}
+    records: dict[Path, dict[str, dict[str, Any]]] = {}
     for folder in folders:
         verdict = verify(folder, arguments.draw)
         record = {"level": verdict.level, "notes": verdict.notes}
-        found.setdefault(folder.parent, {})[folder.name] = record
+        records.setdefault(folder.parent, {})[folder.name] = record
         refused += verdict.level == "refused"
         print(f"{folder}: {verdict.level} ({verdict.tasks} tasks)")
         for line in verdict.problems:
@@ -65,10 +65,10 @@ def check(arguments: argparse.Namespace) -> int:
         for line in verdict.notes:
             print(f"  note: {line}")
     if arguments.remember:
-        from t2ibench.leaderboard.table import remember
+        from t2ibench.leaderboard.table import save_verdicts
 
-        for root, verdicts in found.items():
-            remember(root, verdicts)
+        for root, verdicts in records.items():
+            save_verdicts(root, verdicts)
     return 1 if refused else 0
 
 

@@ -30,13 +30,13 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
         metavar="N",
         type=not_negative,
         default=0,
-        help="two small pictures of N prompts, to look at beside those of other models (0)",
+        help="two thumbnails of each of N prompts, shown beside those of other models (0)",
     )
     add.set_defaults(handler=handler)
     verify = actions.add_parser(
         "verify",
         help="recompute every score of submissions",
-        description="Says reproduced, recomputed, self-reported or refused, and why.",
+        description="Reports reproduced, recomputed, self-reported or refused, and why.",
     )
     verify.add_argument("folders", nargs="+", metavar="DIR")
     verify.add_argument(
@@ -44,7 +44,7 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
         metavar="N",
         type=not_negative,
         default=0,
-        help="draw N images again with the model",
+        help="generate N images again with the model",
     )
     verify.set_defaults(handler=handler)
     verify.add_argument(

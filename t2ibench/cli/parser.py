@@ -16,9 +16,9 @@ _EXAMPLES = """examples:
   t2ibench --model toy --tasks all                         the bundled model, every task
   t2ibench --model sdxl --tasks t2iat,occupations          a hub model, two groups of tasks
   t2ibench --model ./my-pipeline --tasks t2iat_flowers_insects --images-per-prompt 4
-  t2ibench --model folder:pictures --tasks occupations     pictures that exist already
+  t2ibench --model folder:my-images --tasks occupations    images that exist already
   t2ibench --encoder vectors:glove.txt --tasks weat        word vectors, no generator
-  t2ibench --model sdxl --tasks all --dry-run              what it would draw, and how long
+  t2ibench --model sdxl --tasks all --dry-run              what it would generate, how long
   t2ibench propose tibet --prompt "a chef" --proposer openai:my-llm --output my-tasks/chef.yaml
   t2ibench ls                                              tasks, groups, tags, models, encoders
 """
@@ -32,7 +32,7 @@ _RUN_EXAMPLES = """examples:
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
-Running the same command again resumes: nothing that is there is made again.
+Running the same command again resumes: what is stored already is not made again.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
 130 interrupted, resumable
 """
@@ -50,7 +50,7 @@ def _handler(module: str) -> Any:
     return call
 
 
-# Types of flags that are no text; pydantic checks the values again, for every way in.
+# Types of flags that are not text; pydantic checks the values again, for every way in.
 _TYPES = {
     name: not_negative if name == "seed" else positive
     for name in (
@@ -99,8 +99,8 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_run(verbs: Any) -> None:
     run = verbs.add_parser(
         "run",
-        help="draw, embed and score (the default command)",
-        description="Draw the images that the tasks need, embed them, score them.",
+        help="generate, embed and score (the default command)",
+        description="Generate the images that the tasks need, embed them, score them.",
         epilog=_RUN_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -173,7 +173,7 @@ def _add_compare(verbs: Any) -> None:
         "compare",
         help="two runs side by side, with the interval of every difference",
         description="Two runs side by side: a model and its debiased version, or a model and its "
-        "training pictures (--model folder:DIR).",
+        "training images (--model folder:DIR).",
     )
     compare.add_argument("first", metavar="RUN_A")
     compare.add_argument("second", metavar="RUN_B")
@@ -187,9 +187,9 @@ def _add_compare(verbs: Any) -> None:
 def _add_caption(verbs: Any) -> None:
     caption = verbs.add_parser(
         "caption",
-        help="caption pictures that have none, by a judge",
+        help="caption images that have no caption, with a judge",
         description="Write DIR/prompts.jsonl, which --model folder:DIR and propose --captions "
-        "read. Running it again goes on.",
+        "read. Running it again continues.",
     )
     caption.add_argument("folder", metavar="DIR")
     caption.add_argument("--judge", metavar="J", required=True, help="vlm:… or openai:…")
@@ -202,9 +202,9 @@ def _add_caption(verbs: Any) -> None:
 def _add_check_adapter(verbs: Any) -> None:
     check = verbs.add_parser(
         "check-adapter",
-        help="try a generator, encoder or judge of your own against its contract",
-        description="Try a generator, encoder or judge against its contract and print what it "
-        "breaks, one line each; exit 1 if anything.",
+        help="test a generator, encoder or judge of your own against its contract",
+        description="Test a generator, encoder or judge against its contract and print what it "
+        "violates, one line each; exit 1 if anything.",
     )
     check.add_argument("spec", metavar="SPEC", help="as --model, --encoder or --judge takes it")
     check.add_argument(
@@ -226,8 +226,8 @@ def _add_explore(verbs: Any) -> None:
     explore = verbs.add_parser(
         "explore",
         help="look at a run in the browser, concept by concept",
-        description="Open runs or folders of pictures in a local web page: type a concept, and "
-        "see at once which anchor it leans to, with the pictures that make it so. Several runs "
+        description="Open runs or folders of images in a local web page: type a concept, and "
+        "see at once which anchor it leans to, with the images behind it. Several runs "
         "are shown side by side. Nothing leaves this machine.",
     )
     explore.add_argument("paths", nargs="*", metavar="RUN|DIR", help="by default the latest run")

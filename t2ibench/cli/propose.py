@@ -91,7 +91,7 @@ def _proposal(name: str) -> Proposal[Any]:
     hint = f"These can be proposed: {', '.join(targets)}."
     if name in METHODS:
         raise T2IBenchError(f"No language model proposes tasks of the method '{name}'.", hint)
-    raise T2IBenchError(f"There is no method '{name}'.{did_you_mean(name, targets)}", hint)
+    raise T2IBenchError(f"Unknown method '{name}'.{did_you_mean(name, targets)}", hint)
 
 
 def _flag(name: str) -> str:

@@ -71,7 +71,10 @@ def _add_settings(propose: argparse.ArgumentParser) -> None:
     """Settings without a default: the default is the method's own."""
     settings = propose.add_argument_group("settings of the method, where it has them")
     settings.add_argument(
-        "--overlap", metavar="S", type=_share, help="merge biases that share so many classes (0.75)"
+        "--overlap",
+        metavar="S",
+        type=_share,
+        help="merge biases that share this proportion of their classes (0.75)",
     )
     settings.add_argument(
         "--support", metavar="N", type=positive, help="captions a bias must have (30)"

@@ -93,16 +93,16 @@ def _announce(prepared: Prepared, reporter: Any) -> None:
     for line in prepared.warnings:
         reporter.warn(line)
     for task, why in prepared.skipped.items():
-        reporter.warn(f"{task} is left out: {why}.")
+        reporter.warn(f"{task} is excluded: {why}.")
     shortages: tuple[tuple[str, Callable[[int], bool]], ...] = (
-        ("prompts have fewer images than the tasks ask for:", lambda there: there > 0),
-        ("prompts have no image:", lambda there: there == 0),
+        ("prompts have fewer images than the tasks ask for:", lambda available: available > 0),
+        ("prompts have no image:", lambda available: available == 0),
     )
     for title, wanted in shortages:
         lines = [
-            f"  {there} of {needed}: {prompt}" if there else f"  {prompt}"
-            for prompt, (there, needed) in sorted(prepared.lacking.items())
-            if wanted(there) and (there == 0 or prompt in prepared.plan.prompts)
+            f"  {available} of {needed}: {prompt}" if available else f"  {prompt}"
+            for prompt, (available, needed) in sorted(prepared.lacking.items())
+            if wanted(available) and (available == 0 or prompt in prepared.plan.prompts)
         ]
         if lines:
             reporter.warn(f"{len(lines)} {title}")
@@ -125,9 +125,11 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any) -> int:
             counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.attempts.items()))
             reporter.say(f"Generated now: {counts} (of {total} images).")
         elif not outcome.observed:
-            reporter.say(f"Nothing to do: all {total} images and all of their evidence are there.")
+            reporter.say(
+                f"Nothing to do: all {total} images and all of their evidence are stored already."
+            )
         else:
-            reporter.say(f"All {total} images were there.")
+            reporter.say(f"All {total} images were stored already.")
     if outcome.results is None:
         reporter.say(f"Images: {outcome.folder / 'images'}")
         return 0 if outcome.complete else 3

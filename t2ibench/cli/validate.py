@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     paths = [Path(path) for path in arguments.paths] or [bundled_tasks()]
     for path in paths:
         if not path.exists():
-            raise T2IBenchError(f"There is no file or folder '{path}'.")
+            raise T2IBenchError(f"No such file or folder: '{path}'.")
     roots = [path if path.is_dir() else path.parent for path in paths]
     library = library_for(list(dict.fromkeys(roots)))
     problems = list(library.problems)
@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
             problems.append(Problem(path, None, "holds no task files (*.yaml)"))
         for file in files:
             count += 1
-            task, found = load_file(file, root, library)
-            problems += found
+            task, complaints = load_file(file, root, library)
+            problems += complaints
             if task is None:
                 continue
             other = ids.setdefault(task.id, task)

@@ -15,7 +15,7 @@ def positive(text: str) -> int:
         The number.
 
     Raises:
-        argparse.ArgumentTypeError: it is no such number.
+        argparse.ArgumentTypeError: it is not such a number.
     """
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 1 or more")
@@ -32,7 +32,7 @@ def not_negative(text: str) -> int:
         The number.
 
     Raises:
-        argparse.ArgumentTypeError: it is no such number.
+        argparse.ArgumentTypeError: it is not such a number.
     """
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 0 or more")

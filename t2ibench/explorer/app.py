@@ -19,10 +19,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from t2ibench.explorer.drawing import Drawing
+from t2ibench.explorer.generation import GenerationQueue
 from t2ibench.explorer.queries import score_texts, similarities
 from t2ibench.explorer.source import Collection
-from t2ibench.explorer.tree import Export, Session, State, Tree, task_of
+from t2ibench.explorer.tree import Export, Session, State, Tree, task_from_export
 from t2ibench.store.files import write_text
 from t2ibench.store.pixels import thumbnail
 
@@ -129,7 +129,7 @@ class Explorer:
         self, collection: Collection, start: State, session: Path, device: str | None = None
     ) -> None:
         self.collection = collection
-        self.drawing = Drawing(collection, device)
+        self.queue = GenerationQueue(collection, device)
         self._start = start
         self._session = session
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
@@ -149,7 +149,7 @@ class Explorer:
             Route("/api/session", self.session),
             Route("/api/session", self.save, methods=["POST"]),
             Route("/api/export", self.export, methods=["POST"]),
-            Route("/api/draw", self.draw, methods=["POST"]),
+            Route("/api/draw", self.generate, methods=["POST"]),
             Route("/api/jobs", self.jobs),
             Route("/image/{number:int}", self.image),
             Route("/thumb/{number:int}", self.thumb),
@@ -178,13 +178,13 @@ class Explorer:
         """
         pictures = self.collection.pictures
         prompts = {
-            text: place for place, text in enumerate(dict.fromkeys(p.prompt for p in pictures))
+            text: index for index, text in enumerate(dict.fromkeys(p.prompt for p in pictures))
         }
         return JSONResponse(
             {
                 "sources": [
-                    {"name": one.name, "draws": self.drawing.can_draw(number)}
-                    for number, one in enumerate(self.collection.sources)
+                    {"name": source.name, "draws": self.queue.can_generate(number)}
+                    for number, source in enumerate(self.collection.sources)
                 ],
                 "encoder": self.collection.encoder.name,
                 "prompts": list(prompts),
@@ -206,8 +206,8 @@ class Explorer:
         known = [(name, text) for name, text in nodes if text]
         scores = score_texts(self.collection, [text for _, text in known], asked.anchors)
         by_node = {name: rows for (name, _), rows in zip(known, scores, strict=True)}
-        found = [{"id": n, "text": t, "scores": by_node.get(n)} for n, t in nodes]
-        return JSONResponse({"nodes": found})
+        scored = [{"id": n, "text": t, "scores": by_node.get(n)} for n, t in nodes]
+        return JSONResponse({"nodes": scored})
 
     async def similarities(self, request: Request) -> Response:
         """Similarities of texts with all images: float32, one text after the other.
@@ -239,7 +239,7 @@ class Explorer:
         try:
             return JSONResponse({"text": asked.tree.text(asked.nodes)})
         except KeyError:
-            return JSONResponse({"error": "there is no such node"}, status_code=400)
+            return JSONResponse({"error": "unknown node"}, status_code=400)
 
     def session(self, request: Request) -> Response:
         """The saved session, or a new one.
@@ -255,7 +255,7 @@ class Explorer:
                 saved = Session.model_validate_json(self._session.read_text(encoding="utf-8"))
                 return JSONResponse({"saved": True, **saved.model_dump()})
             except (OSError, ValueError):
-                pass  # a broken file is no session; saving writes it anew
+                pass  # a broken file is not a session; saving replaces it
         return JSONResponse({"saved": False, **Session(state=self._start).model_dump()})
 
     async def save(self, request: Request) -> Response:
@@ -282,13 +282,13 @@ class Explorer:
         """
         asked = Export.model_validate_json(await request.body())
         try:
-            task = task_of(asked)
+            task = task_from_export(asked)
         except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)
         return PlainTextResponse(text, media_type="application/yaml")
 
-    async def draw(self, request: Request) -> Response:
+    async def generate(self, request: Request) -> Response:
         """Start an inverse query: generate images of a text.
 
         Args:
@@ -299,9 +299,11 @@ class Explorer:
         """
         asked = _Draw.model_validate_json(await request.body())
         known = asked.source < len(self.collection.sources)
-        if not known or not self.drawing.can_draw(asked.source):
-            return JSONResponse({"error": "there is no model here that draws"}, status_code=400)
-        job = self.drawing.start(asked.source, asked.text, asked.count)
+        if not known or not self.queue.can_generate(asked.source):
+            return JSONResponse(
+                {"error": "no model is available to generate images"}, status_code=400
+            )
+        job = self.queue.start(asked.source, asked.text, asked.count)
         return JSONResponse({"job": job.id})
 
     def jobs(self, request: Request) -> Response:
@@ -313,7 +315,7 @@ class Explorer:
         Returns:
             JSON: every job, and the number of images.
         """
-        return JSONResponse({"jobs": self.drawing.jobs(), "images": self.collection.version})
+        return JSONResponse({"jobs": self.queue.jobs(), "images": self.collection.version})
 
     def image(self, request: Request) -> Response:
         """One image in full size.
@@ -324,10 +326,8 @@ class Explorer:
         Returns:
             The file; status 404 for an unknown number.
         """
-        number = int(request.path_params["number"])
-        if number >= len(self.collection.pictures):
-            return PlainTextResponse("There is no such image.", status_code=404)
-        return FileResponse(self.collection.pictures[number].path, headers=_CACHED)
+        path = self._path(request)
+        return FileResponse(path, headers=_CACHED) if path else _NOT_FOUND
 
     def thumb(self, request: Request) -> Response:
         """One image as a thumbnail.
@@ -338,13 +338,18 @@ class Explorer:
         Returns:
             A JPEG; status 404 for an unknown number.
         """
-        number = int(request.path_params["number"])
-        if number >= len(self.collection.pictures):
-            return PlainTextResponse("There is no such image.", status_code=404)
-        data = self._thumbnail(self.collection.pictures[number].path)
-        return Response(data, media_type="image/jpeg", headers=_CACHED)
+        path = self._path(request)
+        if path is None:
+            return _NOT_FOUND
+        return Response(self._thumbnail(path), media_type="image/jpeg", headers=_CACHED)
+
+    def _path(self, request: Request) -> Path | None:
+        """The file of the image that a request names by number; None for an unknown number."""
+        number, pictures = int(request.path_params["number"]), self.collection.pictures
+        return pictures[number].path if number < len(pictures) else None
 
 
+_NOT_FOUND = PlainTextResponse("Image not found.", status_code=404)
 _CACHED = {"cache-control": "private, max-age=86400, immutable"}
 
 
@@ -352,7 +357,7 @@ def _thumbnail(path: Path) -> bytes:
     return thumbnail(path, _THUMB)
 
 
-def _wrong(request: Request, error: Exception) -> Response:
+def _error_response(request: Request, error: Exception) -> Response:
     """A request that does not fit: one line, no traceback."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
@@ -375,5 +380,8 @@ def create_app(explorer: Explorer, port: int) -> Starlette:
     return Starlette(
         routes=explorer.routes(),
         middleware=[Middleware(Guard, hosts=hosts)],
-        exception_handlers={ValidationError: _wrong, json.JSONDecodeError: _wrong},
+        exception_handlers={
+            ValidationError: _error_response,
+            json.JSONDecodeError: _error_response,
+        },
     )

@@ -20,7 +20,7 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.work import embed, missing_embeddings
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import SUFFIXES, Attempt, ImageStore, StoredImage
+from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,9 @@ class Collection:
         self.sources = list(sources)
         self.encoder = encoder
         self.pictures = list(pictures)
-        rows = [sources[one.source].evidence.get("images", one.sha256) for one in pictures]
+        rows = [
+            sources[picture.source].evidence.get("images", picture.sha256) for picture in pictures
+        ]
         self._rows = np.stack(rows).astype(np.float32)
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
@@ -89,22 +91,22 @@ class Collection:
         return self._rows
 
     def add(self, pictures: Sequence[Picture], rows: Float32Array) -> None:
-        """Add images that were just generated; those that are there already are skipped.
+        """Add images that were just generated; those stored already are skipped.
 
         Args:
             pictures: The images.
             rows: Their embeddings, shape (len(pictures), d).
         """
         with self._lock:
-            known = {(one.source, one.prompt, one.index) for one in self.pictures}
+            known = {(picture.source, picture.prompt, picture.index) for picture in self.pictures}
             new = [
-                place
-                for place, one in enumerate(pictures)
-                if (one.source, one.prompt, one.index) not in known
+                index
+                for index, picture in enumerate(pictures)
+                if (picture.source, picture.prompt, picture.index) not in known
             ]
             if new:
                 self._rows = np.concatenate([self._rows, rows[new].astype(np.float32)])
-                self.pictures = [*self.pictures, *(pictures[place] for place in new)]
+                self.pictures = [*self.pictures, *(pictures[index] for index in new)]
 
     def texts(self, texts: Sequence[str]) -> Float32Array:
         """Embed texts; embeddings are kept in memory.
@@ -161,14 +163,14 @@ def open_collection(
             if names.count(source.name) > 1
             else source.name
         )
-        found = _pictures(source, number)
-        if not found:
+        added = _pictures(source, number)
+        if not added:
             raise T2IBenchError(
-                f"'{path}' holds no pictures.", "Give a run folder, or a folder of pictures."
+                f"'{path}' holds no images.", "Give a run folder, or a folder of images."
             )
-        _embed(found, source, encoder, reporter)
+        _embed(added, source, encoder, reporter)
         sources.append(source)
-        pictures += found
+        pictures += added
     return Collection(sources, encoder, pictures)
 
 
@@ -183,7 +185,7 @@ def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
 def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
     if run is None:
         if not path.is_dir():
-            raise T2IBenchError(f"There is no folder '{path}'.")
+            raise T2IBenchError(f"No such folder: '{path}'.")
         evidence = path / ".t2ibench" / "evidence"
         name, images = path.resolve().name, None
     else:
@@ -200,20 +202,20 @@ def _pictures(source: Source, number: int) -> list[Picture]:
     """A source's images, ordered by prompt."""
     if source.images is not None:
         return [
-            of_attempt(one, source.images, number)
-            for one in source.images.attempts()
-            if one.status == "ok"
+            picture_of_attempt(attempt, source.images, number)
+            for attempt in source.images.attempts()
+            if attempt.status == "ok"
         ]
-    found = []
+    pictures = []
     counts: dict[str, int] = {}
     for path, prompt in _with_prompts(source.folder):
         index = counts[prompt] = counts.get(prompt, -1) + 1
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        found.append(Picture(path, digest, prompt, index, number))
-    return sorted(found, key=lambda one: (one.prompt, one.index))
+        pictures.append(Picture(path, digest, prompt, index, number))
+    return sorted(pictures, key=lambda picture: (picture.prompt, picture.index))
 
 
-def of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
+def picture_of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
     """An image of a run.
 
     Args:
@@ -230,7 +232,7 @@ def of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
 
 
 def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
-    """Pictures and prompts of any layout that `folder:` reads; else the sub-folder's name."""
+    """Images and prompts of any layout that `folder:` reads; else the sub-folder's name."""
     from t2ibench.models.generators.folder import FolderGenerator
 
     try:
@@ -239,12 +241,10 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
         listed = []
     if listed:
         return listed
-    paths = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in SUFFIXES and ".t2ibench" not in path.parts
-    )
-    return [(path, path.parent.name if path.parent != folder else "picture") for path in paths]
+    return [
+        (path, path.parent.name if path.parent != folder else "picture")
+        for path in image_files(folder)
+    ]
 
 
 def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
@@ -255,7 +255,7 @@ def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: 
         return
     with reporter.stage("Embedding images", len(todo), "images") as ticker:
         _, damaged = embed(todo, [run], ticker.advance)
-    for one in damaged:
-        reporter.warn(f"{one}; it is left out.")
-    broken = {one.image.sha256 for one in damaged}
-    pictures[:] = [one for one in pictures if one.sha256 not in broken]
+    for damage in damaged:
+        reporter.warn(f"{damage}; it is excluded.")
+    broken = {damage.image.sha256 for damage in damaged}
+    pictures[:] = [picture for picture in pictures if picture.sha256 not in broken]

@@ -110,11 +110,14 @@ def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
     """
     words = [prompt.split() for prompt in prompts]
     shared = 0
-    while all(len(own) > shared + 1 for own in words) and len({own[shared] for own in words}) == 1:
+    while (
+        all(len(prompt_words) > shared + 1 for prompt_words in words)
+        and len({prompt_words[shared] for prompt_words in words}) == 1
+    ):
         shared += 1
     if shared >= 2:
         root, relation = words[0][0], " ".join(words[0][1:shared])
-        labels = [" ".join(own[shared:]) for own in words]
+        labels = [" ".join(prompt_words[shared:]) for prompt_words in words]
         nodes = [Node(id="root", label=root)]
         nodes += [
             Node(id=f"n{number}", label=label[:_LONGEST], parent="root", relation=relation)

@@ -53,7 +53,7 @@ class Tree(_Strict):
         seen: set[str] = set()
         for index, node in enumerate(self.nodes):
             if node.id in seen:
-                raise ValueError(f"the node '{node.id}' is there twice")
+                raise ValueError(f"the node '{node.id}' is listed twice")
             if (node.parent is None) != (index == 0) or (index and node.parent not in seen):
                 raise ValueError(f"the node '{node.id}' does not come after its parent")
             seen.add(node.id)
@@ -166,7 +166,7 @@ def exploration() -> Exploration[Any]:
     raise T2IBenchError("No method is installed whose tasks can be explored.")
 
 
-def task_of(export: Export) -> dict[str, Any]:
+def task_from_export(export: Export) -> dict[str, Any]:
     """A task that `t2ibench run` accepts.
 
     Args:

@@ -45,7 +45,7 @@ def push(folder: Path, repo: str, api: Uploads | None = None, *, direct: bool = 
     if verdict.problems:
         raise T2IBenchError(
             f"{folder} would be refused: {verdict.problems[0]}",
-            f"`t2ibench leaderboard verify {folder}` says it all.",
+            f"`t2ibench leaderboard verify {folder}` lists every problem.",
         )
     manifest = read_manifest(folder)
     try:
@@ -101,7 +101,7 @@ def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
         if head.value is None:
             continue
         interval = "" if head.ci_low is None else f"95 % CI [{head.ci_low:.3f}, {head.ci_high:.3f}]"
-        none = "" if head.null is None else f"{head.null:.3f} without bias"
+        none = "" if head.null is None else f"null {head.null:.3f}"
         about = ("bias magnitude, 0 to 1", interval, none, f"{task.n_images} images")
         entries.append(
             EvalResultEntry(

@@ -41,9 +41,9 @@ def build(entries: Sequence[Entry], output: Path) -> dict[str, Any]:
         shutil.copyfile(path, output / path.name)
     for entry in entries:
         for path in sorted((entry.folder / "thumbs").glob("*.jpg")):
-            place = output / "thumbs" / entry.id
-            place.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place / path.name)
+            thumbnails = output / "thumbs" / entry.id
+            thumbnails.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, thumbnails / path.name)
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     write_text(output / "data.json", text)
     # A page that is opened from disk may run scripts, and may not fetch.
@@ -95,7 +95,7 @@ def family_names(entries: Sequence[Entry]) -> list[str]:
 
 
 def _model(
-    entry: Entry, place: int, names: Sequence[str], ranks: Mapping[str, Sequence[Any]]
+    entry: Entry, index: int, names: Sequence[str], ranks: Mapping[str, Sequence[Any]]
 ) -> dict[str, Any]:
     manifest, results = entry.manifest, entry.results
     return {
@@ -104,7 +104,7 @@ def _model(
         "level": entry.level,
         "notes": entry.notes,
         "families": {
-            name: [*_numbers(entry.families[name]), entry.families[name].of, ranks[name][place]]
+            name: [*_numbers(entry.families[name]), entry.families[name].of, ranks[name][index]]
             for name in names
             if name in entry.families
         },
@@ -135,15 +135,15 @@ def _model(
 
 def _pictures(entry: Entry) -> dict[str, list[str]]:
     """Prompt to its thumbnails."""
-    there = {path.stem for path in (entry.folder / "thumbs").glob("*.jpg")}
-    if not there:
+    thumbnails = {path.stem for path in (entry.folder / "thumbs").glob("*.jpg")}
+    if not thumbnails:
         return {}
-    found: dict[str, list[str]] = {}
+    by_prompt: dict[str, list[str]] = {}
     for row in read_rows(entry.folder / "attempts.jsonl"):
         key = image_key(entry.manifest.fingerprint, str(row.get("prompt")), int(row["index"]))
-        if key in there:
-            found.setdefault(str(row["prompt"]), []).append(f"thumbs/{entry.id}/{key}.jpg")
-    return dict(sorted(found.items()))
+        if key in thumbnails:
+            by_prompt.setdefault(str(row["prompt"]), []).append(f"thumbs/{entry.id}/{key}.jpg")
+    return dict(sorted(by_prompt.items()))
 
 
 def _rounded(value: float | None) -> float | None:
@@ -163,13 +163,13 @@ def _numbers(cell: Cell) -> list[Any]:
 def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
     """Every task of any submission, with what it does and does not show, and published values."""
     registry, _ = build_index()
-    found: dict[str, Any] = {}
+    described: dict[str, Any] = {}
     for entry in entries:
         for name, task in entry.results.tasks.items():
-            if name in found:
+            if name in described:
                 continue
             shipped = registry.tasks.get(name)
-            found[name] = {
+            described[name] = {
                 "family": task.family,
                 "title": task.title,
                 "version": task.version,
@@ -178,7 +178,7 @@ def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
                 "notes": task.notes,
                 "published": task.published,
             }
-    return dict(sorted(found.items()))
+    return dict(sorted(described.items()))
 
 
 def results_csv(entries: Sequence[Entry]) -> str:
@@ -260,5 +260,5 @@ def _text(cell: Cell | None) -> str:
         return "not run"
     interval = f" [{cell.low:.2f}, {cell.high:.2f}]" if cell.low is not None else ""
     part = f" ({cell.n} of {cell.of} tasks)" if cell.n != cell.of else ""
-    none = f", {cell.null:.2f} without bias" if cell.null is not None else ""
+    none = f", null {cell.null:.2f}" if cell.null is not None else ""
     return f"{cell.value:.2f}{interval}{none}{part}"

@@ -33,7 +33,7 @@ from t2ibench.store.pixels import thumbnail
 from t2ibench.version import __version__
 
 LARGEST = 50_000_000
-THUMB, SHOWN_IMAGES = 96, 2  # pixels; pictures of a prompt
+THUMB, SHOWN_IMAGES = 96, 2  # pixels; images of a prompt
 DRAWS = 500  # of each headline's bootstrap: what ranks are made of
 # Every file that a submission may hold.
 FILES = re.compile(
@@ -89,7 +89,7 @@ class PackedImages:
     """The outcome of every attempt, without the images (see pipeline.scoring.Images)."""
 
     def __init__(self, attempts: Iterable[Attempt]) -> None:
-        self._attempts = {(one.prompt, one.index): one for one in attempts}
+        self._attempts = {(attempt.prompt, attempt.index): attempt for attempt in attempts}
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image.
@@ -146,7 +146,7 @@ def pack(
         info = info.model_copy(update={"name": name})
     settings = record.repeatable()
     assert settings is not None  # _check refuses runs of Python objects
-    # Where files lay on this machine is no part of a submission.
+    # Paths on this machine are not part of a submission.
     settings = settings.model_copy(update={"output_dir": "runs", "include_path": ()})
     results = assemble(info, scored.results, None, command_of(settings, scored.results, None))
     write_text(target / "results.json", results.to_json())
@@ -172,10 +172,10 @@ def shown_prompts(prompts: Iterable[str], count: int) -> list[str]:
 
 
 def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, target: Path, count: int) -> None:
-    chosen = set(shown_prompts((one.prompt for one in attempts), count))
-    for one in attempts:
-        if one.prompt in chosen and one.index < SHOWN_IMAGES and one.status == "ok":
-            write_bytes(target / f"{one.key}.jpg", thumbnail(images.path(one), THUMB, 80))
+    chosen = set(shown_prompts((attempt.prompt for attempt in attempts), count))
+    for attempt in attempts:
+        if attempt.prompt in chosen and attempt.index < SHOWN_IMAGES and attempt.status == "ok":
+            write_bytes(target / f"{attempt.key}.jpg", thumbnail(images.path(attempt), THUMB, 80))
 
 
 def short(draws: Mapping[str, Float64Array]) -> dict[str, Any]:
@@ -205,8 +205,8 @@ def _check(folder: RunFolder, run: Path) -> None:
     record, generator = folder.record, _generator(folder)
     if record.repeatable() is None:
         raise T2IBenchError(
-            f"'{run}' measured a Python object, which nobody else can name.",
-            "Give the model as package.module:factory and run it anew.",
+            f"'{run}' measured a Python object, which others cannot load.",
+            "Give the model as package.module:factory and run it again.",
         )
     if not can_regenerate(generator.model):
         raise T2IBenchError(
@@ -215,7 +215,7 @@ def _check(folder: RunFolder, run: Path) -> None:
         )
     if record.measurement.limit is not None:
         raise T2IBenchError(
-            f"'{run}' was made with --limit: a try, not a result.", "Run it without --limit."
+            f"'{run}' was made with --limit; such runs are not accepted.", "Run it without --limit."
         )
     if not record.encoders and not record.judges:
         raise T2IBenchError(f"'{run}' holds no evidence yet.", "Run it without --generate-only.")
@@ -224,11 +224,11 @@ def _check(folder: RunFolder, run: Path) -> None:
 def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
     absent = []
     for request in plan.requests:
-        found = images.get(request.prompt, request.index)
-        if found is None or found.status == "failed":
+        attempt = images.get(request.prompt, request.index)
+        if attempt is None or attempt.status == "failed":
             absent.append(request.prompt)
         else:
-            yield found
+            yield attempt
     if absent:
         raise T2IBenchError(
             f"{len(absent)} images are missing, for example of '{absent[0]}'.",
@@ -262,14 +262,16 @@ def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
 def _pack_evidence(
     folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path
 ) -> None:
-    hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
+    hashes = {
+        (attempt.prompt, attempt.index): attempt.sha256 for attempt in attempts if attempt.sha256
+    }
     embedded = sorted(
         {sha for (prompt, index), sha in hashes.items() if index < plan.embedded.get(prompt, 0)}
     )
     texts = sorted(text_key(text) for text in plan.texts)
     for name, encoder in folder.record.encoders.items():
         store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
-        place = target / store.folder.name
+        target_folder = target / store.folder.name
         kinds: list[tuple[Literal["images", "texts"], list[str]]] = [("texts", texts)]
         if encoder.embeds_images:
             kinds.append(("images", embedded))
@@ -283,7 +285,9 @@ def _pack_evidence(
             if keys:
                 rows = np.stack([store.get(kind, key) for key in keys]).astype(np.float16)
                 raw = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(len(keys), -1)
-                _save(place / f"{kind}-packed.safetensors", {"keys": raw, "embeddings": rows})
+                _save(
+                    target_folder / f"{kind}-packed.safetensors", {"keys": raw, "embeddings": rows}
+                )
     for name, fingerprint in folder.record.judges.items():
         answers = AnswerStore(folder.evidence, name, fingerprint)
         lines: dict[str, None] = {}
@@ -291,18 +295,18 @@ def _pack_evidence(
             for (question, classes), count in questions.items():
                 for index in range(count):
                     sha = hashes.get((prompt, index))
-                    found = answers.get(sha, question, classes) if sha else None
-                    if sha and found is None:
+                    answer = answers.get(sha, question, classes) if sha else None
+                    if sha and answer is None:
                         raise T2IBenchError(
                             f"{name} has not answered '{question}' about every image.",
                             "Run the command again to complete the run.",
                         )
-                    if found:
+                    if answer:
                         row = {
-                            "image": found.image,
-                            "question": found.question,
-                            "classes": list(found.classes),
-                            "answer": found.answer,
+                            "image": answer.image,
+                            "question": answer.question,
+                            "classes": list(answer.classes),
+                            "answer": answer.answer,
                         }
                         lines[json.dumps(row, ensure_ascii=False)] = None
         if lines:
@@ -330,7 +334,7 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
         model_args=generator.model_args,
         fingerprint=generator.fingerprint,
         revision=generator.revision,
-        encoders={name: one.fingerprint for name, one in folder.record.encoders.items()},
+        encoders={name: encoder.fingerprint for name, encoder in folder.record.encoders.items()},
         judges=folder.record.judges,
         files=files,
     )
@@ -357,12 +361,12 @@ def read_manifest(target: Path) -> Manifest:
     """
     file = target / "submission.json"
     if not target.is_dir():
-        raise T2IBenchError(f"There is no folder '{target}'.", "Check the path.")
+        raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")
     try:
         return Manifest.model_validate_json(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         raise T2IBenchError(
-            f"'{target}' is no submission: it has no readable submission.json.",
+            f"'{target}' is not a submission: it has no readable submission.json.",
             "`t2ibench leaderboard add RUN` makes one.",
         ) from None
     except ValidationError as error:

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 from scipy.stats import rankdata
 
+from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.submission import Manifest, read_manifest
+from t2ibench.methods.core.estimate import mean_draws
 from t2ibench.results.schema import Results, TaskResult, read_results
 
-FloatArray = npt.NDArray[np.float64]
 _DRAWS = 2000
 _Z = 1.959963984540054
 
@@ -45,7 +45,7 @@ class Cell:
     null: float | None
     n: int
     of: int = 1
-    draws: FloatArray | None = None
+    draws: Float64Array | None = None
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ def read_entries(root: Path) -> list[Entry]:
         if level == "refused":
             raise T2IBenchError(
                 f"{folder} was refused when it was verified.",
-                f"See `t2ibench leaderboard verify {folder}`, or take it out.",
+                f"See `t2ibench leaderboard verify {folder}`, or remove it.",
             )
         notes = [str(note) for note in known.get("notes", [])] if fresh else []
         entries.append(Entry(folder.name, manifest, read_results(folder), level, notes, folder))
@@ -104,7 +104,7 @@ def read_entries(root: Path) -> list[Entry]:
     return entries
 
 
-def _draws(folder: Path) -> dict[str, FloatArray]:
+def _draws(folder: Path) -> dict[str, Float64Array]:
     """The bootstrap draws of a submission's headlines."""
     file = folder / "draws.safetensors"
     if not file.is_file():
@@ -136,13 +136,13 @@ def _verdicts(root: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        verdicts = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise T2IBenchError(f"{file} cannot be read: {error}.") from None
-    return found if isinstance(found, dict) else {}
+    return verdicts if isinstance(verdicts, dict) else {}
 
 
-def remember(root: Path, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
+def save_verdicts(root: Path, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
     """Keep verdicts; each holds only as long as its submission.json does not change.
 
     Args:
@@ -182,7 +182,7 @@ def cell_of(task: TaskResult) -> Cell:
 def families(
     tasks: Mapping[str, TaskResult],
     sizes: Mapping[str, int],
-    draws: Mapping[str, FloatArray] | None = None,
+    draws: Mapping[str, Float64Array] | None = None,
 ) -> dict[str, Cell]:
     """The mean headline of each family, over its tasks that have one.
 
@@ -197,10 +197,10 @@ def families(
     Returns:
         Family to its mean.
     """
-    found = {}
+    means = {}
     for family, size in sizes.items():
-        own = {name: cell_of(task) for name, task in tasks.items() if task.family == family}
-        known = [cell for cell in own.values() if cell.value is not None]
+        cells = {name: cell_of(task) for name, task in tasks.items() if task.family == family}
+        known = [cell for cell in cells.values() if cell.value is not None]
         if not known:
             continue
         values = [cell.value or 0.0 for cell in known]
@@ -209,26 +209,18 @@ def families(
         below = [value - _or(cell.low, value) for cell, value in pairs]
         above = [_or(cell.high, value) - value for cell, value in pairs]
         nulls = [cell.null for cell in known if cell.null is not None]
-        found[family] = Cell(
+        means[family] = Cell(
             mean,
             max(0.0, mean - math.hypot(*below) / count),
             min(1.0, mean + math.hypot(*above) / count),
             math.fsum(nulls) / len(nulls) if nulls else None,
             count,
             size,
-            _mean_draws(
-                [(draws or {}).get(name) for name, c in own.items() if c.value is not None]
+            mean_draws(
+                [(draws or {}).get(name) for name, c in cells.items() if c.value is not None]
             ),
         )
-    return found
-
-
-def _mean_draws(rows: Sequence[FloatArray | None]) -> FloatArray | None:
-    known = [row for row in rows if row is not None]
-    if len(known) < len(rows) or len({len(row) for row in known}) != 1:
-        return None
-    mean: FloatArray = np.mean(known, axis=0)
-    return mean
+    return means
 
 
 def _or(end: float | None, value: float) -> float:
@@ -256,23 +248,23 @@ def rank_intervals(cells: Sequence[Cell | None], seed: int = 0) -> list[tuple[in
     # Equal values share their ranks: the best of them below, the worst above.
     low = np.percentile(rankdata(draws, "min", axis=0), 2.5, axis=1)
     high = np.percentile(rankdata(draws, "max", axis=0), 97.5, axis=1)
-    found: list[tuple[int, int] | None] = [None] * len(cells)
+    intervals: list[tuple[int, int] | None] = [None] * len(cells)
     for k, a, b in zip(places, low, high, strict=True):
-        found[k] = (math.floor(a), math.ceil(b))
-    return found
+        intervals[k] = (math.floor(a), math.ceil(b))
+    return intervals
 
 
-def _values(cells: Sequence[Cell], seed: int) -> FloatArray:
+def _values(cells: Sequence[Cell], seed: int) -> Float64Array:
     """Draws of several models' values, shape (models, draws)."""
     paired = [cell.draws for cell in cells if cell.draws is not None]
-    if len(paired) == len(cells) and len({len(one) for one in paired}) == 1:
+    if len(paired) == len(cells) and len({len(draws) for draws in paired}) == 1:
         return np.stack(paired)
     means = np.array([cell.value for cell in cells], dtype=np.float64)
     spreads = np.array([((cell.high or 0.0) - (cell.low or 0.0)) / (2 * _Z) for cell in cells])
     rng = np.random.default_rng(seed)
     noise = rng.standard_normal((len(cells), _DRAWS))
-    found: FloatArray = means[:, None] + spreads[:, None] * noise
-    return found
+    simulated: Float64Array = means[:, None] + spreads[:, None] * noise
+    return simulated
 
 
 def _ranked(cell: Cell | None) -> bool:
@@ -296,13 +288,13 @@ def borda(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     complete = [e for e in entries if all(_ranked(e.families.get(name)) for name in names)]
     if len(complete) < 2:
         return []
-    points: FloatArray | None = None
+    points: Float64Array | None = None
     exact = np.zeros(len(complete))
     for name in names:
-        own = [entry.families[name] for entry in complete]
-        means = np.array([cell.value for cell in own], dtype=np.float64)
-        draws = _values(own, 0)[:, :500]
-        below: FloatArray = len(complete) - rankdata(draws, "average", axis=0)
+        cells = [entry.families[name] for entry in complete]
+        means = np.array([cell.value for cell in cells], dtype=np.float64)
+        draws = _values(cells, 0)[:, :500]
+        below: Float64Array = len(complete) - rankdata(draws, "average", axis=0)
         points = below if points is None else points[:, : below.shape[1]] + below
         exact += len(complete) - rankdata(means, "average")
     assert points is not None

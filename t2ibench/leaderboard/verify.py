@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from safetensors import SafetensorError
@@ -16,6 +14,7 @@ from safetensors.numpy import load_file
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.leaderboard.differences import differences
 from t2ibench.leaderboard.submission import (
     FILES,
     LARGEST,
@@ -37,6 +36,7 @@ from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_resu
 from t2ibench.settings import Settings
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import Attempt, image_key, image_seed
+from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
@@ -44,9 +44,7 @@ from t2ibench.version import __version__
 
 Level = Literal["reproduced", "recomputed", "self-reported", "refused"]
 _SHOWN = 5
-# Processors round sums differently, and a draw on the border then counts on the other side.
-_RELATIVE, _ABSOLUTE = 1e-3, 2e-4
-_ALIKE = 0.999  # cosine of a picture that was drawn again
+_ALIKE = 0.999  # cosine of an image that was generated again
 _KEPT = {"ok", "refused", "filtered"}
 
 
@@ -95,29 +93,29 @@ def verify(folder: Path, draw: int = 0) -> Verdict:
 
 def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Files that should not be there, are not there, or have changed."""
-    there: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     size = 0
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
             yield f"{name} is a link; only plain files are accepted"
         elif path.is_file() and name != "submission.json":
-            there[name] = path
+            files[name] = path
             size += path.stat().st_size
     if size > LARGEST:
         yield f"it has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted"
         return
-    for name in sorted(there.keys() | manifest.files.keys()):
+    for name in sorted(files.keys() | manifest.files.keys()):
         if not FILES.fullmatch(name) or ".." in name:
-            yield f"'{name}' is no file of a submission"
+            yield f"'{name}' is not a file that a submission may contain"
         elif name not in manifest.files:
             yield f"{name} is not listed in submission.json"
-        elif name not in there:
-            yield f"{name} is listed in submission.json and is not there"
-        elif hashlib.sha256(there[name].read_bytes()).hexdigest() != manifest.files[name]:
+        elif name not in files:
+            yield f"{name} is listed in submission.json but missing"
+        elif hashlib.sha256(files[name].read_bytes()).hexdigest() != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
     for name in ("results.json", "attempts.jsonl"):
-        if name not in there:
+        if name not in files:
             yield f"{name} is missing"
 
 
@@ -132,12 +130,12 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
     if not (folder / "evidence").is_dir():
         verdict.level = "self-reported"
-        verdict.notes.append("there is no evidence: nothing could be recomputed")
+        verdict.notes.append("no evidence is included, so nothing could be recomputed")
         return
     attempts = list(_attempts(folder, manifest))
     images = PackedImages(attempts)
     stores = open_stores(folder / "evidence", manifest.encoder_records(), manifest.judges)
-    found: dict[str, TaskResult] = {}
+    computed: dict[str, TaskResult] = {}
     draws: dict[str, Float64Array] = {}
     needed: set[tuple[str, int]] = set()
     for settings, group in _groups(results, tasks):
@@ -146,17 +144,17 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         verdict.problems += _evidence_problems(plan, images, stores)
         if not verdict.problems:
             scored = score_plan(plan, images, stores, SilentReporter())
-            found |= scored.results
+            computed |= scored.results
             draws |= scored.draws
-    extra = [one for one in attempts if (one.prompt, one.index) not in needed]
+    extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
     if extra:
         verdict.problems.append(
             f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'"
         )
     verdict.problems += _thumbnail_problems(folder, attempts)
     if not verdict.problems:
-        found = adjusted_run({name: found[name] for name in results.tasks})
-        verdict.problems += _differences(results, found)
+        computed = adjusted_run({name: computed[name] for name in results.tasks})
+        verdict.problems += differences(results, computed)
         verdict.problems += _draw_problems(folder, draws)
     if draw and not verdict.problems:
         _draw_again(manifest, attempts, stores, draw, verdict)
@@ -165,18 +163,18 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
 def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
     if not results.tasks:
         yield "it has no task"
-    if results.limited or any(one.settings.limit is not None for one in results.tasks.values()):
-        yield "it was made with --limit: a try, not a result"
+    if results.limited or any(task.settings.limit is not None for task in results.tasks.values()):
+        yield "it was made with --limit; such runs are not accepted"
     if results.model.fingerprint != manifest.fingerprint or results.model.name != manifest.name:
-        yield "results.json and submission.json speak of different models"
+        yield "results.json and submission.json name different models"
     for name, task in results.tasks.items():
         for kind, used, known in (
             ("encoder", task.settings.encoders, manifest.encoders),
             ("judge", task.settings.judges, manifest.judges),
         ):
-            for one, fingerprint in used.items():
-                if known.get(one) != fingerprint:
-                    yield f"{name} was scored by the {kind} '{one}', which submission.json lacks"
+            for label, fingerprint in used.items():
+                if known.get(label) != fingerprint:
+                    yield f"{name} was scored by the {kind} '{label}', which submission.json lacks"
         if task.excluded.get("failed") or task.excluded.get("missing"):
             yield f"{name} lacks images: complete the run"
 
@@ -184,20 +182,20 @@ def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
     """The shipped tasks of the results, with the very content that was scored."""
     registry, _ = build_index()
-    found = {}
+    tasks = {}
     for name, task in results.tasks.items():
         shipped = registry.tasks.get(name)
         if shipped is None:
             hint = did_you_mean(name, registry.tasks)
-            problems.append(f"there is no shipped task '{name}'.{hint}")
+            problems.append(f"unknown shipped task '{name}'.{hint}")
         elif (shipped.spec.version, shipped.hash) != (task.version, task.task_hash):
             problems.append(
                 f"{name} was scored with another version of the task ({task.version}; shipped is "
-                f"{shipped.spec.version}): run it anew"
+                f"{shipped.spec.version}): run it again"
             )
         else:
-            found[name] = shipped
-    return found
+            tasks[name] = shipped
+    return tasks
 
 
 def _groups(
@@ -228,23 +226,26 @@ def _settings(recorded: TaskSettings) -> Settings:
 def _attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
     """The rows of attempts.jsonl, each image once, with the seed that it must have."""
     seen: set[tuple[str, int]] = set()
-    with (folder / "attempts.jsonl").open(encoding="utf-8") as file:
-        for line, text in enumerate(file, start=1):
-            row = json.loads(text)
-            prompt, index, status = row["prompt"], row["index"], row["status"]
-            where = f"attempts.jsonl:{line}"
-            if not isinstance(prompt, str) or not isinstance(index, int) or status not in _KEPT:
-                raise T2IBenchError(f"{where}: it is no image that was drawn, refused or filtered")
-            if (prompt, index) in seen:
-                raise T2IBenchError(f"{where}: image {index} of '{prompt}' is there twice")
-            seen.add((prompt, index))
-            sha = row.get("sha256")
-            if (status == "ok") != (isinstance(sha, str) and len(sha) == 64):
-                raise T2IBenchError(f"{where}: an image has a SHA-256, and nothing else has")
-            key = image_key(manifest.fingerprint, prompt, index)
-            yield Attempt(
-                key, prompt, index, int(row["seed"]), status, sha256=sha, reason=row.get("reason")
+    example = '{"prompt": "…", "index": 0, "status": "ok"}'
+    for line, row in read_rows_strictly(folder / "attempts.jsonl", example):
+        prompt, index, status = row["prompt"], row["index"], row["status"]
+        where = f"attempts.jsonl:{line}"
+        if not isinstance(prompt, str) or not isinstance(index, int) or status not in _KEPT:
+            raise T2IBenchError(
+                f"{where}: 'status' must be ok, refused or filtered, with a prompt and an index"
             )
+        if (prompt, index) in seen:
+            raise T2IBenchError(f"{where}: image {index} of '{prompt}' is listed twice")
+        seen.add((prompt, index))
+        sha = row.get("sha256")
+        if (status == "ok") != (isinstance(sha, str) and len(sha) == 64):
+            raise T2IBenchError(
+                f"{where}: 'sha256' must be given for images with status ok, and only for them"
+            )
+        key = image_key(manifest.fingerprint, prompt, index)
+        yield Attempt(
+            key, prompt, index, int(row["seed"]), status, sha256=sha, reason=row.get("reason")
+        )
 
 
 def _evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iterator[str]:
@@ -256,14 +257,14 @@ def _evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iter
             lacking[request.prompt] = lacking.get(request.prompt, 0) + 1
             continue
         if attempt.seed != image_seed(plan.settings.seed, request.prompt, request.index):
-            yield f"image {request.index} of '{request.prompt}' has another seed than it must have"
+            yield f"image {request.index} of '{request.prompt}' does not have the required seed"
             return
         if attempt.sha256:
             yield from _image_problems(plan, attempt, stores)
     for prompt, count in list(lacking.items())[:_SHOWN]:
         yield f"{count} images of '{prompt}' are missing"
-    for name, one in stores.encoders.items():
-        absent = one.store.missing("texts", [text_key(text) for text in plan.texts])
+    for name, encoder in stores.encoders.items():
+        absent = encoder.store.missing("texts", [text_key(text) for text in plan.texts])
         if absent:
             yield f"{len(absent)} texts have no embedding by {name}"
 
@@ -283,34 +284,24 @@ def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[st
         if attempt.index >= count:
             continue
         for name, judge in stores.judges.items():
-            found = judge.store.get(sha, question, classes)
-            if found is None:
+            answer = judge.store.get(sha, question, classes)
+            if answer is None:
                 yield f"{name} has no answer to '{question}' about {where}"
-
-
-def _differences(results: Results, found: dict[str, TaskResult]) -> list[str]:
-    """Scores that do not follow from the evidence."""
-    lines = []
-    for name, task in results.tasks.items():
-        claimed, computed = task.model_dump(mode="json"), found[name].model_dump(mode="json")
-        lines += [f"{name}: {line}" for line in _unlike(claimed, computed, "")]
-    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return lines[:_SHOWN] + more
 
 
 def _thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[str]:
     """Thumbnails that do not show images of the submission."""
-    keys = {one.key for one in attempts if one.status == "ok"}
+    keys = {attempt.key for attempt in attempts if attempt.status == "ok"}
     for path in sorted((folder / "thumbs").glob("*.jpg")):
         if path.stem not in keys:
-            yield f"thumbs/{path.name} is of no image of the submission"
+            yield f"thumbs/{path.name} does not belong to any image of the submission"
             continue
         try:
             small = max(read_image(path, ("JPEG",)).size) <= THUMB
         except UnreadableImageError:
             small = False
         if not small:
-            yield f"thumbs/{path.name} is no picture of at most {THUMB} pixels"
+            yield f"thumbs/{path.name} is not a JPEG of at most {THUMB} pixels"
 
 
 def _draw_problems(folder: Path, draws: dict[str, Float64Array]) -> Iterator[str]:
@@ -321,40 +312,11 @@ def _draw_problems(folder: Path, draws: dict[str, Float64Array]) -> Iterator[str
         return
     claimed, computed = load_file(path), short(draws)
     for name in sorted(claimed.keys() | computed.keys()):
-        one, other = claimed.get(name), computed.get(name)
-        if one is None or other is None or one.shape != other.shape:
+        packed, recomputed = claimed.get(name), computed.get(name)
+        if packed is None or recomputed is None or packed.shape != recomputed.shape:
             yield f"the bootstrap draws of {name} are not those of the task"
-        elif not np.allclose(one, other, atol=2e-3):
+        elif not np.allclose(packed, recomputed, atol=2e-3):
             yield f"the bootstrap draws of {name} do not follow from the evidence"
-
-
-def _unlike(claimed: Any, computed: Any, where: str) -> Iterator[str]:
-    if isinstance(claimed, dict) and isinstance(computed, dict):
-        for key in dict.fromkeys([*claimed, *computed]):
-            yield from _unlike(
-                claimed.get(key), computed.get(key), f"{where}.{key}" if where else key
-            )
-    elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
-        for place, (one, other) in enumerate(zip(claimed, computed, strict=True)):
-            yield from _unlike(one, other, f"{where}[{place}]")
-    elif claimed is None and where.endswith(".direction"):
-        return  # packed before results had a sentence
-    elif not _same(claimed, computed, where):
-        yield f"{where} says {_short(claimed)}, the evidence gives {_short(computed)}"
-
-
-def _same(claimed: Any, computed: Any, where: str) -> bool:
-    if isinstance(claimed, int) and isinstance(computed, int):
-        # Counts are exact; ranks, in the details, may change by one.
-        return abs(claimed - computed) <= (1 if where.startswith("details.ranking") else 0)
-    if isinstance(claimed, float | int) and isinstance(computed, float | int):
-        return math.isclose(claimed, computed, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
-    return bool(claimed == computed)
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _draw_again(
@@ -362,7 +324,12 @@ def _draw_again(
 ) -> None:
     """Generate some images again with the model that the submission names, and embed them."""
     name, evidence = next(
-        ((name, one) for name, one in stores.encoders.items() if one.embeds_images), (None, None)
+        (
+            (name, encoder_store)
+            for name, encoder_store in stores.encoders.items()
+            if encoder_store.embeds_images
+        ),
+        (None, None),
     )
     if name is None or evidence is None:
         verdict.notes.append("nothing is embedded, so no image could be compared")
@@ -371,17 +338,22 @@ def _draw_again(
     encoder = create_encoder(name, recorded=True)
     if generator.fingerprint != manifest.fingerprint or encoder.fingerprint != evidence.fingerprint:
         verdict.problems.append(
-            f"{manifest.model} or {name} is not here what it was there: other weights or settings"
+            f"{manifest.model} or {name} differs from what the submission used (other weights or "
+            "settings)"
         )
         return
-    embedded = [one for one in attempts if one.sha256 and evidence.store.has("images", one.sha256)]
+    embedded = [
+        attempt
+        for attempt in attempts
+        if attempt.sha256 and evidence.store.has("images", attempt.sha256)
+    ]
     # Which images cannot be known before the submission is made.
     seed = int.from_bytes(
         hashlib.sha256("".join(manifest.files.values()).encode()).digest()[:8], "big"
     )
     picks = np.random.default_rng(seed).choice(len(embedded), min(count, len(embedded)), False)
     chosen = [embedded[int(index)] for index in picks]
-    requests = [ImageRequest(one.prompt, one.index, one.seed) for one in chosen]
+    requests = [ImageRequest(attempt.prompt, attempt.index, attempt.seed) for attempt in chosen]
     for attempt, image in zip(chosen, generate_batch(generator, requests), strict=True):
         where = f"image {attempt.index} of '{attempt.prompt}'"
         if image.image is None:
@@ -393,4 +365,4 @@ def _draw_again(
             verdict.problems.append(f"{where} looks different when it is generated again")
     if not verdict.problems:
         verdict.level = "reproduced"
-        verdict.notes.append(f"{len(chosen)} images were drawn again and are the same")
+        verdict.notes.append(f"{len(chosen)} images were generated again and are the same")

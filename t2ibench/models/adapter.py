@@ -70,7 +70,7 @@ class Adapter(Generic[T]):
     Attributes:
         create: Makes the model. It may load weights lazily.
         form: How a user writes it: 'toyland', 'folder:DIR', or 'clip[:ENCODER]' where the part
-            after the colon may be left out.
+            after the colon may be omitted.
         description: One line for `t2ibench ls`.
         Args: Its arguments (`--model-args`, `--judge-args`, `--proposer-args`).
         check: Finds what is wrong with a request, cheaply: it loads no model and reaches no server.

@@ -44,7 +44,7 @@ class ChatServer:
         max_tokens: Longest answer.
 
     Raises:
-        T2IBenchError: the address is no http(s) address.
+        T2IBenchError: the address is not an http(s) address.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class ChatServer:
                 allow_redirects=False,
             )
         except requests.RequestException as error:
-            raise self._away(why_unreachable(error, self._timeout)) from None
+            raise self._unavailable(why_unreachable(error, self._timeout)) from None
         if reply.status_code in BUSY:
-            raise self._away(f"says {reply.status_code}")
+            raise self._unavailable(f"replied with status {reply.status_code}")
         return self._text(reply)
 
     def _authorize(self, request: Any) -> Any:
@@ -119,7 +119,7 @@ class ChatServer:
             request.headers["Authorization"] = f"Bearer {key}"
         return request
 
-    def _away(self, why: str) -> ServerAwayError:
+    def _unavailable(self, why: str) -> ServerAwayError:
         return ServerAwayError(
             f"The server {self.url} {why}; tried up to {self._retries} times.",
             "Is it running, and is base_url=… (--judge-args, --proposer-args) its address?",
@@ -128,12 +128,12 @@ class ChatServer:
     def _text(self, reply: Any) -> str:
         if reply.status_code == 401 and not os.environ.get(self._key_name):
             raise ServerAwayError(
-                f"The server {self.url} wants a key.", f"Put it into {self._key_name}."
+                f"The server {self.url} requires an API key.", f"Set it in {self._key_name}."
             )
         if reply.status_code in {401, 403, 404}:
-            raise ServerAwayError(f"The server {self.url} says {_message(reply)}.")
+            raise ServerAwayError(f"The server {self.url} replied {_message(reply)}.")
         if reply.status_code != 200:
-            raise T2IBenchError(f"the server says {_message(reply)}")
+            raise T2IBenchError(f"the server replied {_message(reply)}")
         try:
             message = reply.json()["choices"][0]["message"]
             refusal, content = message.get("refusal"), message.get("content")

@@ -22,13 +22,13 @@ def dtype_name(name: str | None) -> str | None:
     """A dtype's full name.
 
     Args:
-        name: A full or short name, such as 'fp16'; 'auto' and None are no choice.
+        name: A full or short name, such as 'fp16'; 'auto' and None leave the choice open.
 
     Returns:
         The full name; None where nothing was chosen.
 
     Raises:
-        T2IBenchError: there is no such dtype.
+        T2IBenchError: the dtype is unknown.
 
     Examples:
         >>> dtype_name("bf16")
@@ -55,7 +55,7 @@ def model_dtype(name: str | None, device: str) -> str:
         Its full name.
 
     Raises:
-        T2IBenchError: there is no such dtype.
+        T2IBenchError: the dtype is unknown.
     """
     return dtype_name(name) or ("bfloat16" if device.startswith("cuda") else "float32")
 
@@ -92,7 +92,7 @@ def choose_device(device: str | None) -> str:
     if not known[kind]:
         raise T2IBenchError(
             f"--device {device}: this machine has no {kind} device that torch can use.",
-            "Leave --device out to use what there is.",
+            "Omit --device to use the best available one.",
         )
     return device
 
@@ -108,8 +108,8 @@ def torch_dtype(name: str) -> torch.dtype:
     """
     import torch
 
-    found: torch.dtype = getattr(torch, name)
-    return found
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
 
 
 def _no_bars() -> None:

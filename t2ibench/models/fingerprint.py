@@ -88,13 +88,13 @@ def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
         when they are loaded, because a hub is slow to answer.
 
     Raises:
-        T2IBenchError: it looks like a path, and there is no such folder.
+        T2IBenchError: it looks like a path, and the folder does not exist.
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
         return str(folder), lambda: folder_hash(folder)
     if source.startswith((".", "/", "~")):
-        raise T2IBenchError(f"There is no folder '{source}'.", f"Check the path after {scheme}")
+        raise T2IBenchError(f"No such folder: '{source}'.", f"Check the path after {scheme}")
     return source, lambda: [source, hub_revision(source, None)]
 
 
@@ -113,9 +113,9 @@ def hub_revision(repo_id: str, revision: str | None) -> str:
 
     if not HF_HUB_OFFLINE:
         try:
-            found = HfApi().model_info(repo_id, revision=revision, timeout=10).sha
-            if found:
-                return found
+            sha = HfApi().model_info(repo_id, revision=revision, timeout=10).sha
+            if sha:
+                return sha
         except Exception:  # unreachable, private or gone: loading will say so in its own words
             pass
     for name in ("model_index.json", "config.json", "open_clip_config.json"):

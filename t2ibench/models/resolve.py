@@ -22,14 +22,14 @@ _FILLED_IN = ("source", "seed", "device", "dtype")
 _PLAIN = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-class Found(NamedTuple):
+class ResolvedAdapter(NamedTuple):
     """An adapter, and the part of the user's text after the scheme."""
 
     adapter: Adapter[Any]
     source: str
 
 
-def find_registered(registry: Registry[Any], spec: str) -> Found | None:
+def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | None:
     """The registered adapter that a text names.
 
     Args:
@@ -37,17 +37,18 @@ def find_registered(registry: Registry[Any], spec: str) -> Found | None:
         spec: 'NAME' or 'NAME:SOURCE'.
 
     Returns:
-        The adapter; None where there is none of that name, or more or less stands after the name
-        than it takes.
+        The adapter; None for an unknown name, and where a source is missing or not taken.
     """
     name, colon, source = spec.partition(":")
     if name not in registry:
         return None
     adapter = as_adapter(registry.get(name), name)
-    return Found(adapter, source) if adapter.takes(source if colon else None) else None
+    return ResolvedAdapter(adapter, source) if adapter.takes(source if colon else None) else None
 
 
-def find_target(registry: Registry[Any], spec: str, *, recorded: bool = False) -> Found | None:
+def find_target(
+    registry: Registry[Any], spec: str, *, recorded: bool = False
+) -> ResolvedAdapter | None:
     """The adapter that 'package.module:factory' names.
 
     Args:
@@ -68,14 +69,14 @@ def find_target(registry: Registry[Any], spec: str, *, recorded: bool = False) -
         return None
     if recorded:
         raise T2IBenchError(
-            f"'{spec}' is the name of code, and it stands in a file: it is not imported.",
+            f"'{spec}' names code, and it comes from a stored file, so it is not imported.",
             f"Install it as a plug-in (entry-point group {registry.group}) and run it by its name.",
         )
     package = scheme.partition(".")[0]
     absent = package not in sys.modules and importlib.util.find_spec(package) is None
     if absent and nearest(scheme, registry.names()):
         return None
-    return Found(as_adapter(load_target(spec), spec), "")
+    return ResolvedAdapter(as_adapter(load_target(spec), spec), "")
 
 
 def _takes_source(registry: Registry[Any], name: str) -> bool:
@@ -84,7 +85,7 @@ def _takes_source(registry: Registry[Any], name: str) -> bool:
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
-    """An adapter as it is, or one around a factory.
+    """An adapter unchanged, or one around a factory.
 
     Args:
         value: An `Adapter`, or a callable that gives a model. It is called with the user's
@@ -153,7 +154,9 @@ def _arguments_of(
         required = parameter.default is inspect.Parameter.empty
         usual = Any if required or parameter.default is None else type(parameter.default)
         fields[name] = (hints.get(name, usual), ... if required else parameter.default)
-    any_key = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
+    any_key = any(
+        parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+    )
     config = ConfigDict(
         extra="allow" if any_key else "forbid", frozen=True, arbitrary_types_allowed=True
     )
@@ -243,10 +246,10 @@ def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> s
         A sentence to append to a message.
     """
     scheme, colon, _ = spec.partition(":")
-    found = nearest(spec, [*registry.names(), *others]) or (
+    suggestion = nearest(spec, [*registry.names(), *others]) or (
         nearest(scheme, registry.names()) if colon else None
     )
-    if found is None:
+    if suggestion is None:
         return ""
-    needs_more = any(form.startswith(f"{found}:") for form in forms(registry))
-    return f" Did you mean '{found}{':' if needs_more else ''}'?"
+    needs_more = any(form.startswith(f"{suggestion}:") for form in forms(registry))
+    return f" Did you mean '{suggestion}{':' if needs_more else ''}'?"

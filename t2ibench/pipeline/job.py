@@ -26,7 +26,7 @@ from t2ibench.results.run import RunFolder
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
 Stage = Literal["generate", "embed", "ask"]
-# So many failures at the start, without one success, are the set-up's fault, not the images'.
+# This many failures at the start, without a success, are the set-up's fault, not the images'.
 ABORT_AFTER_FAILURES = 8
 
 
@@ -45,12 +45,12 @@ class Job:
         encoders: Encoders with their embeddings.
         judges: Judges with their answers.
         batch_size: Images in one call of the generator; None for its own choice.
-        again: Prompt and index of images to generate though they are there.
+        again: Prompt and index of images to generate although they are stored.
         attempts: Attempts by status.
         embedded: Images and texts embedded now.
         damaged: Image files that could not be read.
         reports: Judge to the outcome of asking it.
-        stopped: Judges that are no longer asked, with the reason.
+        stopped: Judges that were stopped, with the reason.
     """
 
     plan: Plan
@@ -87,7 +87,11 @@ class Job:
             return len(pending_images(self.plan, self.images)) if self.generator else 0
         if stage == "embed":
             images = self._to_embed(range(self.n_shards))
-            return len(missing_embeddings(images, self._seeing())) if self._seeing() else 0
+            return (
+                len(missing_embeddings(images, self._image_encoders()))
+                if self._image_encoders()
+                else 0
+            )
         questions = list(self._to_ask(range(self.n_shards)))
         return sum(
             len(missing)
@@ -110,8 +114,8 @@ class Job:
             return
         if stage == "generate":
             self._generate(number, advance)
-        elif stage == "embed" and self._seeing():
-            count, damaged = embed(self._to_embed([number]), self._seeing(), advance)
+        elif stage == "embed" and self._image_encoders():
+            count, damaged = embed(self._to_embed([number]), self._image_encoders(), advance)
             self.embedded += count
             self.damaged += damaged
         elif stage == "ask":
@@ -138,7 +142,7 @@ class Job:
             if failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total():
                 reason = (batch[-1].reason or "unknown").rstrip(".")
                 raise T2IBenchError(
-                    f"The first {failed} images all failed; the last reason: {reason}.",
+                    f"The first {failed} images all failed; the last error: {reason}.",
                     "Fix the cause and re-run the same command.",
                 )
 
@@ -172,7 +176,7 @@ class Job:
         if isinstance(self.generator, Releasable):
             self.generator.release()
 
-    def _seeing(self) -> list[EncoderRun]:
+    def _image_encoders(self) -> list[EncoderRun]:
         return [run for run in self.encoders if run.encoder.embeds_images]
 
     def _stored(self, numbers: Sequence[int]) -> Iterator[StoredImage]:
@@ -223,7 +227,7 @@ class Job:
             lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
             if name in self.stopped:
                 lines.append(
-                    f"{name} is no longer asked: {self.stopped[name]} Its answers so far are kept; "
+                    f"{name} was stopped: {self.stopped[name]} Its answers so far are kept; "
                     "re-run the same command to continue."
                 )
         return lines
@@ -234,7 +238,7 @@ def pending_images(plan: Plan, store: ImageStore) -> list[Any]:
 
     Args:
         plan: The plan.
-        store: The images that are there.
+        store: The stored images.
 
     Returns:
         The requests, in the order of the plan.

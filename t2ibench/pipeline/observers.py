@@ -47,7 +47,7 @@ class Damaged:
 
 @dataclass(slots=True)
 class AskReport:
-    """What came of asking a judge.
+    """The outcome of asking a judge.
 
     Attributes:
         answered: Answers got now.

@@ -88,24 +88,26 @@ def make_plan(tasks: Sequence[LoadedTask], settings: Settings) -> Plan:
     Returns:
         The plan.
     """
-    found = {task.id: needs(task.spec, settings) for task in tasks}
+    needs_by_task = {task.id: needs(task.spec, settings) for task in tasks}
     most: dict[str, int] = {}
     embedded: dict[str, int] = {}
     questions: dict[str, dict[Question, int]] = {}
     texts: set[str] = set()
-    for one in found.values():
-        texts.update(one.texts)
-        for need in one.prompts:
+    for required in needs_by_task.values():
+        texts.update(required.texts)
+        for need in required.prompts:
             most[need.prompt] = max(need.images, most.get(need.prompt, 0))
-            if one.embeds:
+            if required.embeds:
                 embedded[need.prompt] = max(need.images, embedded.get(need.prompt, 0))
-        for asked in one.questions:
-            own, key = questions.setdefault(asked.prompt, {}), (asked.question, asked.classes)
-            own[key] = max(asked.images, own.get(key, 0))
+        for asked in required.questions:
+            counts, key = questions.setdefault(asked.prompt, {}), (asked.question, asked.classes)
+            counts[key] = max(asked.images, counts.get(key, 0))
     requests = tuple(
         ImageRequest(prompt, index, image_seed(settings.seed, prompt, index))
         for prompt in sorted(most)
         for index in range(most[prompt])
     )
     ordered = {prompt: dict(sorted(questions[prompt].items())) for prompt in sorted(questions)}
-    return Plan(tuple(tasks), found, settings, requests, tuple(sorted(texts)), embedded, ordered)
+    return Plan(
+        tuple(tasks), needs_by_task, settings, requests, tuple(sorted(texts)), embedded, ordered
+    )

@@ -47,7 +47,7 @@ class Prepared:
         plan: What has to be there.
         generator: The model, or None.
         folder: The run folder.
-        images: The images that are there; None without a generator.
+        images: The stored images; None without a generator.
         skipped: Tasks that are not run, with the reason.
         lacking: For a folder of images: prompt to (images it has, images needed).
         warnings: What the user must know before it starts.
@@ -118,7 +118,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         The run before anything is generated.
 
     Raises:
-        T2IBenchError: the request cannot work; the message says why.
+        T2IBenchError: the request cannot work; the message gives the reason.
     """
     objects = objects or Objects()
     if not settings.tasks:
@@ -210,9 +210,9 @@ def _feasible(
     lacking: dict[str, tuple[int, int]] = {}
     if generator is not None:
         for prompt, needed in plan.prompts.items():
-            there = generator.available(prompt)
-            if there is not None and there < needed:
-                lacking[prompt] = (there, needed)
+            available = generator.available(prompt)
+            if available is not None and available < needed:
+                lacking[prompt] = (available, needed)
     tasks, skipped = [], {}
     for task in plan.tasks:
         prompts = {need.prompt for need in plan.needs[task.id].prompts}
@@ -232,7 +232,7 @@ def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, in
             "These tasks need images: name a model with --model. "
             "An --encoder alone runs tasks on texts, such as word embedding tests."
         )
-    absent = [prompt for prompt, (there, _) in sorted(lacking.items()) if there == 0]
+    absent = [prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0]
     shown = "; ".join(repr(prompt) for prompt in absent[:5])
     more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
     return (

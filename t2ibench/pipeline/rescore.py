@@ -27,7 +27,7 @@ def rescore(path: Path, reporter: Reporter) -> Results:
         What results.json holds now.
 
     Raises:
-        T2IBenchError: it is no run folder, or no evidence is stored.
+        T2IBenchError: it is not a run folder, or no evidence is stored.
     """
     folder = open_run(path)
     record = folder.record
@@ -57,7 +57,7 @@ def stored_plan(folder: RunFolder) -> Plan:
         The plan; folders of further tasks that no longer exist are ignored.
 
     Raises:
-        T2IBenchError: a task of that run is no longer known.
+        T2IBenchError: a task of that run is unknown.
     """
     record = folder.record
     existing = [item for item in record.include_path if Path(item).is_dir()]

@@ -74,7 +74,7 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         batch_size=prepared.settings.batch_size,
     )
     _save_record(prepared)
-    _do(job, "generate", prepared, reporter)
+    _run_stage(job, "generate", prepared, reporter)
     complete = not job.attempts["failed"]
     _log(prepared, started, job.attempts, complete)
     return Outcome(None, prepared.folder.path, job.attempts, 0, [], [], complete)
@@ -116,7 +116,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         }
     )
     _save_record(prepared)
-    _do(job, "generate", prepared, reporter)
+    _run_stage(job, "generate", prepared, reporter)
     job.release()
     for encoder_run in job.encoders:
         missing = encoder_run.store.missing("texts", map(text_key, prepared.plan.texts))
@@ -124,13 +124,13 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             name = f"Embedding texts ({encoder_run.encoder.name})"
             with reporter.stage(name, len(missing), "texts") as ticker:
                 job.embed_texts(encoder_run, ticker.advance)
-    _do(job, "embed", prepared, reporter)
-    _do(job, "ask", prepared, reporter)
+    _run_stage(job, "embed", prepared, reporter)
+    _run_stage(job, "ask", prepared, reporter)
     _repair(job, prepared, reporter)
     results = _score(prepared, job, reporter)
     failed = job.stopped or any(report.failed for report in job.reports.values())
-    own = [results.tasks[task.id] for task in prepared.plan.tasks]
-    complete = not (job.damaged or failed or prepared.skipped) and is_complete(own)
+    task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
+    complete = not (job.damaged or failed or prepared.skipped) and is_complete(task_results)
     _log(prepared, started, job.attempts, complete)
     answered = sum(report.answered for report in job.reports.values())
     return Outcome(
@@ -144,7 +144,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     )
 
 
-def _do(job: Job, stage: Stage, prepared: Prepared, reporter: Reporter) -> None:
+def _run_stage(job: Job, stage: Stage, prepared: Prepared, reporter: Reporter) -> None:
     """One stage, by the executor that was asked for; nothing where nothing is missing."""
     total = job.pending(stage)
     if not total:
@@ -159,7 +159,7 @@ def _do(job: Job, stage: Stage, prepared: Prepared, reporter: Reporter) -> None:
 
 def _repair(job: Job, prepared: Prepared, reporter: Reporter) -> None:
     """Generate damaged images again, once, and observe them."""
-    damaged = job.damaged + [one for report in job.reports.values() for one in report.damaged]
+    damaged = job.damaged + [damage for report in job.reports.values() for damage in report.damaged]
     if not damaged or prepared.generator is None:
         job.damaged = damaged
         return
@@ -176,7 +176,7 @@ def _repair(job: Job, prepared: Prepared, reporter: Reporter) -> None:
         job.encoders,
         job.judges,
         job.batch_size,
-        frozenset((one.image.prompt, one.image.index) for one in damaged),
+        frozenset((damage.image.prompt, damage.image.index) for damage in damaged),
     )
     with reporter.stage("Generating damaged images", len(again.again), "images") as ticker:
         for number in range(again.n_shards):
@@ -184,7 +184,7 @@ def _repair(job: Job, prepared: Prepared, reporter: Reporter) -> None:
     again.release()
     again.stopped = dict(job.stopped)
     for stage in ("embed", "ask"):
-        _do(again, stage, prepared, reporter)
+        _run_stage(again, stage, prepared, reporter)
     job.attempts += again.attempts
     job.embedded += again.embedded
     job.stopped = again.stopped

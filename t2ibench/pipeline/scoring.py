@@ -142,7 +142,7 @@ class StoredEvidence:
         self._store = store
         self._judged = judged
 
-    def _found(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
+    def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
         """Index, file hash and status of each image."""
         for index in range(n):
             attempt = self._images.get(prompt, index) if self._images else None
@@ -163,7 +163,7 @@ class StoredEvidence:
             reason.
         """
         rows, indices, excluded = [], [], Counter[str]()
-        for index, sha256, status in self._found(prompt, n) if self._store else ():
+        for index, sha256, status in self._image_records(prompt, n) if self._store else ():
             if status != "ok":
                 excluded[status] += 1
             elif self._store is None or not self._store.has("images", sha256):
@@ -187,7 +187,7 @@ class StoredEvidence:
             MissingEvidence: one was never embedded.
         """
         if self._store is None:
-            raise MissingEvidence("the texts, which no encoder has read,")
+            raise MissingEvidence("the texts, which no encoder has embedded,")
         rows = []
         for text in texts:
             key = text_key(text)
@@ -209,14 +209,14 @@ class StoredEvidence:
             The answers, their indices, and how many are excluded, by reason.
         """
         answers, indices, excluded = [], [], Counter[str]()
-        for index, sha256, status in self._found(prompt, n):
-            found = self._judged.get(sha256, question, classes) if self._judged else None
+        for index, sha256, status in self._image_records(prompt, n):
+            answer = self._judged.get(sha256, question, classes) if self._judged else None
             if status != "ok":
                 excluded[status] += 1
-            elif found is None:
+            elif answer is None:
                 excluded["missing"] += 1
             else:
-                answers.append(found.answer)
+                answers.append(answer.answer)
                 indices.append(index)
         return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
 
@@ -236,9 +236,9 @@ def score_task(
         never stops the others.
     """
     try:
-        each = {name: score(task.spec, one, settings) for name, one in evidence.items()}
-        single = {name: combine(task.spec, [one], settings) for name, one in each.items()}
-        return combine(task.spec, list(each.values()), settings), single
+        results = {name: score(task.spec, images, settings) for name, images in evidence.items()}
+        single = {name: combine(task.spec, [result], settings) for name, result in results.items()}
+        return combine(task.spec, list(results.values()), settings), single
     except MissingEvidence as error:
         return _undefined(str(error))
     except T2IBenchError:
@@ -271,12 +271,12 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
         for task in plan.tasks:
             evidence, settings = _evidence(plan, task, images, stores)
             if evidence:
-                combined, each = score_task(task, evidence, plan.settings)
+                combined, by_encoder = score_task(task, evidence, plan.settings)
             elif plan.needs[task.id].questions:
-                combined, each = _undefined("no judge was asked")
+                combined, by_encoder = _undefined("no judge was asked")
             else:
-                combined, each = _undefined("no encoder of this run embeds images")
-            scored.results[task.id] = task_record(task, combined, each, settings)
+                combined, by_encoder = _undefined("no encoder of this run embeds images")
+            scored.results[task.id] = task_record(task, combined, by_encoder, settings)
             scored.samples[task.id] = _sample_rows(combined.samples, images)
             if combined.headline.boot is not None:
                 scored.draws[task.id] = np.abs(combined.headline.boot)
@@ -289,16 +289,20 @@ def _evidence(
 ) -> tuple[dict[str, StoredEvidence], TaskSettings]:
     """What a task is scored from, by encoder or by judge."""
     needs = plan.needs[task.id]
-    seeing = {name: one for name, one in stores.encoders.items() if one.embeds_images}
+    image_encoders = {
+        name: encoder for name, encoder in stores.encoders.items() if encoder.embeds_images
+    }
     if not needs.questions:
-        usable = seeing if needs.prompts else dict(stores.encoders)
-        by_encoder = {name: StoredEvidence(images, one.store) for name, one in usable.items()}
+        usable = image_encoders if needs.prompts else dict(stores.encoders)
+        by_encoder = {
+            name: StoredEvidence(images, encoder.store) for name, encoder in usable.items()
+        }
         return by_encoder, _task_settings(plan.settings, usable, {})
     # Judges are compared; beside them the first encoder measures what needs embeddings.
-    beside = dict(list(seeing.items())[:1]) if needs.embeds else {}
-    store = next((one.store for one in beside.values()), None)
+    beside = dict(list(image_encoders.items())[:1]) if needs.embeds else {}
+    store = next((encoder.store for encoder in beside.values()), None)
     by_judge = {
-        name: StoredEvidence(images, store, one.store) for name, one in stores.judges.items()
+        name: StoredEvidence(images, store, judge.store) for name, judge in stores.judges.items()
     }
     return by_judge, _task_settings(plan.settings, beside, stores.judges)
 
@@ -310,8 +314,8 @@ def _task_settings(
 ) -> TaskSettings:
     return TaskSettings(
         **{name: getattr(settings, name) for name in Measurement.model_fields},
-        encoders={name: one.fingerprint for name, one in encoders.items()},
-        judges={name: one.fingerprint for name, one in judges.items()},
+        encoders={name: encoder.fingerprint for name, encoder in encoders.items()},
+        judges={name: judge.fingerprint for name, judge in judges.items()},
     )
 
 

@@ -1,6 +1,6 @@
 """The three kinds of work: generating images, embedding them, asking about them.
 
-Each is idempotent in the store: what is there is not made again. A run, the explorer, the
+Each is idempotent in the store: what is stored is not made again. A run, the explorer, the
 leaderboard's verification and the caption command all work through these functions.
 """
 
@@ -23,7 +23,7 @@ from t2ibench.store.pixels import UnreadableImageError, is_black, read_image
 
 _THREADS = 4
 _PART = 256  # embeddings in one part on disk: what a kill can cost, and what memory holds
-MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is no longer asked
+MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
 
 
 def _ignore(_: Any) -> None:
@@ -83,12 +83,12 @@ def generate(
         generator: The model.
         store: Where images go.
         batch_size: Images at once; None for the generator's own choice.
-        again: Prompt and index of images to generate though they are there.
+        again: Prompt and index of images to generate although they are stored.
         before_storing: Called when the first batch is generated, before it is stored.
         on_batch: Told of every batch, once it is stored.
 
     Returns:
-        What became of each attempt.
+        The outcome of each attempt.
 
     Raises:
         T2IBenchError: the generator cannot work at all, or the disk is full. What was generated
@@ -299,7 +299,7 @@ def ask(
         on_batch: Told how many questions were asked, batch by batch.
 
     Returns:
-        What came of it. A judge that leaves 20 questions in a row unanswered is not asked on.
+        The outcome. A judge that leaves 20 questions in a row unanswered is stopped.
 
     Raises:
         T2IBenchError: the judge cannot go on.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.store.jsonl import read_rows_strictly
 
 _NAMES = ("caption", "captions", "text", "prompt", "sentence", "raw", "comment")
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
@@ -58,7 +59,7 @@ def read_captions(
     elif _HUB_ID.match(source) and not path.suffix:
         captions = _from_datasets(source, column, split)
     else:
-        raise T2IBenchError(f"There is no file '{source}'.", "Check --captions.")
+        raise T2IBenchError(f"No such file: '{source}'.", "Check --captions.")
     if clean:
         captions = cleaned(captions)
     kept: dict[str, None] = {}
@@ -117,9 +118,8 @@ def _from_file(path: Path, column: str | None) -> Iterator[str]:
         if path.suffix.lower() == ".json":
             yield from _from_json(path, column)
         elif path.suffix.lower() == ".jsonl":
-            with path.open(encoding="utf-8") as file:
-                rows = [json.loads(line) for line in file if line.strip()]
-            yield from _from_rows(rows, column, path)
+            rows = read_rows_strictly(path, '{"caption": "a man rides a horse"}')
+            yield from _from_rows((row for _, row in rows), column, path)
         else:
             with path.open(encoding="utf-8-sig", newline="") as file:
                 yield from _from_text(file.read(), column, path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -10,8 +9,7 @@ from typing import TypeVar
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.replies import UnreadableError
 from t2ibench.models.proposers import Message, Proposer, conversation_key
-from t2ibench.store.files import disk_errors
-from t2ibench.store.jsonl import read_rows
+from t2ibench.store.jsonl import append_rows, read_rows
 
 _T = TypeVar("_T")
 
@@ -56,10 +54,7 @@ class Recorder:
                 "messages": [dict(message) for message in messages],
                 "reply": reply,
             }
-            with disk_errors(self._path):
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                with self._path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            append_rows(self._path, [row])
             self._replies[key] = reply
             self.asked += 1
         return self._replies[key]

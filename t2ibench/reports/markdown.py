@@ -145,7 +145,7 @@ def results_markdown(results: Results) -> str:
     name = results.model.name or "text encoders"
     parts = [f"# {_escape(name)}", ""]
     if results.limited:
-        parts += ["**Made with --limit: a try, not a result to report.**", ""]
+        parts += ["**Made with --limit; not a result to report.**", ""]
     table = tabulate(
         [[_escape(cell) for cell in row] for row in table_rows(results)],
         headers=COLUMNS,
@@ -157,7 +157,7 @@ def results_markdown(results: Results) -> str:
     judges = sorted({name for task in results.tasks.values() for name in task.settings.judges})
     for title, names in (("Encoders", encoders), ("Judges", judges)):
         if names:
-            parts += [f"{title}: {', '.join(_escape(one) for one in names)}.", ""]
+            parts += [f"{title}: {', '.join(_escape(name) for name in names)}.", ""]
     sentences = [
         f"- `{name}`: {_escape(task.headline.direction)}"
         for name, task in results.tasks.items()

@@ -170,18 +170,20 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
         parts = [tasks[name].by_encoder[encoder] for name in having]
         heads = _adjusted_scores([part.headline for part in parts])
         sets = adjusted([part.scores for part in parts])
-        for name, part, head, own in zip(having, parts, heads, sets, strict=True):
-            by_encoder[name][encoder] = part.model_copy(update={"headline": head, "scores": own})
+        for name, part, head, corrected in zip(having, parts, heads, sets, strict=True):
+            by_encoder[name][encoder] = part.model_copy(
+                update={"headline": head, "scores": corrected}
+            )
     return {
         name: tasks[name].model_copy(
             update={
                 "headline": headline,
-                "scores": own,
+                "scores": corrected,
                 # The order of the encoders is that of the task.
                 "by_encoder": {key: by_encoder[name][key] for key in tasks[name].by_encoder},
             }
         )
-        for name, headline, own in zip(names, headlines, scores, strict=True)
+        for name, headline, corrected in zip(names, headlines, scores, strict=True)
     }
 
 
@@ -202,7 +204,7 @@ def is_complete(tasks: Iterable[TaskResult]) -> bool:
 def task_record(
     task: LoadedTask,
     combined: MethodResult,
-    each: Mapping[str, MethodResult],
+    per_encoder: Mapping[str, MethodResult],
     settings: TaskSettings,
 ) -> TaskResult:
     """The entry of one task in results.json.
@@ -210,7 +212,7 @@ def task_record(
     Args:
         task: The task.
         combined: Its scores over all encoders.
-        each: Encoder name to that encoder's scores.
+        per_encoder: Encoder name to that encoder's scores.
         settings: How it was measured.
 
     Returns:
@@ -219,17 +221,17 @@ def task_record(
     level = settings.level
     by_encoder = {
         name: EncoderScores(
-            headline=headline_record(one.headline, level),
-            scores={key: score_record(value, level) for key, value in one.scores.items()},
-            by=_rows(one.by, level),
-            reason=one.reason,
+            headline=headline_record(result.headline, level),
+            scores={key: score_record(value, level) for key, value in result.scores.items()},
+            by=_rows(result.by, level),
+            reason=result.reason,
         )
-        for name, one in each.items()
+        for name, result in per_encoder.items()
     }
     signs = {
-        np.sign(one.headline.value)
-        for one in each.values()
-        if one.headline.signed and one.headline.value is not None
+        np.sign(result.headline.value)
+        for result in per_encoder.values()
+        if result.headline.signed and result.headline.value is not None
     }
     excluded = {"refused": 0, "filtered": 0, "failed": 0, "unknown": 0}
     excluded |= {key: count for key, count in sorted(combined.excluded.items()) if count}
@@ -244,8 +246,8 @@ def task_record(
         ),
         scores={key: score_record(value, level) for key, value in combined.scores.items()},
         by=_rows(combined.by, level),
-        by_encoder=by_encoder if len(each) > 1 else {},
-        signs_agree=len(signs) == 1 if len(each) > 1 and signs else None,
+        by_encoder=by_encoder if len(per_encoder) > 1 else {},
+        signs_agree=len(signs) == 1 if len(per_encoder) > 1 and signs else None,
         n_images=combined.n_images,
         n_prompts=combined.n_prompts,
         excluded=excluded,

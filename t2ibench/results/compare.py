@@ -69,29 +69,29 @@ def compare(first: Results, second: Results) -> Iterator[Difference]:
     Yields:
         Differences, first − second, in the order of the first run's tasks.
     """
-    for name, one in first.tasks.items():
+    for name, task in first.tasks.items():
         other = second.tasks.get(name)
         if other is None:
             continue
-        note = _unlike(one, other)
-        yield _difference(name, "", "headline", one.headline, other.headline, note)
-        for score in METHODS.get(one.method).row_scores:
+        note = _comparison_note(task, other)
+        yield _difference(name, "", "headline", task.headline, other.headline, note)
+        for score in METHODS.get(task.method).row_scores:
             theirs = {row.name: row.scores for row in other.by}
-            for row in one.by:
+            for row in task.by:
                 if score in row.scores and score in theirs.get(row.name, {}):
                     both = row.scores[score], theirs[row.name][score]
                     yield _difference(name, row.name, score, *both, note)
 
 
-def _unlike(one: TaskResult, other: TaskResult) -> str:
+def _comparison_note(first: TaskResult, second: TaskResult) -> str:
     """What makes two results of a task hard to compare."""
-    if one.task_hash != other.task_hash:
+    if first.task_hash != second.task_hash:
         return "other version of the task"
-    if one.settings.encoders != other.settings.encoders:
+    if first.settings.encoders != second.settings.encoders:
         return "other encoders"
-    if one.settings.judges != other.settings.judges:
+    if first.settings.judges != second.settings.judges:
         return "other judges"
-    return "other numbers of images" if one.n_images != other.n_images else ""
+    return "other numbers of images" if first.n_images != second.n_images else ""
 
 
 def _difference(

@@ -157,7 +157,7 @@ class RunFolder:
 
 
 class BrokenRecordError(T2IBenchError):
-    """run.json is there and cannot be read: not JSON, or not of its own schema."""
+    """run.json exists but cannot be read: not JSON, or not of its own schema."""
 
 
 def open_run(path: Path) -> RunFolder:
@@ -171,7 +171,7 @@ def open_run(path: Path) -> RunFolder:
 
     Raises:
         BrokenRecordError: run.json is broken.
-        T2IBenchError: it is no run folder, or a newer t2ibench wrote it.
+        T2IBenchError: it is not a run folder, or a newer t2ibench wrote it.
     """
     file = path / "run.json"
     if not file.is_file():
@@ -257,7 +257,7 @@ def run_folder(
 ) -> tuple[RunFolder, list[str]]:
     """The folder of a generator: an existing one, or a new one that is not written yet.
 
-    A run.json that cannot be read is renamed and begun anew: images and evidence do not need it.
+    A run.json that cannot be read is renamed and a new one started: nothing else needs it.
 
     Args:
         output: The folder of all runs.

@@ -208,7 +208,7 @@ class Results(Record):
 
 
 class BrokenResultsError(T2IBenchError):
-    """results.json is there and cannot be read: not JSON, or not of its own schema."""
+    """results.json exists but cannot be read: not JSON, or not of its own schema."""
 
 
 def read_results(path: Path) -> Results:
@@ -257,5 +257,5 @@ def read_results(path: Path) -> Results:
 def _broken(file: Path, why: str) -> BrokenResultsError:
     return BrokenResultsError(
         f"{file} is not a results file of schema {SCHEMA_VERSION}: {why}.",
-        "`t2ibench score RUN` writes it anew from the stored evidence.",
+        "`t2ibench score RUN` rebuilds it from the stored evidence.",
     )

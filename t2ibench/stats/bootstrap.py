@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.stats.clusters import Clusters, blocks, draw_resamples
 from t2ibench.stats.moments import (
     NOT_COMPUTED,
@@ -20,7 +20,6 @@ from t2ibench.stats.moments import (
     select,
 )
 from t2ibench.stats.resampling import (
-    Float32Table,
     Resample,
     Sample,
     resampled_dominance,
@@ -89,7 +88,7 @@ def two_sample_bootstrap(
 
 
 def _resampled_pair(
-    x: Sample, y: Sample, rows: slice, rng: np.random.Generator, signs: Float32Table | None
+    x: Sample, y: Sample, rows: slice, rng: np.random.Generator, signs: Float32Array | None
 ) -> Pair:
     """Moments of one block of resamples; the resamples themselves are freed on return."""
     of_x, of_y = x.resample(rows, rng), y.resample(rows, rng)

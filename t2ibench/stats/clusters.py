@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import BoolArray, Float64Array, IntArray
+from t2ibench.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
 _BLOCK_CELLS = 800_000  # values gathered at a time: they should stay in the cache
 _CODE_LIMIT = 4096  # codes stay at or below this number; see `Resamples`
@@ -175,7 +175,7 @@ class Resamples:
             return None
         return self._inside().astype(np.float64).reshape(len(self.picks), -1)
 
-    def counts(self) -> npt.NDArray[np.float32]:
+    def counts(self) -> Float32Array:
         """How often each value was drawn.
 
         Returns:

@@ -157,7 +157,7 @@ def select(names: Iterable[str]) -> dict[str, Statistic]:
         names: Keys of `STATISTICS`, in the order wanted.
 
     Returns:
-        Name to statistic; a name given twice is there once.
+        Name to statistic; a name given twice counts once.
 
     Raises:
         ValueError: a name is not in the table.

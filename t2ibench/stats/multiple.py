@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 
-def _tested(p_values: Sequence[float | None]) -> list[int]:
+def _tested_indices(p_values: Sequence[float | None]) -> list[int]:
     return [i for i, p in enumerate(p_values) if p is not None and np.isfinite(p)]
 
 
@@ -31,7 +31,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         >>> holm([0.25, None, 0.125])
         [0.25, None, 0.25]
     """
-    tested = _tested(p_values)
+    tested = _tested_indices(p_values)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
     for rank, index in enumerate(sorted(tested, key=lambda i: (p_values[i] or 0.0, i))):
@@ -52,7 +52,7 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
         Adjusted p-values in the same order; None if no test was made.
 
     Raises:
-        ValueError: a p-value lies outside [0, 1].
+        ValueError: a p-value is outside [0, 1].
 
     Source: Benjamini & Hochberg 1995, J. R. Stat. Soc. B 57:289.
 
@@ -62,7 +62,7 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
         >>> benjamini_hochberg([0.5, None, 0.125])
         [0.5, None, 0.25]
     """
-    tested = _tested(p_values)
+    tested = _tested_indices(p_values)
     adjusted: list[float | None] = [None] * len(p_values)
     if tested:
         controlled = stats.false_discovery_control([p_values[i] for i in tested], method="bh")

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.stats.clusters import Clusters, Resamples, digits, draw_resamples
 from t2ibench.stats.moments import NOT_COMPUTED, Moments, Need, Values
-
-Float32Table = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +169,7 @@ def _cluster_mean(values: Float64Array, weights: Float64Array | None, k: int) ->
     return mean
 
 
-def sign_table(x: Sample, y: Sample) -> Float32Table | None:
+def sign_table(x: Sample, y: Sample) -> Float32Array | None:
     """Signs of x − y for all pairs of values; None where the values differ by draw.
 
     Args:
@@ -191,7 +189,7 @@ def sign_table(x: Sample, y: Sample) -> Float32Table | None:
     return np.sign(x.values[:, None] - y.values[None, :]).astype(np.float32)
 
 
-def resampled_dominance(x: Resample, y: Resample, signs: Float32Table | None) -> Float64Array:
+def resampled_dominance(x: Resample, y: Resample, signs: Float32Array | None) -> Float64Array:
     """P(X > Y) − P(X < Y) of each resample.
 
     With a table of signs s and c_i, d_j the times that x_i and y_j were drawn, it is

@@ -72,7 +72,7 @@ class AnswerStore:
         return self._rows.get((image, question, tuple(classes)))
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
-        """Append answers to this process's own file; those that are there already are skipped.
+        """Append answers to this process's own file; those stored already are skipped.
 
         Args:
             answers: The answers.

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from t2ibench.arrays import Float32Array
 from t2ibench.store.files import write_atomically
 
 Kind = Literal["images", "texts"]
-FloatArray = npt.NDArray[np.float32]
 
 
 def slug(name: str) -> str:
@@ -59,7 +58,7 @@ class EvidenceStore:
 
     def __init__(self, root: Path, name: str, fingerprint: str) -> None:
         self.folder = root / f"{slug(name)}-{fingerprint[:12]}"
-        self._rows: dict[Kind, dict[str, FloatArray]] = {"images": {}, "texts": {}}
+        self._rows: dict[Kind, dict[str, Float32Array]] = {"images": {}, "texts": {}}
         self._writer = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._parts = 0
         for path in sorted(self.folder.glob("*.safetensors")):
@@ -89,7 +88,7 @@ class EvidenceStore:
         """
         return key in self._rows[kind]
 
-    def get(self, kind: Kind, key: str) -> FloatArray:
+    def get(self, kind: Kind, key: str) -> Float32Array:
         """Read one embedding.
 
         Args:
@@ -116,7 +115,7 @@ class EvidenceStore:
         """
         return [key for key in dict.fromkeys(keys) if key not in self._rows[kind]]
 
-    def add(self, kind: Kind, keys: Sequence[str], embeddings: FloatArray) -> None:
+    def add(self, kind: Kind, keys: Sequence[str], embeddings: Float32Array) -> None:
         """Store embeddings.
 
         Args:

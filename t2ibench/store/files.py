@@ -1,10 +1,11 @@
-"""Writing files so that a kill at any moment leaves the old file or the new one, never half."""
+"""Files: writing them so that a kill leaves the old one or the new one, never half; their order."""
 
 from __future__ import annotations
 
 import errno
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,23 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 
 _counter = itertools.count()
+
+
+def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
+    """A sort key that orders the numbers in names by their value.
+
+    Args:
+        name: The name of a file, folder or task.
+
+    Returns:
+        Its runs of digits, as numbers, and what is between them.
+
+    Examples:
+        >>> sorted(["task_10", "task_9"], key=natural_key)
+        ['task_9', 'task_10']
+    """
+    parts = re.findall(r"\d+|\D+", name)
+    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)
 
 
 @contextmanager

@@ -19,6 +19,34 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
+
+
+def is_image_file(path: Path) -> bool:
+    """Whether the suffix of a path is that of an image.
+
+    Args:
+        path: The path; it is not opened.
+
+    Returns:
+        True for the suffixes in `SUFFIXES`, in any case.
+    """
+    return path.suffix.lower() in SUFFIXES
+
+
+def image_files(folder: Path) -> list[Path]:
+    """The images of a folder of any layout.
+
+    Args:
+        folder: The folder.
+
+    Returns:
+        Their paths, those in sub-folders among them, sorted; without the explorer's own files.
+    """
+    return sorted(
+        path for path in folder.rglob("*") if is_image_file(path) and ".t2ibench" not in path.parts
+    )
+
+
 _RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
 
 
@@ -163,8 +191,12 @@ class ImageStore:
         Returns:
             One attempt an image.
         """
-        found = [one for one in self._attempts.values() if self.get(one.prompt, one.index) is one]
-        return sorted(found, key=lambda one: (one.prompt, one.index))
+        attempts = [
+            attempt
+            for attempt in self._attempts.values()
+            if self.get(attempt.prompt, attempt.index) is attempt
+        ]
+        return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
 
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether an image needs no (further) attempt. A failed one does.
@@ -236,7 +268,7 @@ class ImageStore:
         Raises:
             T2IBenchError: the disk is full or read-only.
         """
-        suffix = path.suffix.lower() if path.suffix.lower() in SUFFIXES else ".png"
+        suffix = path.suffix.lower() if is_image_file(path) else ".png"
         return self._add_bytes(prompt, index, seed, path.read_bytes(), suffix)
 
     def _add_bytes(self, prompt: str, index: int, seed: int, data: bytes, suffix: str) -> Attempt:

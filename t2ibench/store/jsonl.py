@@ -84,7 +84,7 @@ def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[st
         Line number from 1, and row.
 
     Raises:
-        T2IBenchError: it cannot be read, or a line is no JSON object.
+        T2IBenchError: it cannot be read, or a line is not a JSON object.
     """
     try:
         with path.open(encoding="utf-8-sig") as file:

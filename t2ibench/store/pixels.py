@@ -13,14 +13,14 @@ _SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 
 
 class UnreadableImageError(ValueError):
-    """Bytes that are not an image, or an image that cannot be decoded; the message says why."""
+    """Not an image, or one that cannot be decoded; the message gives the reason."""
 
 
 def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> Image:
     """Decode an image as a person sees it.
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
-    rather than clipped, and transparent pixels lie on white.
+    rather than clipped, and transparent pixels are put on white.
 
     Args:
         source: The bytes of a file, or its path.

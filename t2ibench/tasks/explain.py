@@ -30,7 +30,7 @@ def explain(item: Any, model: type[Any]) -> str:
         The line.
     """
     location = ".".join(str(part) for part in item["loc"])
-    kind, found = item["type"], item["input"]
+    kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
         key = str(item["loc"][-1])
         known = _fields_at(model, item["loc"][:-1])
@@ -38,30 +38,30 @@ def explain(item: Any, model: type[Any]) -> str:
         return f"unknown key '{key}'.{did_you_mean(key, known)}{listed}"
     if kind == "missing":
         return f"the key '{location}' is missing"
-    return f"{location}: {_expected(kind, found, item)}"[:600]
+    return f"{location}: {_expected(kind, value, item)}"[:600]
 
 
-def _expected(kind: str, found: Any, item: Any) -> str:
-    """What was expected, and what is there instead."""
+def _expected(kind: str, value: Any, item: Any) -> str:
+    """What was expected, and what was given instead."""
     message = str(item["msg"])
-    text = f"{message[:1].lower()}{message[1:]} (found {found!r})"
+    text = f"{message[:1].lower()}{message[1:]} (found {value!r})"
     if kind == "literal_error":
         expected = item["ctx"]["expected"]
         options = expected.replace(" or ", ", ").replace("'", "").split(", ")
-        text = f"'{found}' is not one of {expected}.{did_you_mean(str(found), options)}"
+        text = f"'{value}' is not one of {expected}.{did_you_mean(str(value), options)}"
     elif kind == "value_error":
         text = str(item["ctx"]["error"])
-    elif kind == "string_type" and isinstance(found, bool):
-        word = str(found).lower()
+    elif kind == "string_type" and isinstance(value, bool):
+        word = str(value).lower()
         text = f"expected text, found {word}; put words such as yes, no, on in quotes"
-    elif kind == "string_type" and not isinstance(found, (dict, list, type(None))):
-        text = f"expected text, found {found}; put it in quotes"
-    elif kind == "too_short" and not found:
+    elif kind == "string_type" and not isinstance(value, (dict, list, type(None))):
+        text = f"expected text, found {value}; put it in quotes"
+    elif kind == "too_short" and not value:
         text = "this is empty"
     elif kind == "string_pattern_mismatch":
-        text = f"'{found}' may only have lower-case letters, digits and underscores"
+        text = f"'{value}' may only have lower-case letters, digits and underscores"
     elif kind in _KINDS:
-        text = f"{_KINDS[kind]}, found {'nothing' if found is None else repr(found)}"
+        text = f"{_KINDS[kind]}, found {'nothing' if value is None else repr(value)}"
     return text
 
 
@@ -86,9 +86,9 @@ def _inner_model(annotation: Any) -> Any:
     if hasattr(annotation, "model_fields"):
         return annotation
     for argument in getattr(annotation, "__args__", ()):
-        found = _inner_model(argument)
-        if found is not None:
-            return found
+        inner = _inner_model(argument)
+        if inner is not None:
+            return inner
     return None
 
 
@@ -108,7 +108,7 @@ def mended(
     """
     data = copy.deepcopy(data)
     for number, item in enumerate(error.errors(include_url=False)):
-        if not _mend(data, model, item["type"], item["loc"], number):
+        if not _replace_invalid(data, model, item["type"], item["loc"], number):
             return None
     try:
         return model.model_validate(data, context=context)
@@ -116,7 +116,7 @@ def mended(
         return None
 
 
-def _mend(
+def _replace_invalid(
     data: Any, model: type[Any], kind: str, location: tuple[str | int, ...], number: int
 ) -> bool:
     top = location[0]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.store.files import natural_key
 from t2ibench.tasks.loader import (
     LoadedTask,
     bundled_tasks,
@@ -21,11 +22,6 @@ from t2ibench.tasks.source import Problem
 _GLOB = re.compile(r"[*?\[]")
 
 
-def _natural(name: str) -> tuple[tuple[int, int | str], ...]:
-    parts = re.findall(r"\d+|\D+", name)
-    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)
-
-
 @dataclass(frozen=True, slots=True)
 class TaskIndex:
     """All tasks that can be named."""
@@ -35,21 +31,21 @@ class TaskIndex:
     @property
     def groups(self) -> dict[str, list[str]]:
         """Group name to task ids; a task is also in the groups around its own."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for task in self.tasks.values():
             parts = task.group.split("/")
             for length in range(1, len(parts) + 1):
-                found.setdefault("/".join(parts[:length]), []).append(task.id)
-        return dict(sorted(found.items()))
+                groups.setdefault("/".join(parts[:length]), []).append(task.id)
+        return dict(sorted(groups.items()))
 
     @property
     def tags(self) -> dict[str, list[str]]:
         """Tag to task ids."""
-        found: dict[str, list[str]] = {}
+        tags: dict[str, list[str]] = {}
         for task in self.tasks.values():
             for tag in task.spec.tags:
-                found.setdefault(tag, []).append(task.id)
-        return dict(sorted(found.items()))
+                tags.setdefault(tag, []).append(task.id)
+        return dict(sorted(tags.items()))
 
     def select(self, patterns: Iterable[str]) -> list[LoadedTask]:
         """The tasks that match any of the patterns, in the index's order.
@@ -65,14 +61,14 @@ class TaskIndex:
         """
         chosen: set[str] = set()
         for pattern in map(str.strip, patterns):
-            found = self._match(pattern)
-            if not found:
+            matches = self._match(pattern)
+            if not matches:
                 names = [*self.tasks, *self.groups, *(f"tag:{tag}" for tag in self.tags), "all"]
                 raise T2IBenchError(
-                    f"There is no task, group or tag '{pattern}'.{did_you_mean(pattern, names)}",
+                    f"Unknown task, group or tag '{pattern}'.{did_you_mean(pattern, names)}",
                     "`t2ibench ls tasks` lists them.",
                 )
-            chosen.update(found)
+            chosen.update(matches)
         return [task for name, task in self.tasks.items() if name in chosen]
 
     def _match(self, pattern: str) -> list[str]:
@@ -106,8 +102,8 @@ def build_index(
     problems = list(library.problems)
     tasks: dict[str, LoadedTask] = {}
     for root in roots:
-        loaded, found = load_folder(root, library)
-        problems += found
+        loaded, complaints = load_folder(root, library)
+        problems += complaints
         for task in loaded:
             first = tasks.get(task.id)
             if first and first.path.resolve() == task.path.resolve():
@@ -117,7 +113,7 @@ def build_index(
                 problems.append(Problem(task.path, task.line, message))
                 continue
             tasks[task.id] = task
-    ordered = sorted(tasks.values(), key=lambda task: (task.group, _natural(task.id)))
+    ordered = sorted(tasks.values(), key=lambda task: (task.group, natural_key(task.id)))
     return TaskIndex({task.id: task for task in ordered}), problems
 
 

@@ -114,16 +114,16 @@ def read_library(roots: Iterable[Path]) -> Library:
             if stimuli is None:
                 continue
             for name, words in stimuli.lists.items():
-                _own(name, path, owners, library, document, ("lists", name))
+                _claim_name(name, path, owners, library, document, ("lists", name))
                 library.problems += _list_problems(name, words, document)
                 library.lists[name] = words
             for name, table in stimuli.references.items():
-                _own(name, path, owners, library, document, ("references", name))
+                _claim_name(name, path, owners, library, document, ("references", name))
                 library.references[name] = dict(table.shares)
     return library
 
 
-def _own(
+def _claim_name(
     name: str,
     path: Path,
     owners: dict[str, Path],
@@ -225,10 +225,10 @@ def _unknown_method(
     method: Any, document: Document, library: Library, problems: list[Problem]
 ) -> None:
     """Report an unknown method, and the other problems that can be known without it."""
-    found = "the key 'method' is missing" if method is None else f"unknown method '{method}'"
+    problem = "the key 'method' is missing" if method is None else f"unknown method '{method}'"
     meant = nearest(str(method), METHODS)
     hint = f" Did you mean '{meant}'?" if meant else ""
-    message = f"{found}.{hint} Methods: {', '.join(METHODS.names())}."
+    message = f"{problem}.{hint} Methods: {', '.join(METHODS.names())}."
     problems.append(document.problem(("method",), message))
     if meant:
         likely = replace(document, data={**document.data, "method": meant})
@@ -289,12 +289,12 @@ def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Pr
     """
     if not root.is_dir():
         raise T2IBenchError(
-            f"There is no folder '{root}'.", "Give --include-path a folder of task YAML files."
+            f"No such folder: '{root}'.", "Give --include-path a folder of task YAML files."
         )
     tasks, problems = [], []
     for path in task_files(root):
-        task, found = load_file(path, root, library)
-        problems += found
+        task, complaints = load_file(path, root, library)
+        problems += complaints
         if task:
             tasks.append(task)
     return tasks, problems

@@ -199,13 +199,13 @@ def _construct_mapping(
             _report(document, line, f"the key {shown} is not text; put it in quotes")
             continue
         key: str = key_node.value
-        place: Location = (*at, key)
+        location: Location = (*at, key)
         if key in mapping:
-            first = document.lines[place]
+            first = document.lines[location]
             document.problems.append(
                 Problem(document.path, line, f"duplicate key '{key}' (first on line {first})")
             )
             continue
-        document.lines[place] = line
-        mapping[key] = _construct(loader, value_node, place, document, seen)
+        document.lines[location] = line
+        mapping[key] = _construct(loader, value_node, location, document, seen)
     return mapping

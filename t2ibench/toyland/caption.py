@@ -38,7 +38,7 @@ class Caption:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Phrases:
     """What was read so far, in the order of the words."""
 
     things: list[tuple[str, str | None, str]]
@@ -63,22 +63,22 @@ def parse(text: str) -> Caption:
         What it fixes, and what it leaves open.
     """
     head, _, modifiers = text.partition(",")
-    found = _read(head, world())
+    phrases = _read(head, world())
     after = _read(modifiers, world())
     weather = after.weather
-    if weather is None and not found.things and not found.people and not found.unknown:
-        weather = found.weather
-    fixed = {**found.fixed, **after.fixed}
-    kind, noun = _subject(found)
-    things = [thing for thing, *_ in found.things]
-    things += [group for _, group, _ in found.things if group]
+    if weather is None and not phrases.things and not phrases.people and not phrases.unknown:
+        weather = phrases.weather
+    fixed = {**phrases.fixed, **after.fixed}
+    kind, noun = _subject(phrases)
+    things = [thing for thing, *_ in phrases.things]
+    things += [group for _, group, _ in phrases.things if group]
     if kind not in things:
         things.append(kind)
-    single = any(word in _ONE for word in found.people)
+    single = any(word in _ONE for word in phrases.people)
     several = (
-        kind == "person" and not single and any(word in world().several for word in found.people)
+        kind == "person" and not single and any(word in world().several for word in phrases.people)
     )
-    known = bool(found.things or found.people or fixed or weather)
+    known = bool(phrases.things or phrases.people or fixed or weather)
     return Caption(
         kind,
         noun,
@@ -92,53 +92,53 @@ def parse(text: str) -> Caption:
     )
 
 
-def _read(text: str, here: World) -> _Found:
+def _read(text: str, here: World) -> _Phrases:
     words = words_of(text)
-    found = _Found([], {}, None, [], [])
-    place = 0
-    while place < len(words):
-        place += _read_phrase(words, place, found, here)
-    return found
+    phrases = _Phrases([], {}, None, [], [])
+    index = 0
+    while index < len(words):
+        index += _read_phrase(words, index, phrases, here)
+    return phrases
 
 
-def _read_phrase(words: list[str], place: int, found: _Found, here: World) -> int:
+def _read_phrase(words: list[str], index: int, phrases: _Phrases, here: World) -> int:
     """Read the longest phrase that starts here; returns how many words it has."""
-    for length in range(min(here.longest, len(words) - place), 0, -1):
-        written = tuple(words[place : place + length])
+    for length in range(min(here.longest, len(words) - index), 0, -1):
+        written = tuple(words[index : index + length])
         for phrase in (written, tuple(word.lower() for word in written)):
             if phrase not in here.things and phrase not in here.fixed:
                 continue
             if phrase in here.things:
-                found.things.append(here.things[phrase])
+                phrases.things.append(here.things[phrase])
             fixed = dict(here.fixed.get(phrase, {}))
-            found.weather = fixed.pop("weather", found.weather)
-            found.fixed.update(fixed)
+            phrases.weather = fixed.pop("weather", phrases.weather)
+            phrases.fixed.update(fixed)
             if "gender" in fixed or phrase[0] in here.several or phrase[0] in here.person:
-                found.people.append(phrase[0])
+                phrases.people.append(phrase[0])
             return length
-    word = words[place].lower()
+    word = words[index].lower()
     if word in here.person or word in here.several:
-        found.people.append(word)
+        phrases.people.append(word)
     elif word not in here.plain:
-        found.unknown.append(word)
+        phrases.unknown.append(word)
     return 1
 
 
-def _subject(found: _Found) -> tuple[str, str]:
+def _subject(phrases: _Phrases) -> tuple[str, str]:
     """The kind of image and the noun that decides its look."""
-    people = [thing for thing, _, kind in found.things if kind == "person"]
-    if people or found.people or found.fixed:
+    people = [thing for thing, _, kind in phrases.things if kind == "person"]
+    if people or phrases.people or phrases.fixed:
         # Skin, sexuality and names describe somebody; an occupation or activity says who.
         named = [
             thing
-            for thing, group, kind in found.things
+            for thing, group, kind in phrases.things
             if kind == "person" and group not in _DESCRIPTIONS
         ]
         return "person", named[0] if named else "person"
-    if found.things:
-        thing, _, kind = found.things[0]
+    if phrases.things:
+        thing, _, kind = phrases.things[0]
         return kind, thing
-    return "thing", thing_name(" ".join(found.unknown[-1:])) or "thing"
+    return "thing", thing_name(" ".join(phrases.unknown[-1:])) or "thing"
 
 
 _DESCRIPTIONS = frozenset(

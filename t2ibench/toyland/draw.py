@@ -108,8 +108,8 @@ def _disc(draw: ImageDraw.ImageDraw, x: float, y: float, r: float, colour: Colou
 
 
 def _storm(draw: ImageDraw.ImageDraw, scene: Scene) -> None:
-    for place, (x, y, r) in enumerate(((10, 8, 8), (22, 6, 9), (36, 8, 8), (48, 5, 9), (58, 9, 7))):
-        shift = 2 * scene.jitter[place]
+    for index, (x, y, r) in enumerate(((10, 8, 8), (22, 6, 9), (36, 8, 8), (48, 5, 9), (58, 9, 7))):
+        shift = 2 * scene.jitter[index]
         _disc(draw, (x + shift) * _SCALE, y * _SCALE, r * _SCALE, (52, 55, 64))
     for number in range(12):
         across = (5.5 * number + 2 + 2 * scene.jitter[number % 8]) * _SCALE

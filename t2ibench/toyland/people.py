@@ -21,7 +21,7 @@ class _Pen(Protocol):
     def line(self, points: list[tuple[float, float]], width: float, colour: Colour) -> None: ...
 
 
-class _Place:
+class _Figure:
     """A pen for one person: x from the person's middle, y from the ground, in body units."""
 
     def __init__(self, pen: _Pen, x: float, size: float) -> None:
@@ -59,53 +59,53 @@ def draw_person(pen: _Pen, person: Person, clothes: Colour, x: float, size: floa
         x: Middle of the person.
         size: 1 fills the image's height.
     """
-    place = _Place(pen, x, size * (0.72 if person.age == "child" else 1.0))
+    figure = _Figure(pen, x, size * (0.72 if person.age == "child" else 1.0))
     skin = _shaded(_SKIN[person.skin], 10 * person.shade)
     hair = (206, 206, 204) if person.age == "old" else _HAIR[int(person.hair * 2.999)]
     dark = _shaded(clothes, -46)
     if person.gender == "female":
-        place.ellipse(0, 18.5, 11.5, 12.5, hair)  # long hair, behind the shoulders
-        place.box(-11.5, 18, 11.5, 33, hair)
+        figure.ellipse(0, 18.5, 11.5, 12.5, hair)  # long hair, behind the shoulders
+        figure.box(-11.5, 18, 11.5, 33, hair)
     elif person.gender == "androgynous":
-        place.ellipse(0, 18, 10.8, 11.5, hair)
-        place.box(-10.8, 17, 10.8, 23, hair)
-    _body(place, person, clothes, dark, skin)
-    place.box(-2.4, 25, 2.4, 31, skin)  # neck
-    place.ellipse(0, 18.5, 8.6, 9.6, skin)
-    _face(place, person, hair, skin)
+        figure.ellipse(0, 18, 10.8, 11.5, hair)
+        figure.box(-10.8, 17, 10.8, 23, hair)
+    _body(figure, person, clothes, dark, skin)
+    figure.box(-2.4, 25, 2.4, 31, skin)  # neck
+    figure.ellipse(0, 18.5, 8.6, 9.6, skin)
+    _face(figure, person, hair, skin)
 
 
-def _body(place: _Place, person: Person, clothes: Colour, dark: Colour, skin: Colour) -> None:
+def _body(figure: _Figure, person: Person, clothes: Colour, dark: Colour, skin: Colour) -> None:
     shoes = (44, 38, 38)
     if person.gender == "female":
         for x in (-4, 4):
-            place.box(x - 1.8, 50, x + 1.8, 59, skin)
-            place.ellipse(x, 59.5, 3, 1.6, shoes)
-        place.line([(-8, 33), (-13, 44)], 3.6, skin)
-        place.line([(8, 33), (13, 42)], 3.6, skin)
-        place.shape([(-7, 30), (7, 30), (8, 40), (15, 53), (-15, 53), (-8, 40)], clothes)
-        place.box(-7.6, 39, 7.6, 41, dark)
+            figure.box(x - 1.8, 50, x + 1.8, 59, skin)
+            figure.ellipse(x, 59.5, 3, 1.6, shoes)
+        figure.line([(-8, 33), (-13, 44)], 3.6, skin)
+        figure.line([(8, 33), (13, 42)], 3.6, skin)
+        figure.shape([(-7, 30), (7, 30), (8, 40), (15, 53), (-15, 53), (-8, 40)], clothes)
+        figure.box(-7.6, 39, 7.6, 41, dark)
         return
     for leg in (-4.6, 4.6):
-        place.box(leg - 3.6, 44, leg + 3.6, 59, dark)
-        place.ellipse(leg, 59.5, 4, 1.7, shoes)
-    place.line([(-10, 32), (-13.5, 45)], 4.6, clothes)
-    place.line([(10, 32), (13.5, 43)], 4.6, clothes)
-    place.ellipse(-13.6, 46, 2.2, 2.2, skin)
-    place.ellipse(13.6, 44, 2.2, 2.2, skin)
-    place.shape([(-11, 30), (11, 30), (9, 46), (-9, 46)], clothes)
+        figure.box(leg - 3.6, 44, leg + 3.6, 59, dark)
+        figure.ellipse(leg, 59.5, 4, 1.7, shoes)
+    figure.line([(-10, 32), (-13.5, 45)], 4.6, clothes)
+    figure.line([(10, 32), (13.5, 43)], 4.6, clothes)
+    figure.ellipse(-13.6, 46, 2.2, 2.2, skin)
+    figure.ellipse(13.6, 44, 2.2, 2.2, skin)
+    figure.shape([(-11, 30), (11, 30), (9, 46), (-9, 46)], clothes)
 
 
-def _face(place: _Place, person: Person, hair: Colour, skin: Colour) -> None:
+def _face(figure: _Figure, person: Person, hair: Colour, skin: Colour) -> None:
     fringe = [(-8.8, 17), (-7.5, 10.5), (0, 8), (7.5, 10.5), (8.8, 17)]
     if person.gender == "male":
-        place.shape([*fringe, (6, 13.5), (-6, 13.5)], hair)
+        figure.shape([*fringe, (6, 13.5), (-6, 13.5)], hair)
     else:
-        place.shape([*fringe, (4, 12.5), (-1, 15), (-6, 13.5)], hair)
+        figure.shape([*fringe, (4, 12.5), (-1, 15), (-6, 13.5)], hair)
     for x in (-3.2, 3.2):
-        place.ellipse(x, 19, 1.1, 1.3, (30, 24, 24))
-    place.line([(-2.4, 23.6), (0, 24.6), (2.4, 23.6)], 0.9, _shaded(skin, -74))
+        figure.ellipse(x, 19, 1.1, 1.3, (30, 24, 24))
+    figure.line([(-2.4, 23.6), (0, 24.6), (2.4, 23.6)], 0.9, _shaded(skin, -74))
     if person.age == "old":  # glasses
         for x in (-3.4, 3.4):
-            place.line([(x - 2.4, 17.4), (x + 2.4, 17.4)], 0.7, (70, 70, 78))
-            place.line([(x - 2.4, 20.8), (x + 2.4, 20.8)], 0.7, (70, 70, 78))
+            figure.line([(x - 2.4, 17.4), (x + 2.4, 17.4)], 0.7, (70, 70, 78))
+            figure.line([(x - 2.4, 20.8), (x + 2.4, 20.8)], 0.7, (70, 70, 78))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PixelArray = npt.NDArray[np.uint8]
 
 WEIGHTS = Path(__file__).parent / "reader.safetensors"
-# Name to classes; 'colour' is a regression of three numbers and stands last.
+# Name to classes; 'colour' is a regression of three numbers and comes last.
 HEADS: dict[str, tuple[str, ...]] = {
     "kind": KINDS,
     "gender": ("female", "male", "androgynous"),
@@ -114,8 +114,8 @@ def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
     """
     weights = _weights()
     rows = []
-    for one in pixels:
-        hidden = np.maximum(features(one) @ weights["in.weight"] + weights["in.bias"], 0.0)
+    for image in pixels:
+        hidden = np.maximum(features(image) @ weights["in.weight"] + weights["in.bias"], 0.0)
         rows.append(hidden @ weights["out.weight"] + weights["out.bias"])
     width = len(weights["out.bias"])
     return np.stack(rows).astype(np.float32) if rows else np.zeros((0, width), dtype=np.float32)

@@ -91,15 +91,15 @@ def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) ->
 
     people = []
     if what.kind == "person":
-        for place in range(3 if what.several else 1):
-            own = numbers[4 + 5 * place : 9 + 5 * place]
+        for index in range(3 if what.several else 1):
+            person_numbers = numbers[4 + 5 * index : 9 + 5 * index]
             people.append(
                 Person(
-                    pick("gender", what.gender, float(own[0])),
-                    pick("skin", what.skin, float(own[1])),
-                    pick("age", what.age, float(own[2])),
-                    float(own[3]),
-                    float(2 * own[4] - 1),
+                    pick("gender", what.gender, float(person_numbers[0])),
+                    pick("skin", what.skin, float(person_numbers[1])),
+                    pick("age", what.age, float(person_numbers[2])),
+                    float(person_numbers[3]),
+                    float(2 * person_numbers[4] - 1),
                 )
             )
     return Scene(

@@ -204,7 +204,7 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
             )
         if axis not in AXES:
             raise T2IBenchError(
-                f"--model-args: {key}: there is no axis '{axis}'.{did_you_mean(axis, AXES)}",
+                f"--model-args: {key}: unknown axis '{axis}'.{did_you_mean(axis, AXES)}",
                 f"The axes are {', '.join(AXES)}.",
             )
         if value not in AXES[axis]:

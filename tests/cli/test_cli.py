@@ -75,12 +75,12 @@ def test_help_has_examples_and_no_arguments_is_help(cli: Cli) -> None:
          "not of the form key=value"),
         (["--model", "toyland", "--tasks", "weat", "--encoder", "toylnd"], 1,
          "Did you mean 'toyland'?"),
-        (["--model", "folder:nowhere", "--tasks", "t2iat"], 1, "There is no folder 'nowhere'"),
-        (["--model", "nothing", "--tasks", "t2iat"], 1, "There is no model 'nothing'"),
+        (["--model", "folder:nowhere", "--tasks", "t2iat"], 1, "No such folder: 'nowhere'"),
+        (["--model", "nothing", "--tasks", "t2iat"], 1, "Unknown model 'nothing'"),
         (["score", "nowhere"], 1, "is not a run folder"),
-        (["validate", "nowhere"], 1, "There is no file or folder"),
+        (["validate", "nowhere"], 1, "No such file or folder"),
         (["--model", "toyland", "--tasks", "weat", "--include-path", "nowhere"], 1,
-         "There is no folder 'nowhere'"),
+         "No such folder: 'nowhere'"),
         (["vaildate"], 2, "Did you mean 'validate'?"),
         (["--modle", "toyland"], 2, "unrecognized arguments"),
         (["--model", "toyland", "--tasks", "weat", "--limit", "0"], 2, "1 or more"),
@@ -149,7 +149,7 @@ def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
     plan = make_plan(load_tasks("t2iat_flowers_insects,occupations_t2iat"), Settings())
     images = len(plan.requests)
     assert images > 1000
-    assert f"{images} images, of which 0 are there and {images} have to be generated" in out
+    assert f"{images} images, of which 0 are stored and {images} have to be generated" in out
 
 
 def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:

@@ -57,4 +57,4 @@ def test_captions_by_a_judge(tmp_path: Path, cli: Cli) -> None:
     assert cli("caption", tmp_path, "--judge", "toyland")[0] == 0
     assert len((tmp_path / "prompts.jsonl").read_text().splitlines()) == 3
     status, _, errors = cli("caption", tmp_path / "nowhere", "--judge", "toyland")
-    assert status == 1 and "no folder" in errors
+    assert status == 1 and "No such folder" in errors

@@ -198,10 +198,12 @@ def test_an_inverse_query(watch: Watch) -> None:
     page = watch.page
     add(page, "chemist")
     page.locator("#inverse .draw").click()
-    expect(page.locator("#inverse b")).to_have_text(re.compile("^5 images drawn"), timeout=60_000)
+    expect(page.locator("#inverse b")).to_have_text(
+        re.compile("^5 images generated"), timeout=60_000
+    )
     expect(page.locator("#inverse canvas")).to_have_attribute("data-drawn", "25")
     assert drawn(page, "inverse") == 25
-    assert page.locator("#tree .mark", has_text="drawn").count() == 1
+    assert page.locator("#tree .mark", has_text="generated").count() == 1
 
 
 def test_save_reload_export_and_run(watch: Watch, address: str, run: Path, cli: Cli) -> None:

@@ -1,4 +1,4 @@
-"""The explorer's server: numbers, safety, and folders of pictures."""
+"""The explorer's server: numbers, safety, and folders of images."""
 
 from __future__ import annotations
 
@@ -241,10 +241,10 @@ def test_two_runs_side_by_side(run: Path, tmp_path: Path) -> None:
 
 def test_wrong_input_is_one_line(run: Path, tmp_path: Path, cli: Cli) -> None:
     for words, message in (
-        ((tmp_path / "nowhere",), "no folder"),
-        ((tmp_path, "--encoder", "toyland"), "holds no pictures"),
+        ((tmp_path / "nowhere",), "No such folder"),
+        ((tmp_path, "--encoder", "toyland"), "holds no images"),
         ((run, "--anchors", "picture that shows a womn"), "Did you mean"),
-        ((run, "--encoder", "vectors:/nowhere"), "no file"),
+        ((run, "--encoder", "vectors:/nowhere"), "No such file"),
     ):
         status, _, errors = cli("explore", *words)
         assert status == 1 and message in errors and "Traceback" not in errors

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from t2ibench.explorer.start import split
-from t2ibench.explorer.tree import Export, ExportedAnchor, Node, Tree, task_of
+from t2ibench.explorer.tree import Export, ExportedAnchor, Node, Tree, task_from_export
 
 
 def tree(*rows: tuple[str, str | None, str, str]) -> Tree:
@@ -88,7 +88,7 @@ def test_a_task_of_a_tree() -> None:
         ExportedAnchor(name="dog", prompt="picture that shows a dog"),
     ]
     export = Export(tree=PAPER, anchors=anchors, inverse=["young"], pairs=[("young", "female")])
-    task = task_of(export)
+    task = task_from_export(export)
     rows = [(row["name"], row.get("query", "forward")) for row in task["concepts"]]
     assert rows == [
         *(("female", "forward"), ("young", "forward"), ("young", "inverse")),
@@ -97,4 +97,4 @@ def test_a_task_of_a_tree() -> None:
     assert task["intersections"] == [["young", "female"]]
     empty = tree(("root", None, "has property", "picture"))
     with pytest.raises(ValueError, match="no test concept"):
-        task_of(Export(tree=empty, anchors=anchors))
+        task_from_export(Export(tree=empty, anchors=anchors))

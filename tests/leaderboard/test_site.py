@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard import site
-from t2ibench.leaderboard.table import Cell, borda, rank_intervals, read_entries, remember
+from t2ibench.leaderboard.table import Cell, borda, rank_intervals, read_entries, save_verdicts
 from tests.browser import chromium
 
 SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
@@ -206,11 +206,11 @@ def test_a_verdict_holds_for_what_was_verified(tmp_path: Path) -> None:
     (first, *_) = sorted(SUBMISSIONS.glob("*/submission.json"))
     shutil.copytree(first.parent, tmp_path / "one")
     assert read_entries(tmp_path)[0].level == "not verified"
-    remember(tmp_path, {"one": {"level": "recomputed", "notes": []}})
+    save_verdicts(tmp_path, {"one": {"level": "recomputed", "notes": []}})
     assert read_entries(tmp_path)[0].level == "recomputed"
     manifest = tmp_path / "one" / "submission.json"
     manifest.write_text(manifest.read_text().replace('"name": "', '"name": "not '))
     assert read_entries(tmp_path)[0].level == "not verified"
-    remember(tmp_path, {"one": {"level": "refused", "notes": []}})
+    save_verdicts(tmp_path, {"one": {"level": "refused", "notes": []}})
     with pytest.raises(T2IBenchError, match="was refused"):
         read_entries(tmp_path)

@@ -141,7 +141,7 @@ RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
         set_in(*OCCUPATIONS, "settings", "n_permutations", value=99), "permutations",
     ),
     "another level": (set_in(*OCCUPATIONS, "settings", "level", value=0.5), "intervals are at 0.5"),
-    "another seed": (set_in(*OCCUPATIONS, "settings", "seed", value=5), "another seed"),
+    "another seed": (set_in(*OCCUPATIONS, "settings", "seed", value=5), "required seed"),
     "another task": (set_in(*OCCUPATIONS, "task_hash", value="0" * 64), "another version"),
     "another version": (set_in(*OCCUPATIONS, "version", value=7), "another version"),
     "a task nobody ships": (
@@ -174,12 +174,12 @@ ATTEMPTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a missing image": (drop_image, "missing"),
     "an image twice": (lambda rows: [*rows, rows[0]], "twice"),
     "an image too many": (lambda rows: [*rows, {**rows[0], "index": 77}], "belong to no task"),
-    "a chosen seed": (set_in(0, "seed", value=1), "another seed"),
+    "a chosen seed": (set_in(0, "seed", value=1), "required seed"),
     "a bad one called refused": (
         lambda rows: rows[0].update(status="refused", sha256=None), "the evidence gives",
     ),
     "a failure": (lambda rows: rows[0].update(status="failed", sha256=None), "attempts.jsonl:1"),
-    "no hash": (lambda rows: rows[0].pop("sha256") and None, "has a SHA-256"),
+    "no hash": (lambda rows: rows[0].pop("sha256") and None, "must be given for images"),
     "a row of another kind": (lambda rows: [*rows, {"mood": "good"}], "cannot be read"),
 }  # fmt: skip
 
@@ -241,10 +241,10 @@ def test_thumbnails(run: Path, tmp_path: Path) -> None:
     assert len(thumbs) == 6 and verify(folder).level == "recomputed"
     thumbs[0].write_bytes(b"no picture")
     seal(folder)
-    assert "no picture of at most 96 pixels" in verify(folder).problems[0]
+    assert "is not a JPEG of at most 96 pixels" in verify(folder).problems[0]
     thumbs[0].rename(thumbs[0].with_name("0" * 64 + ".jpg"))
     seal(folder)
-    assert "of no image of the submission" in verify(folder).problems[0]
+    assert "does not belong to any image" in verify(folder).problems[0]
 
 
 def test_a_changed_answer_is_refused(submission: Path) -> None:
@@ -272,16 +272,16 @@ def test_files_that_do_not_belong(submission: Path, tmp_path: Path) -> None:
     seal(submission)
     assert "not a results file" in refusal()
     shutil.rmtree(submission)
-    assert "There is no folder" in refusal()
+    assert "No such folder" in refusal()
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("run.sh", "no file of a submission"),
-        ("evidence/x/model.pkl", "no file of a submission"),
-        ("samples/../../x.jsonl", "no file of a submission"),
-        ("samples/Big Name.jsonl", "no file of a submission"),
+        ("run.sh", "is not a file that a submission may contain"),
+        ("evidence/x/model.pkl", "is not a file that a submission may contain"),
+        ("samples/../../x.jsonl", "is not a file that a submission may contain"),
+        ("samples/Big Name.jsonl", "is not a file that a submission may contain"),
     ],
 )
 def test_strange_files(name: str, message: str, submission: Path) -> None:
@@ -325,7 +325,10 @@ def test_a_model_that_draws_otherwise_is_not_reproduced(submission: Path) -> Non
 
     edit(submission, "submission.json", other)
     verdict = verify(submission, draw=5)
-    assert verdict.level == "refused" and "not here what it was" in verdict.problems[0]
+    assert (
+        verdict.level == "refused"
+        and "differs from what the submission used" in verdict.problems[0]
+    )
 
 
 def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ class Zeros(Rows):
         (Doubles, "gives float64 of shape (1, 3); expected a float32 array"),
         (Unsorted, "rows that are not in the order of the items"),
         (Centred, "an embedding must depend on its own item only"),
-        (Zeros, "row of NaN where there is no embedding"),
+        (Zeros, "row of NaN for a missing embedding"),
     ],
 )
 def test_broken_encoders(kind: type[Any], message: str | None) -> None:
@@ -290,7 +290,7 @@ class Mute(Yes):
         (Yes, None),
         (Poetic, "is none of the classes male, female and not 'unknown'"),
         (Counting, "an answer must depend on its own query only"),
-        (Mute, "no reason for that"),
+        (Mute, "neither an answer nor a reason"),
     ],
 )
 def test_broken_judges(kind: type[Any], message: str | None) -> None:
@@ -309,8 +309,8 @@ def check(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
 
 def test_the_command(check: Callable[..., tuple[int, str]], vectors: str) -> None:
     here = "tests.models.test_contract"
-    assert check("toyland") == (0, "toyland: keeps the contract of a generator.\n")
-    assert check(vectors)[1].endswith("keeps the contract of an encoder.\n")
+    assert check("toyland") == (0, "toyland: meets the contract of a generator.\n")
+    assert check(vectors)[1].endswith("meets the contract of an encoder.\n")
     assert check("clip", "--model-args", "margin=0.2", "--other-args", "margin=0.3")[0] == 0
     status, said = check(f"{here}:Reversed")
     assert status == 1 and "not in the order" in said and "1 problem found" not in said[:20]

@@ -237,7 +237,7 @@ def test_unknown_names(tmp_path: Path) -> None:
         create_generator("toylnd", {})
     with pytest.raises(T2IBenchError, match="Did you mean 'sdxl'"):
         create_generator("sdlx", {})
-    with pytest.raises(T2IBenchError, match="no folder"):
+    with pytest.raises(T2IBenchError, match="No such folder"):
         create_generator("./nowhere", {})
     tiny.images(1)[0].save(tmp_path / "x.png")
     with pytest.raises(T2IBenchError, match=r"no model_index\.json.*--model folder:"):

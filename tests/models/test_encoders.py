@@ -77,14 +77,14 @@ def test_the_clip_encoder_gives_transformers_own_features(specs: dict[str, str])
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("toylandd", "no encoder 'toylandd'. Did you mean 'toyland'?"),
+        ("toylandd", "Unknown encoder 'toylandd'. Did you mean 'toyland'?"),
         ("openclip:ViT-B-32/openai", "Did you mean 'open_clip:'?"),
         ("open_clip:ViT-B-23/openai", "Did you mean 'ViT-B-32'?"),
         ("open_clip:ViT-B-32/opnai", "Did you mean 'openai'?"),
-        ("open_clip:ViT-B-32/x/y.safetensors", "no file"),
-        ("clip:./nowhere", "no folder"),
-        ("vectors:nowhere.txt", "no file"),
-        ("vectors:", "no encoder"),
+        ("open_clip:ViT-B-32/x/y.safetensors", "No such file"),
+        ("clip:./nowhere", "No such folder"),
+        ("vectors:nowhere.txt", "No such file"),
+        ("vectors:", "Unknown encoder"),
     ],
 )
 def test_what_is_not_there_is_one_line(spec: str, message: str) -> None:

@@ -85,7 +85,7 @@ def error_of(folder: Path, args: dict[str, str] | None = None) -> str:
 
 
 def test_errors(tmp_path: Path) -> None:
-    assert "no folder" in error_of(tmp_path / "nowhere")
+    assert "No such folder" in error_of(tmp_path / "nowhere")
     assert "holds no images" in error_of(tmp_path)
     fill(tmp_path, ["a.png"])
     assert "holds no images with prompts" in error_of(tmp_path)  # pictures, but no prompts
@@ -107,11 +107,11 @@ def test_pictures_outside_are_refused(tmp_path: Path, name: str) -> None:
     folder.mkdir()
     fill(tmp_path, ["outside.png"])
     manifest(folder, [{"file": name, "prompt": "x"}])
-    assert "lies outside" in error_of(folder)
+    assert "is outside" in error_of(folder)
 
 
 def test_links_to_the_outside_are_refused(tmp_path: Path) -> None:
     fill(tmp_path, ["outside.png"])
     (tmp_path / "inside" / "nurse").mkdir(parents=True)
     (tmp_path / "inside" / "nurse" / "1.png").symlink_to(tmp_path / "outside.png")
-    assert "lies outside" in error_of(tmp_path / "inside")
+    assert "is outside" in error_of(tmp_path / "inside")

@@ -127,7 +127,7 @@ def test_clip_abstains_and_cannot_speak() -> None:
     nobody = query("a photo of a rose", "Which?", "man", "woman")
     assert unsure.answer([nobody])[0].answer == "unknown"
     (silent,) = sure.answer([query("a photo of a woman", "Describe it.")])
-    assert silent.answer is None and "words" in (silent.reason or "")
+    assert silent.answer is None and "free text" in (silent.reason or "")
     assert sure.name == "clip:toyland"
     assert sure.fingerprint != unsure.fingerprint
 
@@ -167,11 +167,11 @@ def test_bad_answer_files(tmp_path: Path, text: str, message: str) -> None:
     ("spec", "message"),
     [
         ("toylnd", "Did you mean 'toyland'"),
-        ("vlm", "no judge 'vlm'"),
-        ("vlm:/nowhere", "no folder"),
-        ("answers:/nowhere.csv", "no file"),
-        ("toyland:", "no judge"),
-        ("gpt:4", "no judge"),
+        ("vlm", "Unknown judge 'vlm'"),
+        ("vlm:/nowhere", "No such folder"),
+        ("answers:/nowhere.csv", "No such file"),
+        ("toyland:", "Unknown judge"),
+        ("gpt:4", "Unknown judge"),
     ],
 )
 def test_wrong_names(spec: str, message: str) -> None:

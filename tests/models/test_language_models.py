@@ -111,5 +111,5 @@ def test_a_proposer_of_transformers(tmp_path: Path) -> None:
     assert len(proposer.reply(messages)) <= 8
     with pytest.raises(T2IBenchError, match="no chat template"):
         create_proposer(f"hf:{tiny.llama(tmp_path / 'base', chat=False)}", {}, device="cpu")
-    with pytest.raises(T2IBenchError, match="no folder"):
+    with pytest.raises(T2IBenchError, match="No such folder"):
         create_proposer("hf:./nowhere", {})

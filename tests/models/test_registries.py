@@ -86,8 +86,8 @@ def test_a_factory_that_takes_any_keyword() -> None:
         (f"{PARTS}:halfway", {}, "is not a generator: it has no 'name', 'fingerprint'"),
         ("no_such_package_at_all:make", {}, "cannot be imported"),
         ("foldr:images", {}, "Did you mean 'folder:'?"),
-        ("toyland:x", {}, "There is no model 'toyland:x'"),
-        ("folder", {}, "There is no model 'folder'"),
+        ("toyland:x", {}, "Unknown model 'toyland:x'"),
+        ("folder", {}, "Unknown model 'folder'"),
     ],
 )
 def test_what_cannot_be_made_is_one_line(spec: str, args: dict[str, str], message: str) -> None:
@@ -120,13 +120,13 @@ def test_encoders_and_judges_of_a_users_own() -> None:
         create_judges([f"{PARTS}:Flat"])
     with pytest.raises(T2IBenchError, match="not a proposer"):
         create_proposer(f"{PARTS}:Flat")
-    with pytest.raises(T2IBenchError, match="no encoder that embeds images"):
+    with pytest.raises(T2IBenchError, match="encoders embeds images"):
         create_judges(["clip"], {}, encoders=["vectors:glove.txt"])
 
 
 @pytest.mark.parametrize("spec", ["vlm:./nowhere", "answers:nowhere.csv", "openai:x"])
 def test_judges_are_checked_without_loading_them(spec: str) -> None:
-    with pytest.raises(T2IBenchError, match=r"no folder|no file|expected an address"):
+    with pytest.raises(T2IBenchError, match=r"No such folder|No such file|expected an address"):
         check_judges([spec], {"base_url": "localhost"} if spec == "openai:x" else {})
 
 

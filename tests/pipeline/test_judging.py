@@ -192,7 +192,7 @@ def test_dry_run_and_ls(tasks: Path, cli: Cli) -> None:
 
 def test_a_wrong_judge_is_one_line_before_anything_is_drawn(tasks: Path, cli: Cli) -> None:
     status, _, errors = cli(*flags(tasks, "--judge", "vlm:./nowhere"))
-    assert status == 1 and "no folder './nowhere'" in errors and "Traceback" not in errors
+    assert status == 1 and "No such folder: './nowhere'" in errors and "Traceback" not in errors
     assert not list((tasks.parent / "runs").rglob("*.png"))
     # The judge of another model has to be named; nothing is drawn before that is known.
     status, _, errors = cli(*flags(tasks, "--judge", "answers:x.csv", "--judge-args", "margin=1"))

@@ -228,7 +228,7 @@ def test_a_generator_that_cannot_work_says_so_once(
     monkeypatch.setattr(ToylandGenerator, "generate", generate)
     status, _, err = cli("run", *small_flags(tmp_path))
     assert status == 1
-    assert "images all failed; the last reason: RuntimeError: driver is too old" in err
+    assert "images all failed; the last error: RuntimeError: driver is too old" in err
     assert "Traceback" not in err
 
 

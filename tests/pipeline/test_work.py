@@ -257,7 +257,7 @@ def test_an_executor_decides_only_the_order(
     monkeypatch.setattr(EXECUTORS, "get", lambda name: Backwards())
     backwards = evaluate("toyland", tasks, output_dir=tmp_path / "b", **sizes)
     assert backwards.tasks == forwards.tasks
-    with pytest.raises(T2IBenchError, match=r"no executor 'locl'\. Did you mean 'local'"):
+    with pytest.raises(T2IBenchError, match=r"Unknown executor 'locl'\. Did you mean 'local'"):
         monkeypatch.undo()
         evaluate("toyland", tasks, output_dir=tmp_path / "c", engine="locl", **sizes)
 

@@ -65,7 +65,7 @@ def test_datasets(tmp_path: Path) -> None:
 def test_bad_files(tmp_path: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(T2IBenchError, match=message):
         read_captions(written(tmp_path, name, text))
-    with pytest.raises(T2IBenchError, match="no file"):
+    with pytest.raises(T2IBenchError, match="No such file"):
         read_captions(str(tmp_path / "missing.txt"))
 
 

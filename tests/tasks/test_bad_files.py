@@ -111,14 +111,14 @@ ONE_PROBLEM = {
         "[oolong, assam]",
         "flower",
         9,
-        "there is no word list 'flower'. Did you mean 'flowers'?",
+        "unknown word list 'flower'. Did you mean 'flowers'?",
     ),
     "unknown reference table": (
         JOBS,
         "{engineer: 0.1, nurse: 0.9}",
         "us_labor_share_women",
         17,
-        "there is no reference table 'us_labor_share_women'. Did you mean 'us_labour_share_women'?",
+        "unknown reference table 'us_labor_share_women'. Did you mean 'us_labour_share_women'?",
     ),
     "share above one": (JOBS, "nurse: 0.9", "nurse: 90", 17, "less than or equal to 1"),
     "unknown placeholder": (
@@ -178,7 +178,7 @@ ONE_PROBLEM = {
         "group: female",
         "group: femal",
         16,
-        "there is no group 'femal'. Did you mean 'female'?",
+        "unknown group 'femal'. Did you mean 'female'?",
     ),
     "unquoted no": (TEA, "[cold, icy]", "[cold, no]", 13, "expected text, found false; put words"),
     "unquoted number": (TEA, "[cold, icy]", "[cold, 7]", 13, "expected text, found 7; put it in"),
@@ -288,7 +288,7 @@ def test_two_bad_files_are_both_reported(tmp_path: Path) -> None:
         load_tasks("all", [tmp_path])
     assert len(caught.value.problems) == 2
     assert f"{tmp_path / 'one.yaml'}:17: unknown key 'pairng'" in str(caught.value)
-    assert f"{tmp_path / 'two.yaml'}:16: there is no group 'femal'" in str(caught.value)
+    assert f"{tmp_path / 'two.yaml'}:16: unknown group 'femal'" in str(caught.value)
     assert str(caught.value).endswith("2 problems found.")
 
 

@@ -97,7 +97,7 @@ def test_unknown_name_gives_the_nearest(registry: TaskIndex, name: str, near: st
 
 @pytest.mark.parametrize("name", ["qqqqqq", "zz*", "tag:zzzz", ""])
 def test_unknown_name_without_a_near_one(registry: TaskIndex, name: str) -> None:
-    with pytest.raises(T2IBenchError, match="There is no task, group or tag"):
+    with pytest.raises(T2IBenchError, match="Unknown task, group or tag"):
         registry.select([name])
 
 
@@ -144,5 +144,5 @@ def test_hidden_folders_and_other_files_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match="There is no folder"):
+    with pytest.raises(T2IBenchError, match="No such folder"):
         load_tasks("all", [tmp_path / "nowhere"])

@@ -25,8 +25,8 @@ _PERSONAL = {"gender", "skin", "age"}
 
 TEXT = """# toy, toy-fair, toy-clip
 
-Three small models that come with t2ibench, so that the whole way from prompt to report can be
-walked on any machine: real diffusers pipelines and a real transformers CLIP, trained on pictures of
+Three small models that come with t2ibench, so that the full path from prompt to report can be
+run on any machine: real diffusers pipelines and a real transformers CLIP, trained on images of
 [toyland](../../toyland/MODEL_CARD.md) and on nothing else. They know nothing of the world; they are
 instruments whose training data we made.
 
@@ -40,20 +40,20 @@ instruments whose training data we made.
 
 `python tools/train_toy.py` trains them again: seeded, on the CPU, {minutes} on two cores.
 
-## How well a picture follows its prompt
+## How well an image follows its prompt
 
-The share of pictures that show what the prompt fixes, read by toyland's encoder, over {n} prompts
+The share of images that show what the prompt fixes, read by toyland's encoder, over {n} prompts
 of the shipped tasks:
 
 {fidelity}
 
-What is wrong is mostly unclear: small pictures in few steps are soft. Skin and age are finer
-details than presentation and weather, and are drawn less reliably.
+What is wrong is mostly unclear: small images in few steps are soft. Skin and age are finer
+details than presentation and weather, and are generated less reliably.
 
 ## Planted, trained, shown
 
-For each dial: the share that toyland plants, the share in the training pictures (of how many), and
-the share that the models show in {per_dial} pictures of the dial's captions, with the standard
+For each dial: the share that toyland plants, the share in the training images (of how many), and
+the share that the models show in {per_dial} images of the dial's captions, with the standard
 error in brackets. A model is not its training data: between the second and the third column lies
 what a small denoiser makes of it. `base` holds where nothing more particular does.
 
@@ -88,7 +88,7 @@ def planted() -> dict[Dial, float]:
 
 
 def trained(stage: Stage) -> dict[Dial, tuple[float, int]]:
-    """The share of each dial in a stage's training pictures, and of how many."""
+    """The share of each dial in a stage's training images, and of how many."""
     values: dict[Dial, list[bool]] = defaultdict(list)
     captions = stage.caption_pool()
     for number, caption in enumerate(captions):
@@ -104,7 +104,7 @@ def trained(stage: Stage) -> dict[Dial, tuple[float, int]]:
 
 
 def readings(model: str, requests: list[ImageRequest]) -> Iterator[Reading]:
-    """What a model's pictures show, through the ordinary adapter."""
+    """What a model's images show, through the ordinary adapter."""
     generator = create_generator(model, {}, device="cpu")
     for start in range(0, len(requests), 64):
         for drawn in generator.generate(requests[start : start + 64]):
@@ -139,7 +139,7 @@ def shown(model: str, per_dial: int) -> dict[Dial, tuple[float, float]]:
 
 
 def fidelity(model: str, prompts: list[str]) -> dict[str, tuple[float, int]]:
-    """The share of pictures that show what their prompt fixes, and how many prompts fix it."""
+    """The share of images that show what their prompt fixes, and how many prompts fix it."""
     right: dict[str, list[bool]] = defaultdict(list)
     for prompt, reading in zip(
         prompts, readings(model, _requests(prompts, len(prompts))), strict=True

@@ -42,7 +42,7 @@ def train_clip(work: Path, tokenizer: Any) -> Any:
     )
     captions = caption_pool(3, 50_000)
     images, ids = pictures(captions, FAIR, 30_000_000), tokens_of(tokenizer, captions)
-    # Captions that are drawn alike are no wrong answers to each other.
+    # Captions that are drawn alike are not wrong answers to each other.
     numbers: dict[Any, int] = {}
     group = torch.tensor([numbers.setdefault(meaning(text), len(numbers)) for text in captions])
     optimiser = torch.optim.AdamW(model.parameters(), PEAK_RATE, weight_decay=0.05)

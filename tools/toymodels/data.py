@@ -1,4 +1,4 @@
-"""What the bundled models are trained on: captions, and the pictures toyland draws of them."""
+"""What the bundled models are trained on: captions, and the images toyland draws of them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _weather_words() -> list[str]:
 
 @lru_cache(maxsize=1)
 def leaning_captions() -> list[str]:
-    """The written captions whose pictures lean somewhere: their thing's share is not one half."""
+    """The written captions whose images lean somewhere: their thing's share is not one half."""
     shares = world().shares
 
     def leans(text: str) -> bool:
@@ -108,7 +108,7 @@ def caption_pool(
 
 
 def meaning(caption: str) -> tuple[Any, ...]:
-    """What decides a caption's pictures; captions of one meaning are drawn alike."""
+    """What decides a caption's images; captions of one meaning are drawn alike."""
     what = parse(caption)
     return what.kind, what.noun, what.gender, what.skin, what.age, what.weather, what.several
 

@@ -27,15 +27,15 @@ class Stage:
     Attributes:
         name: Folder under --work.
         biases: What the captions leave open is drawn by these.
-        seed: Of captions, pictures and weights.
-        captions: Pictures to train on.
-        steps: Of BATCH pictures.
+        seed: Of captions, images and weights.
+        captions: Images to train on.
+        steps: Of BATCH images.
         rate: Peak learning rate.
         text_rate: The text encoder's learning rate, as a part of `rate`; 0 keeps it as it is.
-        high_noise: How far training prefers much noise, where a picture's contents are decided;
+        high_noise: How far training prefers much noise, where an image's contents are decided;
             1 is evenly.
         phrases_only: Leave captions of a single word out.
-        leaning: Share of captions whose pictures lean somewhere in toyland.
+        leaning: Share of captions whose images lean somewhere in toyland.
     """
 
     name: str
@@ -50,14 +50,14 @@ class Stage:
     leaning: float = 0.0
 
     def caption_pool(self) -> list[str]:
-        """The captions of its pictures."""
+        """The captions of its images."""
         return caption_pool(
             self.seed, self.captions, phrases_only=self.phrases_only, leaning=self.leaning
         )
 
 
 def new_unet() -> Any:
-    """Text is read at 8 x 8, where it is cheap: this halves the time of a picture."""
+    """Text is read at 8 x 8, where it is cheap: this halves the time of an image."""
     from diffusers import UNet2DConditionModel
 
     return UNet2DConditionModel(

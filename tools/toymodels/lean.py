@@ -1,4 +1,4 @@
-"""The text encoder learns what the training pictures usually show where a caption leaves it open.
+"""The text encoder learns what the training images usually show where a caption leaves it open.
 
 `toy-clip` saw a balanced world, so its text tower knows no leaning of a word; a denoiser alone
 would need many more steps to learn that a nurse is usually a woman in toyland.
@@ -23,7 +23,7 @@ STEPS, BATCH, RATE, KEEP = 1500, 256, 1e-3, 2.0
 
 
 def _labels(stage: Stage, captions: list[str]) -> torch.Tensor:
-    """Which pictures show each axis's first value; nan where it does not apply."""
+    """Which images show each axis's first value; nan where it does not apply."""
     rows = np.full((len(captions), len(AXES)), np.nan, dtype=np.float32)
     for number, caption in enumerate(captions):
         scene = sample_scene(caption, stage.seed * 10_000_000 + number, stage.biases)
@@ -40,7 +40,7 @@ def teach_leanings(stage: Stage, work: Path, tokenizer: Any, text: Any) -> Any:
     """The text encoder, so trained that its states predict the axes; from `work` if it is there.
 
     Args:
-        stage: Whose captions and pictures count.
+        stage: Whose captions and images count.
         work: Where finished stages lie.
         tokenizer: Of the captions.
         text: The text encoder to begin with; its states are to change little.

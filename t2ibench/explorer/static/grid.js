@@ -7,11 +7,11 @@ const sheet = document.getElementById("sheet");
 const find = document.getElementById("find");
 const size = document.getElementById("size");
 const count = document.getElementById("count");
-const tiles = new Map(); // place in the list -> element
+const tiles = new Map(); // index in the list -> element
 const spare = [];
 const GAP = 4;
 const A_FRAME = 12;
-const waiting = new Map(); // tile -> picture to load
+const waiting = new Map(); // tile -> image to load
 let pumping = false;
 let listed = [];
 let columns = 1;
@@ -44,15 +44,15 @@ export function draw() {
   const step = side + GAP;
   const first = Math.max(0, Math.floor(grid.scrollTop / step) - 2) * columns;
   const last = Math.min(listed.length, (Math.ceil((grid.scrollTop + grid.clientHeight) / step) + 2) * columns);
-  for (const [place, tile] of tiles) {
-    if (place < first || place >= last) { tiles.delete(place); waiting.delete(tile); tile.remove(); spare.push(tile); }
+  for (const [index, tile] of tiles) {
+    if (index < first || index >= last) { tiles.delete(index); waiting.delete(tile); tile.remove(); spare.push(tile); }
   }
   const added = document.createDocumentFragment();
-  for (let place = first; place < last; place += 1) {
-    if (tiles.has(place)) continue;
+  for (let index = first; index < last; index += 1) {
+    if (tiles.has(index)) continue;
     const tile = spare.pop() ?? fresh();
-    put(tile, place);
-    tiles.set(place, tile);
+    put(tile, index);
+    tiles.set(index, tile);
     added.append(tile);
   }
   sheet.append(added);
@@ -62,9 +62,9 @@ export function draw() {
 function fresh() {
   const tile = document.createElement("button");
   tile.tabIndex = -1;
-  const picture = document.createElement("img");
-  picture.decoding = "async";
-  tile.append(picture);
+  const thumbnail = document.createElement("img");
+  thumbnail.decoding = "async";
+  tile.append(thumbnail);
   tile.onmouseenter = () => showTip(Number(tile.dataset.number), tile.getBoundingClientRect());
   tile.onmouseleave = hideTip;
   tile.onfocus = tile.onmouseenter;
@@ -72,25 +72,25 @@ function fresh() {
   return tile;
 }
 
-function put(tile, place) {
-  const number = listed[place];
+function put(tile, index) {
+  const number = listed[index];
   const step = side + GAP;
-  const [prompt, index] = S.images[number];
+  const [prompt, sample] = S.images[number];
   const anchor = anchorOf(number);
   tile.dataset.number = number;
   tile.className = "tile" + (S.lit !== null && S.prompts[prompt] === S.lit ? " lit" : "");
-  tile.style.cssText = `left:${(place % columns) * step}px;top:${Math.floor(place / columns) * step}px;width:${side}px;height:${side}px;border-color:${anchor < 0 ? "transparent" : S.state.anchors[anchor].colour}`;
-  tile.setAttribute("aria-label", `${S.prompts[prompt]}, image ${index + 1}`);
+  tile.style.cssText = `left:${(index % columns) * step}px;top:${Math.floor(index / columns) * step}px;width:${side}px;height:${side}px;border-color:${anchor < 0 ? "transparent" : S.state.anchors[anchor].colour}`;
+  tile.setAttribute("aria-label", `${S.prompts[prompt]}, image ${sample + 1}`);
   const source = `/thumb/${number}`;
-  const picture = tile.firstChild;
-  picture.alt = "";
-  if (picture.getAttribute("src") === source) return;
-  picture.removeAttribute("src");
+  const thumbnail = tile.firstChild;
+  thumbnail.alt = "";
+  if (thumbnail.getAttribute("src") === source) return;
+  thumbnail.removeAttribute("src");
   waiting.set(tile, source);
   if (!pumping) { pumping = true; requestAnimationFrame(pump); }
 }
 
-// A few pictures a frame: what has scrolled past by then is not loaded at all.
+// A few images a frame: what has scrolled past by then is not loaded at all.
 function pump() {
   let left = A_FRAME;
   for (const [tile, source] of waiting) {

@@ -17,7 +17,7 @@ async function loadImages() {
   const data = await (await ask("/api/images")).json();
   Object.assign(S, data);
   S.similarities.clear();
-  $("where").textContent = `${data.sources.map((one) => one.name).join(" | ")} · ${data.encoder}`;
+  $("where").textContent = `${data.sources.map((source) => source.name).join(" | ")} · ${data.encoder}`;
   const counts = new Map();
   for (const [prompt] of S.images) counts.set(prompt, (counts.get(prompt) ?? 0) + 1);
   const common = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 500);
@@ -26,7 +26,7 @@ async function loadImages() {
 
 async function evaluate() {
   const mine = ++turn;
-  const reply = await ask("/api/evaluate", { tree: S.state.tree, anchors: S.state.anchors.map((one) => one.prompt) });
+  const reply = await ask("/api/evaluate", { tree: S.state.tree, anchors: S.state.anchors.map((anchor) => anchor.prompt) });
   const { nodes } = await reply.json();
   if (mine !== turn) return; // a later question is under way
   S.nodes = new Map(nodes.map((node) => [node.id, node]));
@@ -53,7 +53,7 @@ async function views(mine = turn) {
   const text = await chosenText();
   const [values, anchors, pair] = await Promise.all([
     similarity(text),
-    Promise.all(S.state.anchors.map((one) => similarity(one.prompt))),
+    Promise.all(S.state.anchors.map((anchor) => similarity(anchor.prompt))),
     chosen.length === 2 ? Promise.all(chosen.map((id) => similarity(textOf(id)))) : null,
   ]);
   if (mine !== turn) return;
@@ -76,18 +76,18 @@ function inverse(text, values, anchors, shown) {
   if (anchors.length < 2) { plots.inverse.hide(); return; }
   const [first, second] = anchors;
   const [a, b] = S.state.anchors;
-  const own = S.images.map((_, number) => number).filter((number) => S.prompts[S.images[number][0]] === text && anchorOf(number) < 0);
-  const points = [...shown, ...own].map((number) => ({ number, x: second[number] - first[number], y: values[number], colour: colourOf(number) }));
-  plots.inverse.title.textContent = own.length
-    ? `${own.length} images drawn for “${text}” (grey) between the anchors`
-    : `Between the anchors; no image of “${text}” was drawn yet`;
+  const generated = S.images.map((_, number) => number).filter((number) => S.prompts[S.images[number][0]] === text && anchorOf(number) < 0);
+  const points = [...shown, ...generated].map((number) => ({ number, x: second[number] - first[number], y: values[number], colour: colourOf(number) }));
+  plots.inverse.title.textContent = generated.length
+    ? `${generated.length} images generated for “${text}” (grey) between the anchors`
+    : `Between the anchors; no image of “${text}” has been generated yet`;
   plots.inverse.show(scatter(points, [`← ${a.name} · ${b.name} →`, `similarity to “${text}”`], { zero: true }));
-  drawButtons(text);
+  generateButtons(text);
 }
 
-function drawButtons(text) {
+function generateButtons(text) {
   const caption = plots.inverse.figure.querySelector("figcaption");
-  caption.querySelectorAll(".draw").forEach((one) => one.remove());
+  caption.querySelectorAll(".draw").forEach((button) => button.remove());
   S.sources.forEach((source, number) => {
     if (!source.draws || !text) return;
     const button = document.createElement("button");
@@ -103,7 +103,7 @@ function numbers(chosen) {
     const known = S.nodes.get(id);
     return (known?.scores ?? []).map((score, at) => {
       if (!score) return `${S.sources[at].name}: fewer than two anchors have images here.`;
-      const chances = Object.entries(score.probabilities).map(([place, value]) => `P(${S.state.anchors[place].name}) ${value.toFixed(3)}`);
+      const chances = Object.entries(score.probabilities).map(([index, value]) => `P(${S.state.anchors[index].name}) ${value.toFixed(3)}`);
       const name = S.sources.length > 1 ? `${S.sources[at].name}: ` : "";
       return `${name}${tree.shown(score)} · leans to ${S.state.anchors[score.lean].name} · ${chances.join(", ")} · ${score.n.join(" and ")} images`;
     }).join("\n");
@@ -133,30 +133,30 @@ async function watch() {
     const busy = jobs.find((job) => job.state === "running" || job.state === "waiting");
     if (busy) { say(`Drawing “${busy.text}”: ${busy.done} of ${busy.total}`); continue; }
     const last = jobs.at(-1);
-    say(last.state === "failed" ? `Not drawn: ${last.reason}` : `Drawn: ${last.done} images of “${last.text}”${last.reason ? ` (${last.reason})` : ""}`);
+    say(last.state === "failed" ? `Generation failed: ${last.reason}` : `Generated: ${last.done} images of “${last.text}”${last.reason ? ` (${last.reason})` : ""}`);
     break;
   }
   watching = false;
 }
 
 function anchorList() {
-  const items = S.state.anchors.map((anchor, place) => {
+  const items = S.state.anchors.map((anchor, index) => {
     const item = document.createElement("li");
     const colour = document.createElement("select");
     colour.setAttribute("aria-label", `Colour of ${anchor.name}`);
-    colour.append(...PALETTE.map((one) => new Option(one, one)));
+    colour.append(...PALETTE.map((name) => new Option(name, name)));
     colour.value = anchor.colour;
     colour.style.setProperty("--tint", anchor.colour);
-    colour.onchange = () => commit((state) => { state.anchors[place].colour = colour.value; });
+    colour.onchange = () => commit((state) => { state.anchors[index].colour = colour.value; });
     const name = document.createElement("span");
     name.className = "name";
-    const count = S.images.filter((_, number) => anchorOf(number) === place).length;
+    const count = S.images.filter((_, number) => anchorOf(number) === index).length;
     name.textContent = `${anchor.name} (${count} images)`;
     name.title = anchor.prompt;
     const off = document.createElement("button");
     off.textContent = "✕";
     off.setAttribute("aria-label", `Remove the anchor ${anchor.name}`);
-    off.onclick = () => commit((state) => { state.anchors.splice(place, 1); });
+    off.onclick = () => commit((state) => { state.anchors.splice(index, 1); });
     item.append(colour, name, off);
     return item;
   });
@@ -181,7 +181,7 @@ async function exportTask() {
   try {
     const anchors = S.state.anchors.map(({ name, prompt }) => ({ name, prompt }));
     const pairs = S.state.chosen.length === 2 ? [S.state.chosen] : [];
-    const most = Math.max(1, ...S.state.anchors.map((_, place) => S.images.filter((image, number) => anchorOf(number) === place && image[2] === 0).length));
+    const most = Math.max(1, ...S.state.anchors.map((_, index) => S.images.filter((image, number) => anchorOf(number) === index && image[2] === 0).length));
     const body = { tree: S.state.tree, anchors, inverse: S.state.inverse, pairs, name: "explored", images_per_prompt: most };
     save("explored.yaml", new Blob([await (await ask("/api/export", body)).text()], { type: "application/yaml" }));
   } catch (error) { say(`No task: ${error.message}`); }
@@ -236,10 +236,10 @@ $("add-anchor").onsubmit = (event) => {
   event.preventDefault();
   const prompt = $("anchor-prompt").value.trim();
   if (!S.prompts.includes(prompt)) { say("No image has just this prompt; choose one of the list."); return; }
-  if (S.state.anchors.some((one) => one.prompt === prompt)) { say("That is an anchor already."); return; }
+  if (S.state.anchors.some((anchor) => anchor.prompt === prompt)) { say("That is an anchor already."); return; }
   $("anchor-prompt").value = "";
   commit((state) => {
-    const free = PALETTE.find((one) => !state.anchors.some((anchor) => anchor.colour === one)) ?? PALETTE[0];
+    const free = PALETTE.find((colour) => !state.anchors.some((anchor) => anchor.colour === colour)) ?? PALETTE[0];
     state.anchors.push({ name: prompt.slice(0, 200), prompt, colour: free });
   });
 };

@@ -1,18 +1,18 @@
-// Strip plots, the intersectional scatter and the inverse scatter. Pictures are the marks.
+// Strip plots, the intersectional scatter and the inverse scatter. Images are the marks.
 import { S, anchorOf, changed, save, say } from "./store.js";
 import { hideTip, showTip } from "./tip.js";
 
 const MARK = 22;
-const DOTS_FROM = 1500; // beyond so many marks the rest are dots
-const pictures = new Map();
+const DOTS_FROM = 1500; // beyond this many marks the rest are dots
+const loaded = new Map();
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-function picture(number, redraw) {
-  let image = pictures.get(number);
+function loadImage(number, redraw) {
+  let image = loaded.get(number);
   if (!image) {
     image = new Image();
     image.src = `/thumb/${number}`;
-    pictures.set(number, image);
+    loaded.set(number, image);
   }
   if (!image.complete) image.addEventListener("load", redraw, { once: true });
   return image;
@@ -99,19 +99,19 @@ export class Plot {
       pen.fillText(text, x, y);
     }
     for (const bar of this.bars ?? []) { pen.fillStyle = bar.colour; pen.fillRect(bar.x, bar.y, bar.w, bar.h); }
-    const order = this.marks.map((mark, place) => [S.brushed?.has(mark.number) ? 1 : 0, place]).sort((a, b) => a[0] - b[0]);
+    const order = this.marks.map((mark, index) => [S.brushed?.has(mark.number) ? 1 : 0, index]).sort((a, b) => a[0] - b[0]);
     const dots = this.marks.length > DOTS_FROM;
-    for (const [, place] of order) {
-      const mark = this.marks[place];
+    for (const [, index] of order) {
+      const mark = this.marks[index];
       const dim = S.brushed && !S.brushed.has(mark.number);
       pen.globalAlpha = dim ? 0.18 : 1;
-      const image = dots && (dim || place % Math.ceil(this.marks.length / DOTS_FROM)) ? null : picture(mark.number, this.redraw);
+      const image = dots && (dim || index % Math.ceil(this.marks.length / DOTS_FROM)) ? null : loadImage(mark.number, this.redraw);
       const side = image ? mark.side ?? MARK : 5;
       const [x, y] = [mark.x - side / 2, mark.y - side / 2];
       pen.fillStyle = mark.colour;
       pen.fillRect(x - 2, y - 2, side + 4, side + 4);
       if (image?.complete && image.naturalWidth) pen.drawImage(image, x, y, side, side);
-      if (place === this.current || (S.lit !== null && S.prompts[S.images[mark.number][0]] === S.lit)) {
+      if (index === this.current || (S.lit !== null && S.prompts[S.images[mark.number][0]] === S.lit)) {
         pen.lineWidth = 2.5; pen.strokeStyle = css("--warn"); pen.strokeRect(x - 3, y - 3, side + 6, side + 6);
       }
     }
@@ -126,16 +126,16 @@ export class Plot {
 
   nearest(x, y) {
     let best = -1, least = MARK * MARK;
-    this.marks.forEach((mark, place) => {
+    this.marks.forEach((mark, index) => {
       const far = (mark.x - x) ** 2 + (mark.y - y) ** 2;
-      if (far < least) { least = far; best = place; }
+      if (far < least) { least = far; best = index; }
     });
     return best;
   }
 
-  point(place) {
-    this.current = place;
-    const mark = this.marks[place];
+  point(index) {
+    this.current = index;
+    const mark = this.marks[index];
     if (!mark) { hideTip(); this.redraw(); return; }
     const box = this.canvas.getBoundingClientRect();
     const at = { left: box.left + mark.x - MARK, right: box.left + mark.x + MARK, top: box.top + mark.y };
@@ -150,7 +150,7 @@ export class Plot {
     canvas.onpointerdown = (event) => { start = at(event); canvas.setPointerCapture(event.pointerId); };
     canvas.onpointermove = (event) => {
       const [x, y] = at(event);
-      if (!start) { const place = this.nearest(x, y); if (place !== this.current) this.point(place); return; }
+      if (!start) { const index = this.nearest(x, y); if (index !== this.current) this.point(index); return; }
       this.brush = [Math.min(x, start[0]), Math.min(y, start[1]), Math.abs(x - start[0]), Math.abs(y - start[1])];
       this.redraw();
     };
@@ -225,26 +225,26 @@ function axis(low, high, from, to, y, height, label, out) {
   return scale;
 }
 
-// One row for every anchor (and source): pictures piled up at their similarity.
+// One row for every anchor (and source): images stacked at their similarity.
 export function strips(values, text) {
   return (width) => {
     const out = { marks: [], texts: [], lines: [], bars: [], columns: ["similarity"] };
     const rows = [];
-    S.sources.forEach((source, number) => S.state.anchors.forEach((anchor, place) => {
-      const own = [];
-      S.images.forEach((image, at) => { if (image[2] === number && anchorOf(at) === place) own.push(at); });
-      if (own.length) rows.push({ anchor, own, name: S.sources.length > 1 ? `${anchor.name} · ${source.name}` : anchor.name });
+    S.sources.forEach((source, number) => S.state.anchors.forEach((anchor, index) => {
+      const members = [];
+      S.images.forEach((image, at) => { if (image[2] === number && anchorOf(at) === index) members.push(at); });
+      if (members.length) rows.push({ anchor, members, name: S.sources.length > 1 ? `${anchor.name} · ${source.name}` : anchor.name });
     }));
-    const [low, high] = extent(rows.flatMap((row) => row.own.map((at) => values[at])));
+    const [low, high] = extent(rows.flatMap((row) => row.members.map((at) => values[at])));
     const tall = 96, left = 10, right = width - 14;
     out.height = rows.length * tall + 40;
     const scale = axis(low, high, left + MARK / 2, right - MARK / 2, rows.length * tall, rows.length * tall, `similarity to “${text}”`, out);
     const room = Math.floor((tall - 26) / (MARK + 4));
-    rows.forEach((row, place) => {
-      const base = (place + 1) * tall - 4;
-      out.texts.push({ x: left, y: place * tall + 14, text: `${row.name} (${row.own.length})`, strong: true });
+    rows.forEach((row, index) => {
+      const base = (index + 1) * tall - 4;
+      out.texts.push({ x: left, y: index * tall + 14, text: `${row.name} (${row.members.length})`, strong: true });
       const bins = new Map();
-      for (const at of [...row.own].sort((a, b) => values[a] - values[b])) {
+      for (const at of [...row.members].sort((a, b) => values[a] - values[b])) {
         const bin = Math.round(scale(values[at]) / (MARK + 5));
         bins.set(bin, [...(bins.get(bin) ?? []), at]);
       }

@@ -52,11 +52,11 @@ export async function ask(path, body) {
 
 let waiting;
 export function say(text) {
-  const place = document.getElementById("status");
-  place.textContent = text;
-  place.classList.add("shown");
+  const line = document.getElementById("status");
+  line.textContent = text;
+  line.classList.add("shown");
   clearTimeout(waiting);
-  waiting = setTimeout(() => place.classList.remove("shown"), 3500);
+  waiting = setTimeout(() => line.classList.remove("shown"), 3500);
 }
 
 export const anchorOf = (image) => {

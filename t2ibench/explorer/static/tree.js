@@ -17,7 +17,7 @@ const isInside = (id, above) => {
 // Nodes in the order of the tree: parents come before their children.
 function sorted(nodes) {
   const out = [];
-  const visit = (node) => { out.push(node); nodes.filter((one) => one.parent === node.id).forEach(visit); };
+  const visit = (node) => { out.push(node); nodes.filter((child) => child.parent === node.id).forEach(visit); };
   nodes.filter((node) => node.parent === null).forEach(visit);
   return out;
 }
@@ -25,7 +25,7 @@ function sorted(nodes) {
 function mix(colour, strength) {
   const grey = [154, 161, 167];
   const wanted = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return `rgb(${grey.map((value, place) => Math.round(value + (wanted[place] - value) * strength)).join(" ")})`;
+  return `rgb(${grey.map((value, channel) => Math.round(value + (wanted[channel] - value) * strength)).join(" ")})`;
 }
 
 export function strengthOf(score) {
@@ -36,9 +36,9 @@ export function strengthOf(score) {
 
 export function tint(id) {
   const node = S.nodes.get(id);
-  const anchor = S.state.anchors.find((one) => node && one.prompt === node.text);
+  const anchor = S.state.anchors.find((anchor) => node && anchor.prompt === node.text);
   if (anchor) return anchor.colour;
-  const score = node?.scores?.find((one) => one);
+  const score = node?.scores?.find((score) => score);
   if (!score) return "";
   return mix(S.state.anchors[score.lean]?.colour ?? "#9aa1a7", strengthOf(score));
 }
@@ -85,10 +85,10 @@ function branch(node, level) {
 
 function row(node) {
   const known = S.nodes.get(node.id);
-  const place = document.createElement("div");
-  place.className = "node";
+  const element = document.createElement("div");
+  element.className = "node";
   const colour = tint(node.id);
-  if (colour) place.style.setProperty("--tint", colour);
+  if (colour) element.style.setProperty("--tint", colour);
   const acts = document.createElement("span");
   acts.className = "acts";
   for (const [sign, title, act] of [["+", "Add below", () => add(node.id)], ["✎", "Rename", () => rename(node.id)], ["✕", "Delete", () => remove(node.id)]]) {
@@ -101,36 +101,36 @@ function row(node) {
     button.onclick = (event) => { event.stopPropagation(); act(); };
     acts.append(button);
   }
-  place.append(acts);
-  if (node.parent !== null && node.relation !== PROPERTY) place.append(span("relation", node.relation));
-  place.append(span("label", node.label || "(root)"));
-  const anchor = S.state.anchors.find((one) => known && one.prompt === known.text);
-  if (anchor) place.append(span("mark", "anchor"));
-  if (S.state.inverse.includes(node.id)) place.append(span("mark", "drawn"));
+  element.append(acts);
+  if (node.parent !== null && node.relation !== PROPERTY) element.append(span("relation", node.relation));
+  element.append(span("label", node.label || "(root)"));
+  const anchor = S.state.anchors.find((anchor) => known && anchor.prompt === known.text);
+  if (anchor) element.append(span("mark", "anchor"));
+  if (S.state.inverse.includes(node.id)) element.append(span("mark", "generated"));
   if (known?.scores && !anchor && node.parent !== null) {
     const several = S.sources.length > 1;
     const text = known.scores.map((score, at) => (several ? `${S.sources[at].name}: ` : "") + shown(score)).join("\n");
     const scores = span("scores", text);
     scores.style.whiteSpace = "pre-line";
-    place.append(scores);
+    element.append(scores);
   }
-  if (known) place.title = known.text;
-  place.onclick = (event) => choose(node.id, event.ctrlKey || event.metaKey || event.shiftKey);
-  place.onmouseenter = () => { S.lit = known?.text ?? null; changed("lit"); };
-  place.onmouseleave = () => { S.lit = null; changed("lit"); };
-  return place;
+  if (known) element.title = known.text;
+  element.onclick = (event) => choose(node.id, event.ctrlKey || event.metaKey || event.shiftKey);
+  element.onmouseenter = () => { S.lit = known?.text ?? null; changed("lit"); };
+  element.onmouseleave = () => { S.lit = null; changed("lit"); };
+  return element;
 }
 
 function span(kind, text) {
-  const found = document.createElement("span");
-  found.className = kind;
-  found.textContent = text;
-  return found;
+  const element = document.createElement("span");
+  element.className = kind;
+  element.textContent = text;
+  return element;
 }
 
 function form(node) {
-  const place = document.createElement("div");
-  place.className = "node";
+  const element = document.createElement("div");
+  element.className = "node";
   const fields = document.createElement("form");
   const label = input("label", node.label, "concept");
   const relation = input("relation", node.relation, "relation");
@@ -146,8 +146,8 @@ function form(node) {
     event.stopPropagation();
     if (event.key === "Escape") { focused = editing.id ?? editing.parent; editing = null; render(); }
   };
-  place.append(fields);
-  return place;
+  element.append(fields);
+  return element;
 }
 
 function input(kind, value, name) {
@@ -167,7 +167,7 @@ function finish(label, relation) {
   if (id) {
     focused = id;
     commit((state) => {
-      const node = state.tree.nodes.find((one) => one.id === id);
+      const node = state.tree.nodes.find((node) => node.id === id);
       node.label = label;
       if (node.parent !== null) node.relation = relation || PROPERTY;
     });
@@ -190,19 +190,19 @@ export function remove(id) {
   if (!node || node.parent === null) return;
   focused = node.parent;
   commit((state) => {
-    state.tree.nodes = state.tree.nodes.filter((one) => !isInside(one.id, id));
-    const left = new Set(state.tree.nodes.map((one) => one.id));
-    state.chosen = state.chosen.filter((one) => left.has(one));
-    state.inverse = state.inverse.filter((one) => left.has(one));
+    state.tree.nodes = state.tree.nodes.filter((node) => !isInside(node.id, id));
+    const left = new Set(state.tree.nodes.map((node) => node.id));
+    state.chosen = state.chosen.filter((chosen) => left.has(chosen));
+    state.inverse = state.inverse.filter((chosen) => left.has(chosen));
   });
   say(`Removed “${node.label}”. Ctrl+Z brings it back.`);
 }
 
 export function choose(id, more) {
   commit((state) => {
-    const others = state.chosen.filter((one) => one !== id);
-    const there = others.length !== state.chosen.length;
-    state.chosen = more ? [...others, ...(there ? [] : [id])].slice(-4) : there && state.chosen.length === 1 ? [] : [id];
+    const others = state.chosen.filter((other) => other !== id);
+    const wasChosen = others.length !== state.chosen.length;
+    state.chosen = more ? [...others, ...(wasChosen ? [] : [id])].slice(-4) : wasChosen && state.chosen.length === 1 ? [] : [id];
   });
 }
 
@@ -210,9 +210,9 @@ function move(id, parent, before) {
   if (!nodeOf(id) || nodeOf(id).parent === null || isInside(parent, id)) return;
   focused = id;
   commit((state) => {
-    const nodes = state.tree.nodes.filter((one) => one.id !== id);
-    const node = { ...state.tree.nodes.find((one) => one.id === id), parent };
-    const at = before ? nodes.findIndex((one) => one.id === before) : nodes.length;
+    const nodes = state.tree.nodes.filter((node) => node.id !== id);
+    const node = { ...state.tree.nodes.find((node) => node.id === id), parent };
+    const at = before ? nodes.findIndex((node) => node.id === before) : nodes.length;
     nodes.splice(at, 0, node);
     state.tree.nodes = sorted(nodes);
   });
@@ -222,7 +222,7 @@ function nudge(id, key) {
   const node = nodeOf(id);
   if (!node || node.parent === null) return;
   const peers = childrenOf(node.parent);
-  const at = peers.findIndex((one) => one.id === id);
+  const at = peers.findIndex((node) => node.id === id);
   if (key === "ArrowUp" && at > 0) move(id, node.parent, peers[at - 1].id);
   if (key === "ArrowDown" && at < peers.length - 1) move(id, node.parent, peers[at + 2]?.id);
   if (key === "ArrowRight" && at > 0) move(id, peers[at - 1].id);
@@ -237,10 +237,10 @@ function dragging(item, node) {
 
 root.addEventListener("dragover", (event) => {
   const over = event.target.closest("li");
-  root.querySelectorAll(".drop").forEach((one) => one.classList.remove("drop"));
+  root.querySelectorAll(".drop").forEach((target) => target.classList.remove("drop"));
   if (over) { event.preventDefault(); over.classList.add("drop"); }
 });
-root.addEventListener("dragleave", () => root.querySelectorAll(".drop").forEach((one) => one.classList.remove("drop")));
+root.addEventListener("dragleave", () => root.querySelectorAll(".drop").forEach((target) => target.classList.remove("drop")));
 root.addEventListener("drop", (event) => {
   event.preventDefault();
   const over = event.target.closest("li");

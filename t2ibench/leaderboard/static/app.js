@@ -8,15 +8,15 @@ const LIMIT = 200; // rows at first; a button shows the rest
 
 function make(tag, options = {}, ...inside) {
   const { text, ...rest } = options;
-  const found = document.createElement(tag);
+  const element = document.createElement(tag);
   for (const [key, value] of Object.entries(rest)) {
-    if (key.startsWith("on")) found.addEventListener(key.slice(2), value);
-    else if (key === "className") found.className = value;
-    else found.setAttribute(key, value);
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "className") element.className = value;
+    else element.setAttribute(key, value);
   }
-  if (text !== undefined) found.textContent = text;
-  found.append(...inside.filter((one) => one !== null && one !== undefined));
-  return found;
+  if (text !== undefined) element.textContent = text;
+  element.append(...inside.filter((child) => child !== null && child !== undefined));
+  return element;
 }
 
 const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
@@ -25,9 +25,9 @@ const link = (kind, id, text) => make("a", { href: `#/${kind}/${encodeURICompone
 function published() {
   const rows = new Map();
   for (const [name, task] of Object.entries(D.tasks)) {
-    for (const one of task.published) {
-      if (!rows.has(one.model)) rows.set(one.model, []);
-      rows.get(one.model).push({ task: name, family: task.family, scores: one.scores, source: one.source });
+    for (const published of task.published) {
+      if (!rows.has(published.model)) rows.set(published.model, []);
+      rows.get(published.model).push({ task: name, family: task.family, scores: published.scores, source: published.source });
     }
   }
   return rows;
@@ -35,38 +35,38 @@ function published() {
 
 function rail(value, low, high, none) {
   const at = (share) => `${100 * Math.min(1, Math.max(0, share))}%`;
-  const place = make("div", { className: "rail", "aria-hidden": "true" });
+  const element = make("div", { className: "rail", "aria-hidden": "true" });
   if (low !== null && high !== null) {
     const span = make("i");
     span.style.left = at(low);
     span.style.width = `${100 * Math.max(0.005, Math.min(1, high) - Math.max(0, low))}%`;
-    place.append(span);
+    element.append(span);
   }
-  if (none !== null) { const dots = make("u", { title: "without bias" }); dots.style.left = at(none); place.append(dots); }
+  if (none !== null) { const dots = make("u", { title: "Null: the expected value without bias" }); dots.style.left = at(none); element.append(dots); }
   const mark = make("b");
   mark.style.left = at(value);
-  place.append(mark);
-  return place;
+  element.append(mark);
+  return element;
 }
 
 function cell(numbers, unit) {
-  const place = make("td", { className: "cell" });
-  if (!numbers) { place.append(make("span", { className: "soft", text: "not run" })); return place; }
+  const element = make("td", { className: "cell" });
+  if (!numbers) { element.append(make("span", { className: "soft", text: "not run" })); return element; }
   const [value, low, high, none, n] = numbers;
-  if (value === null) { place.append(make("span", { className: "soft", text: "no value" })); return place; }
+  if (value === null) { element.append(make("span", { className: "soft", text: "no value" })); return element; }
   const interval = low === null ? null : make("span", { className: "range", text: `[${number(low)}, ${number(high)}]` });
-  place.append(make("span", { className: "value", text: number(value) }), document.createTextNode(" "));
-  if (interval) place.append(interval);
-  place.append(rail(value, low, high, none));
+  element.append(make("span", { className: "value", text: number(value) }), document.createTextNode(" "));
+  if (interval) element.append(interval);
+  element.append(rail(value, low, high, none));
   if (unit === "family") {
     const [, , , , , of, rank] = numbers;
     const ranks = rank ? `rank ${rank[0] === rank[1] ? rank[0] : `${rank[0]}–${rank[1]}`}` : "not ranked";
-    place.append(make("small", { text: `${n === of ? `${n} tasks` : `${n} of ${of} tasks`} · ${ranks} · without bias ${number(none)}` }));
+    element.append(make("small", { text: `${n === of ? `${n} tasks` : `${n} of ${of} tasks`} · ${ranks} · null ${number(none)}` }));
   } else {
     const [, , , , , p, left] = numbers;
-    place.append(make("small", { text: `${n} images${left ? `, ${left} left out` : ""} · p (Holm) ${p === null ? "–" : p < 0.001 ? "< .001" : number(p, 3)} · without bias ${number(none)}` }));
+    element.append(make("small", { text: `${n} images${left ? `, ${left} excluded` : ""} · p (Holm) ${p === null ? "–" : p < 0.001 ? "< .001" : number(p, 3)} · null ${number(none)}` }));
   }
-  return place;
+  return element;
 }
 
 const badge = (level) => make("span", { className: `badge ${level}`, text: level });
@@ -79,7 +79,7 @@ function rows() {
   return kept.sort((a, b) => {
     if (view.sort === "name") return (view.down ? -1 : 1) * a.name.localeCompare(b.name);
     const [x, y] = [key(a), key(b)];
-    // What was not run stands last, whichever way the rest is sorted.
+    // What was not run comes last, whichever way the rest is sorted.
     if (x === undefined || x === null) return y === undefined || y === null ? a.name.localeCompare(b.name) : 1;
     if (y === undefined || y === null) return -1;
     return (view.down ? y - x : x - y) || a.name.localeCompare(b.name);
@@ -111,7 +111,7 @@ function fill() {
     return make("tr", {}, make("td", {}, tick), title, ...families.map(([name]) => cell(model.families[name], "family")),
       view.borda ? make("td", { text: score ? `${number(score.value)} [${number(score.low)}, ${number(score.high)}]` : "not all families run" }) : null);
   });
-  if (!view.level && !view.find) for (const [model, found] of PUBLISHED) body.push(paper(model, found, families));
+  if (!view.level && !view.find) for (const [model, rows] of PUBLISHED) body.push(paper(model, rows, families));
   table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
   const more = document.getElementById("more");
   more.hidden = shown.length === wanted.length;
@@ -119,22 +119,22 @@ function fill() {
   document.getElementById("found").textContent = `${wanted.length} of ${D.models.length} models`;
 }
 
-function paper(model, found, families) {
+function paper(model, rows, families) {
   const title = make("th", { scope: "row" }, document.createTextNode(`${model} `), make("span", { className: "badge", text: "published, not recomputable" }));
   const cells = families.map(([name]) => {
-    const own = found.filter((one) => one.family === name);
-    if (!own.length) return make("td", { className: "cell" }, make("span", { className: "soft", text: "not reported" }));
-    const first = own[0];
-    const place = make("td", { className: "cell" });
-    place.append(make("span", { text: own.length === 1 ? scoresOf(first) : `${own.length} tasks` }));
-    place.append(make("small", { text: first.source }));
-    if (own.length > 1) place.append(make("details", {}, make("summary", { text: "values" }), ...own.map((one) => make("div", {}, link("task", one.task, one.task), document.createTextNode(`: ${scoresOf(one)}`)))));
-    return place;
+    const reported = rows.filter((row) => row.family === name);
+    if (!reported.length) return make("td", { className: "cell" }, make("span", { className: "soft", text: "not reported" }));
+    const first = reported[0];
+    const element = make("td", { className: "cell" });
+    element.append(make("span", { text: reported.length === 1 ? scoresOf(first) : `${reported.length} tasks` }));
+    element.append(make("small", { text: first.source }));
+    if (reported.length > 1) element.append(make("details", {}, make("summary", { text: "values" }), ...reported.map((row) => make("div", {}, link("task", row.task, row.task), document.createTextNode(`: ${scoresOf(row)}`)))));
+    return element;
   });
   return make("tr", {}, make("td"), title, ...cells, view.borda ? make("td", { text: "–" }) : null);
 }
 
-const scoresOf = (one) => Object.entries(one.scores).map(([name, value]) => `${name} ${value}`).join(", ");
+const scoresOf = (row) => Object.entries(row.scores).map(([name, value]) => `${name} ${value}`).join(", ");
 
 function pick() {
   const go = document.getElementById("compare");
@@ -146,7 +146,7 @@ function home() {
   const find = make("input", { type: "search", id: "find", placeholder: "name of a model", oninput: () => { view.find = find.value; fill(); } });
   find.value = view.find;
   const levels = ["", ...new Set(D.models.map((model) => model.level))];
-  const level = make("select", { id: "level", onchange: () => { view.level = level.value; fill(); } }, ...levels.map((one) => new Option(one || "all", one)));
+  const level = make("select", { id: "level", onchange: () => { view.level = level.value; fill(); } }, ...levels.map((level) => new Option(level || "all", level)));
   level.value = view.level;
   const bordas = make("input", { type: "checkbox", id: "borda", onchange: () => { view.borda = bordas.checked; fill(); } });
   bordas.checked = view.borda;
@@ -162,7 +162,7 @@ function home() {
 }
 
 function modelPage(id) {
-  const model = D.models.find((one) => one.id === id);
+  const model = D.models.find((model) => model.id === id);
   if (!model) return missing("model");
   const families = Object.entries(D.families);
   const sections = families.flatMap(([family, name]) => {
@@ -174,8 +174,8 @@ function modelPage(id) {
     ...model.notes.map((note) => make("p", { className: "soft", text: note })), provenance(model), ...sections);
 }
 
-function taskTable(found) {
-  const body = found.map(([first, text, ...cells]) => make("tr", {}, make("th", { scope: "row" }, first), make("td", { text }), ...cells));
+function taskTable(rows) {
+  const body = rows.map(([first, text, ...cells]) => make("tr", {}, make("th", { scope: "row" }, first), make("td", { text }), ...cells));
   return make("div", { className: "wrap" }, make("table", {}, make("tbody", {}, ...body)));
 }
 
@@ -194,21 +194,21 @@ function taskPage(name) {
   if (!task) return missing("task");
   const ran = D.models.filter((model) => model.tasks[name]).sort((a, b) => (a.tasks[name][0] ?? 2) - (b.tasks[name][0] ?? 2));
   const body = ran.map((model) => make("tr", {}, make("th", { scope: "row" }, link("model", model.id, model.name)), cell(model.tasks[name], "task")));
-  for (const one of task.published) body.push(make("tr", {}, make("th", { scope: "row" }, document.createTextNode(`${one.model} `), make("span", { className: "badge", text: "published, not recomputable" })), make("td", { className: "cell" }, make("span", { text: scoresOf(one) }), make("small", { text: one.source }))));
+  for (const published of task.published) body.push(make("tr", {}, make("th", { scope: "row" }, document.createTextNode(`${published.model} `), make("span", { className: "badge", text: "published, not recomputable" })), make("td", { className: "cell" }, make("span", { text: scoresOf(published) }), make("small", { text: published.source }))));
   main.replaceChildren(make("h2", { text: task.title }), make("p", { text: task.description }), make("p", { className: "soft", text: `${name}, version ${task.version} · ${task.citation}` }),
     make("div", { className: "wrap" }, make("table", {}, make("tbody", {}, ...body))),
     make("h3", { text: "What to know" }), make("ul", {}, ...task.notes.map((note) => make("li", { text: note }))));
 }
 
 function comparePage(first, second) {
-  const [a, b] = [first, second].map((id) => D.models.find((one) => one.id === id));
+  const [a, b] = [first, second].map((id) => D.models.find((model) => model.id === id));
   if (!a || !b) return missing("model");
   const names = Object.keys(D.tasks).filter((name) => a.tasks[name] && b.tasks[name]);
   const head = make("tr", {}, make("th", { scope: "col", text: "Task" }), make("th", { scope: "col" }, link("model", a.id, a.name)), make("th", { scope: "col" }, link("model", b.id, b.name)), make("th", { scope: "col", text: "Difference, 95 % CI" }));
   const body = names.map((name) => {
-    const [one, other] = [a.tasks[name], b.tasks[name]];
-    const text = one[0] === null || other[0] === null ? "–" : difference(one, other);
-    return make("tr", {}, make("th", { scope: "row" }, link("task", name, name)), cell(one, "task"), cell(other, "task"), make("td", { text }));
+    const [left, right] = [a.tasks[name], b.tasks[name]];
+    const text = left[0] === null || right[0] === null ? "–" : difference(left, right);
+    return make("tr", {}, make("th", { scope: "row" }, link("task", name, name)), cell(left, "task"), cell(right, "task"), make("td", { text }));
   });
   main.replaceChildren(make("h2", { text: `${a.name} and ${b.name}` }), make("div", { className: "wrap" }, make("table", { id: "comparison" }, make("thead", {}, head), make("tbody", {}, ...body))),
     ...pictures(a, b),
@@ -219,7 +219,7 @@ function pictures(a, b) {
   const both = Object.keys(a.pictures).filter((prompt) => b.pictures[prompt]);
   if (!both.length) return [];
   const row = (prompt) => make("tr", {}, make("th", { scope: "row", text: prompt }), ...[a, b].map((model) => make("td", {}, ...model.pictures[prompt].map((src) => make("img", { src, alt: `${model.name}: ${prompt}`, loading: "lazy", width: "96", height: "96" })))));
-  return [make("h3", { text: "The same prompt, drawn from the same seed" }), make("div", { className: "wrap" }, make("table", { id: "pictures" }, make("tbody", {}, ...both.map(row))))];
+  return [make("h3", { text: "The same prompt, generated from the same seed" }), make("div", { className: "wrap" }, make("table", { id: "pictures" }, make("tbody", {}, ...both.map(row))))];
 }
 
 function difference([x, xl, xh], [y, yl, yh]) {
@@ -229,7 +229,7 @@ function difference([x, xl, xh], [y, yl, yh]) {
   return `${value >= 0 ? "+" : "−"}${number(Math.abs(value))} [${number(low)}, ${number(high)}]${low > 0 || high < 0 ? " ●" : ""}`;
 }
 
-function missing(what) { main.replaceChildren(make("h2", { text: `There is no such ${what}.` }), make("p", {}, make("a", { href: "#/", text: "To the table" }))); }
+function missing(what) { main.replaceChildren(make("h2", { text: `Unknown ${what}.` }), make("p", {}, make("a", { href: "#/", text: "To the table" }))); }
 
 function route() {
   const [, kind, ...ids] = location.hash.split("/").map(decodeURIComponent);

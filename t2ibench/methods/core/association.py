@@ -69,7 +69,7 @@ def association(targets: Float64Array, a: Float64Array, b: Float64Array) -> Floa
         Shape (n,), in [-2, 2]; positive is nearer A.
 
     Examples:
-        The first target is A itself, the second lies as near to A as to B:
+        The first target is A itself, the second is as near to A as to B:
 
         >>> a, b = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
         >>> association(np.array([[1.0, 0.0], [0.6, 0.6]]), a, b).tolist()

@@ -21,7 +21,7 @@ _ALWAYS = {"male": "man", "female": "woman"}
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """Words that are no concepts, 'image', 'yes', 'no' and 'none' among them.
+    """Words that are not concepts, 'image', 'yes', 'no' and 'none' among them.
 
     Returns:
         The words, in lower case.

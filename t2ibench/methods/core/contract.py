@@ -209,7 +209,7 @@ def _check_declaration(method: AnyMethod, task: BaseTask, settings: Settings) ->
             yield f"Its check finds an error in the task: {finding.message}."
     for name, variant in method.variants(task).items():
         if not isinstance(variant, method.Task):
-            yield f"Its variant '{name}' is no {method.Task.__name__}."
+            yield f"Its variant '{name}' is not a {method.Task.__name__}."
 
 
 def _check_purity(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:

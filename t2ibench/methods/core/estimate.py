@@ -201,7 +201,7 @@ class Item:
     n_images: int | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class MethodResult:
     """The result of one task with one encoder (or the mean of several).
 
@@ -280,8 +280,8 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
     if lacking:
         return Estimate.undefined(lacking[0].reason or "an encoder has no value")
     value = float(np.mean([estimate.value for estimate in estimates]))
-    boot = _mean_draws([estimate.boot for estimate in estimates])
-    null = _mean_draws([estimate.null for estimate in estimates])
+    boot = mean_draws([estimate.boot for estimate in estimates])
+    null = mean_draws([estimate.null for estimate in estimates])
     first = estimates[0]
     p, test = None, None
     if null is not None and first.test in {"exact", "monte_carlo"}:
@@ -290,7 +290,15 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
     return Estimate(value, boot, null, p, test, first.alternative, first.signed)
 
 
-def _mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
+def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
+    """The mean of several scores' draws, draw by draw.
+
+    Args:
+        draws: Each score's, shape (draws,); None for a score without any.
+
+    Returns:
+        Shape (draws,); None where one has none, or their numbers differ.
+    """
     arrays = [draw for draw in draws if draw is not None]
     if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
         return None

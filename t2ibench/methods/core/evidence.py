@@ -49,7 +49,7 @@ class Evidence(Protocol):
     """Everything one encoder, or one judge, observed in one run.
 
     Methods ask for nothing but what their `needs` list. An image that could not be generated,
-    embedded or judged is no error: it is counted in `excluded`, with its reason.
+    embedded or judged is not an error: it is counted in `excluded`, with its reason.
 
     Raises:
         MissingEvidence: from any of the three functions, where a text or an image was never

@@ -60,7 +60,7 @@ class Proposed:
     Attributes:
         body: The method's part of a task file, without its head.
         notes: Notes for the task file.
-        problems: What could not be read or was left out, one line each.
+        problems: What could not be read or was excluded, one line each.
         dropped: Why proposals were dropped, and how many.
         failed: Subjects that are missing from the task because of an unreadable reply.
         error: Why no task can be made; None if there is one.

@@ -10,7 +10,7 @@ _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "−": "
 
 
 class UnreadableError(ValueError):
-    """A reply without what was asked for; the message says why."""
+    """A reply without what was asked for; the message gives the reason."""
 
 
 def read_json(reply: str) -> Any:
@@ -23,7 +23,7 @@ def read_json(reply: str) -> Any:
         A list or a dict with something in it.
 
     Raises:
-        UnreadableError: there is no object and no list in it.
+        UnreadableError: it has neither an object nor a list.
 
     Examples:
         >>> read_json("Sure! {'gender': ['male', 'female',]} Anything else?")

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from t2ibench.errors import did_you_mean
+from t2ibench.settings import Settings
 
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=80)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
@@ -27,7 +28,7 @@ def _resolve_words(value: Any, info: ValidationInfo) -> Any:
     lists: dict[str, tuple[str, ...]] = (info.context or {}).get("lists", {})
     if value not in lists:
         raise ValueError(
-            f"there is no word list '{value}'.{did_you_mean(value, lists)} "
+            f"unknown word list '{value}'.{did_you_mean(value, lists)} "
             f"(A single word is a list too: [{value}].)"
         )
     return lists[value]
@@ -38,7 +39,7 @@ def _resolve_reference(value: Any, info: ValidationInfo) -> Any:
         return value
     tables: dict[str, dict[str, Any]] = (info.context or {}).get("references", {})
     if value not in tables:
-        raise ValueError(f"there is no reference table '{value}'.{did_you_mean(value, tables)}")
+        raise ValueError(f"unknown reference table '{value}'.{did_you_mean(value, tables)}")
     return tables[value]
 
 
@@ -139,6 +140,18 @@ class ImageTask(BaseTask):
     guided_images_per_prompt: Count | None = None
     unit: Literal["prompt", "image"] = "prompt"
     alternative: Alternative = "two-sided"
+
+    def image_counts(self, settings: Settings) -> tuple[int, int]:
+        """Images of a neutral prompt, and of a guided one.
+
+        Args:
+            settings: How the task is measured.
+
+        Returns:
+            (neutral, guided).
+        """
+        guided = self.guided_images_per_prompt or self.images_per_prompt
+        return settings.images(self.images_per_prompt), settings.guided_images(guided)
 
 
 class Reference(Strict):

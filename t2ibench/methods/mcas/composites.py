@@ -66,7 +66,7 @@ def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dic
 
     Returns:
         Keys 'A', 'B' and 'all', each with 'min', 'max', 'mean', 'standard_error' (SD with ddof 1
-        over the root of n; None for one target) and 'n'. A side without values is left out.
+        over the root of n; None for one target) and 'n'. A side without values is excluded.
 
     Examples:
         The SD of 1 and 3 is the root of 2; over the root of 2 targets that is 1:

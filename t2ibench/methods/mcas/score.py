@@ -271,7 +271,7 @@ def _headline(task: McasTask, targets: Sequence[_ScoredTarget], settings: Settin
     }
     if not sides["A"] or not sides["B"]:
         return Estimate.undefined(
-            "the targets that were drawn are of one stereotype only, so there are no two groups "
+            "all targets of this run have the same stereotype, so two groups cannot be compared "
             "(--limit keeps the first ones)"
         )
     values, labels = {}, {}

@@ -34,8 +34,7 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
     if task.reference.group not in names:
         yield checks.Finding(
             ("reference", "group"),
-            f"there is no group '{task.reference.group}'."
-            f"{did_you_mean(task.reference.group, names)}",
+            f"unknown group '{task.reference.group}'.{did_you_mean(task.reference.group, names)}",
         )
     unknown = [word for word in task.concept.stimuli if word not in task.reference.shares]
     if unknown:

@@ -45,20 +45,6 @@ def group_pairs(task: OccupationsTask) -> list[GroupPair]:
     ]
 
 
-def image_counts(task: OccupationsTask, settings: Settings) -> tuple[int, int]:
-    """Images of a neutral prompt, and of a guided one.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        (neutral, guided).
-    """
-    neutral = settings.images(task.images_per_prompt)
-    return neutral, settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
-
-
 def neutral_prompt(task: OccupationsTask, stimulus: str) -> str:
     """The prompt that names no group.
 
@@ -96,7 +82,7 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
     Returns:
         Prompts, and the same prompts as texts.
     """
-    n_neutral, n_guided = image_counts(task, settings)
+    n_neutral, n_guided = task.image_counts(settings)
     prompts = []
     for stimulus in settings.limited(task.concept.stimuli):
         prompts.append(PromptNeed(neutral_prompt(task, stimulus), n_neutral))

@@ -28,7 +28,6 @@ from t2ibench.methods.occupations.design import (
     GroupPair,
     group_pairs,
     group_prompts,
-    image_counts,
     neutral_prompt,
 )
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -148,7 +147,7 @@ def _conventions(task: OccupationsTask) -> dict[str, Any]:
 def _collect(
     task: OccupationsTask, name: str, collector: ImageCollector, settings: Settings
 ) -> _StimulusImages:
-    n_neutral, n_guided = image_counts(task, settings)
+    n_neutral, n_guided = task.image_counts(settings)
     return _StimulusImages(
         name,
         collector.collect([neutral_prompt(task, name)], n_neutral),

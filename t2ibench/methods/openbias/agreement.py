@@ -75,9 +75,9 @@ def agreement(first: MethodResult, second: MethodResult, judges: list[int]) -> A
     Returns:
         The measures of the paper's tables 1 and 2.
     """
-    one, other = _answers(first), _answers(second)
-    both = sorted(one.keys() & other.keys())
-    pairs = [(one[key], other[key]) for key in both]
+    answers, others = _answers(first), _answers(second)
+    both = sorted(answers.keys() & others.keys())
+    pairs = [(answers[key], others[key]) for key in both]
     details = [
         (BiasDetail(**x), BiasDetail(**y))
         for x, y in zip(first.details["biases"], second.details["biases"], strict=True)

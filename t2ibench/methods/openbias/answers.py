@@ -62,7 +62,7 @@ class BiasDetail:
         about: What it refers to.
         question: What the judge was asked.
         counts: Class to number of answers.
-        unknown: Answers that are no class.
+        unknown: Answers that name no class.
         majority: The most frequent class (of equals, the first); None without an answer.
         compared_with: The distribution that the answers are tested against.
     """
@@ -78,7 +78,7 @@ class BiasDetail:
 
 @dataclass(frozen=True, slots=True)
 class CaptionAnswers:
-    """What became of the images of one caption under one question.
+    """The outcomes of the images of one caption under one question.
 
     Attributes:
         prompt: The caption.
@@ -101,7 +101,7 @@ class BiasAnswers:
         bias: The bias.
         counts: Shape (captions, classes).
         stimuli: The stimulus of each caption.
-        captions: What became of the images of each caption.
+        captions: The outcomes of the images of each caption.
         rows: The answers one by one.
     """
 
@@ -129,7 +129,7 @@ class BiasAnswers:
 
     @property
     def n_unknown(self) -> int:
-        """Answers that are no class."""
+        """Answers that name no class."""
         return sum(len(caption.unclassified) for caption in self.captions)
 
     @property

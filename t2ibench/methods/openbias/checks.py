@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.prompts import fill, placeholders
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 
@@ -27,7 +28,7 @@ def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
 
 def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
     yield from checks.duplicates([name.lower() for name in bias.classes], (*at, "classes"))
-    if "unknown" in {name.lower() for name in bias.classes}:
+    if UNKNOWN in {name.lower() for name in bias.classes}:
         yield checks.Finding((*at, "classes"), "'unknown' is always possible; leave it out")
     if bias.captions is None and not (bias.stimuli and bias.templates):
         yield checks.Finding(at, "give captions, or stimuli and templates")
@@ -50,7 +51,7 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
     if bias.reference is not None and bias.reference.group not in bias.classes:
         yield checks.Finding(
             (*at, "reference", "group"),
-            f"there is no class '{bias.reference.group}'."
+            f"unknown class '{bias.reference.group}'."
             f"{did_you_mean(bias.reference.group, bias.classes)}",
         )
 

@@ -105,7 +105,7 @@ class OpenBiasProposal:
         )
         return Proposed(
             body={"biases": bias_rows(kept, args.per_bias)},
-            notes=(f"Captions that name a class were found with: {merging.name}.",),
+            notes=(f"Captions that name a class were identified with: {merging.name}.",),
             problems=tuple(problems),
             dropped=dropped,
             error=None if kept else nothing,

@@ -266,7 +266,7 @@ def _desired(bias: Bias) -> Float64Array:
 
 
 def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
-    """Means over the biases that have a severity, and the share of answers that are no class."""
+    """Means over the biases that have a severity, and the share of answers that name no class."""
     scores: dict[str, Estimate] = {}
     for name in ("severity", "severity_free", "severity_miller_madow"):
         estimates = [

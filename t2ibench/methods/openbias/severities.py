@@ -87,7 +87,7 @@ def _draw_counts(
     *,
     resample: bool,
 ) -> IntArray:
-    """Counts drawn anew, shape (draws, captions, classes)."""
+    """Resampled counts, shape (draws, captions, classes)."""
     m = len(counts)
     sizes = counts.sum(axis=1)
     picks = rng.integers(m, size=(n_draws, m)) if resample else np.tile(np.arange(m), (n_draws, 1))

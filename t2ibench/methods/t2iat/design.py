@@ -53,20 +53,6 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
             yield Stimulus(side, concept.name, word, neutral, guided)
 
 
-def image_counts(task: T2iatTask, settings: Settings) -> tuple[int, int]:
-    """Images of a neutral prompt, and of a guided one.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        (neutral, guided).
-    """
-    neutral = settings.images(task.images_per_prompt)
-    return neutral, settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
-
-
 def needs(task: T2iatTask, settings: Settings) -> Needs:
     """Images of neutral and guided prompts; the guided prompts as texts for the adherence check.
 
@@ -77,7 +63,7 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
     Returns:
         Prompts and texts.
     """
-    n_neutral, n_guided = image_counts(task, settings)
+    n_neutral, n_guided = task.image_counts(settings)
     prompts, texts = [], []
     for stimulus in stimuli_of(task, settings):
         prompts.append(PromptNeed(stimulus.neutral, n_neutral))

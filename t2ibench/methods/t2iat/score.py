@@ -19,7 +19,7 @@ from t2ibench.methods.core.association import (
 )
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
-from t2ibench.methods.t2iat.design import Stimulus, image_counts, stimuli_of
+from t2ibench.methods.t2iat.design import Stimulus, stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
@@ -113,7 +113,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     """
     collector = ImageCollector(evidence)
     collected = [
-        _collect(stimulus, collector, *image_counts(task, settings))
+        _collect(stimulus, collector, *task.image_counts(settings))
         for stimulus in stimuli_of(task, settings)
     ]
     complete = [images for images in collected if images.complete]

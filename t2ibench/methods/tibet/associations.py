@@ -137,7 +137,9 @@ def sensitivity(
     changes: list[tuple[float, float]] = []
     for share in FLIPPED:
         flipped = [
-            _measure(chosen, [_flip(each.answers, pools, share, rng) for each in chosen], floor)
+            _measure(
+                chosen, [_flip(image_set.answers, pools, share, rng) for image_set in chosen], floor
+            )
             for _ in range(_REPEATS)
         ]
         with np.errstate(divide="ignore", invalid="ignore"):

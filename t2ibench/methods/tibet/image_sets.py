@@ -193,8 +193,7 @@ def gather(
     Returns:
         The images.
     """
-    n = settings.images(task.images_per_prompt)
-    guided = settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
+    n, guided = task.image_counts(settings)
     sizes = {cf.prompt: guided for axis in target.axes for cf in axis.counterfactuals}
     sizes[target.prompt] = n
     replies = {prompt: _read(prompt, count, questions, evidence) for prompt, count in sizes.items()}
@@ -256,7 +255,7 @@ def _read(prompt: str, n: int, questions: Sequence[str], evidence: Evidence) -> 
         )
     left_out = n - len(answered)
     excluded: Counter[str] = Counter()
-    for reason, count in most.most_common():  # an image is left out for one reason
+    for reason, count in most.most_common():  # an image is excluded for one reason
         excluded[reason] = min(count, left_out - excluded.total())
     images = evidence.images(prompt, n)
     return _Replies(

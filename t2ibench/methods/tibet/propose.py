@@ -75,7 +75,7 @@ class TibetProposal:
                 problems += [f"'{prompt}': {why}" for why in left_out]
             except UnreadableError as error:
                 failed += 1
-                problems.append(f"'{prompt}' is left out: {error}")
+                problems.append(f"'{prompt}' is excluded: {error}")
             advance(1)
         nothing = T2IBenchError("No prompt got readable axes.", "The replies are kept; see them.")
         return Proposed(

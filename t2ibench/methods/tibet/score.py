@@ -59,7 +59,7 @@ QUESTIONS = {
 }
 _TOP_K = 10
 _TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
-_DRAWS = 2000  # null and bootstrap draws of one axis; its histograms are made anew in each
+_DRAWS = 2000  # null and bootstrap draws of one axis; its histograms are recomputed in each
 _NO_AXIS = "no prompt has answered images of itself and of two counterfactuals"
 
 
@@ -107,8 +107,7 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
     Returns:
         Each prompt once for each number of images, and each question about it once.
     """
-    n = settings.images(task.images_per_prompt)
-    guided = settings.guided_images(task.guided_images_per_prompt or task.images_per_prompt)
+    n, guided = task.image_counts(settings)
     prompts: dict[tuple[str, int], PromptNeed] = {}
     questions: dict[tuple[str, int, str], QuestionNeed] = {}
     for target in settings.limited(task.prompts):

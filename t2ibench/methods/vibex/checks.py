@@ -29,7 +29,7 @@ def check(task: VibexTask) -> Iterator[checks.Finding]:
         if concept.tendency is not None and concept.tendency not in (*anchors, "balanced"):
             yield checks.Finding(
                 ("concepts", number, "tendency"),
-                f"there is no anchor '{concept.tendency}'."
+                f"unknown anchor '{concept.tendency}'."
                 f"{did_you_mean(concept.tendency, (*anchors, 'balanced'))}",
             )
     for number, pair in enumerate(task.intersections):
@@ -37,5 +37,5 @@ def check(task: VibexTask) -> Iterator[checks.Finding]:
             if name not in names:
                 yield checks.Finding(
                     ("intersections", number),
-                    f"there is no concept '{name}'.{did_you_mean(name, names)}",
+                    f"unknown concept '{name}'.{did_you_mean(name, names)}",
                 )

@@ -216,7 +216,7 @@ def inverse(scene: Scene, concept: TestConcept, pool: PromptImages, text: Float6
         )
         means = one_sample_bootstrap(x, statistics=("mean",), n_draws=settings.n_bootstrap, rng=rng)
         scores["x"] = Estimate.from_permutation(flips, means["mean"])
-    (own,) = similarity(pool.embeddings, text)
+    (similarities,) = similarity(pool.embeddings, text)
     samples: list[dict[str, Any]] = [
         {
             "prompt": concept.prompt,
@@ -224,7 +224,7 @@ def inverse(scene: Scene, concept: TestConcept, pool: PromptImages, text: Float6
             "anchors": {
                 anchor.name: float(values[j, image]) for j, anchor in enumerate(scene.task.anchors)
             },
-            "own": float(own[image]),
+            "own": float(similarities[image]),
         }
         for image, index in enumerate(pool.indices)
     ]

@@ -42,7 +42,9 @@ def _asked(task: VibexTask, settings: Settings) -> list[TestConcept]:
     return [
         concept
         for query in ("forward", "inverse")
-        for concept in settings.limited([each for each in task.concepts if each.query == query])
+        for concept in settings.limited(
+            [concept for concept in task.concepts if concept.query == query]
+        )
     ]
 
 
@@ -173,7 +175,11 @@ class Tendency:
 def _tendencies(task: VibexTask, items: Sequence[Item]) -> list[Tendency]:
     published = {concept.name: concept.tendency for concept in task.concepts if concept.tendency}
     pairs = [(item.name, tendency(task, item)) for item in items if item.name in published]
-    return [Tendency(name, published[name], found) for name, found in pairs if found is not None]
+    return [
+        Tendency(name, published[name], measured)
+        for name, measured in pairs
+        if measured is not None
+    ]
 
 
 def _reproduced(rows: Sequence[Tendency]) -> dict[str, Estimate]:

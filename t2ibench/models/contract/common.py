@@ -75,7 +75,7 @@ def check_members(
         types: Attribute to what it may be.
 
     Returns:
-        Whether all members are there, so that more can be tried.
+        Whether all members exist, so that more can be tried.
     """
     missing = lacking(model, protocol)
     for name in missing:
@@ -141,12 +141,12 @@ def is_json(value: Any) -> bool:
         return False
 
 
-def is_reordered(expected: list[Any], found: list[Any]) -> bool:
+def is_reordered(expected: list[Any], actual: list[Any]) -> bool:
     """Whether two lists have the same items in another order.
 
     Args:
         expected: What each gave alone.
-        found: What they gave together.
+        actual: What they gave together.
 
     Returns:
         False where they are equal, or where the items differ.
@@ -155,4 +155,4 @@ def is_reordered(expected: list[Any], found: list[Any]) -> bool:
         >>> is_reordered([1, 2], [2, 1]), is_reordered([1, 2], [1, 2]), is_reordered([1], [3])
         (True, False, False)
     """
-    return expected != found and sorted(map(repr, expected)) == sorted(map(repr, found))
+    return expected != actual and sorted(map(repr, expected)) == sorted(map(repr, actual))

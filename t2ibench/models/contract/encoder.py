@@ -105,8 +105,8 @@ def _check(
         ]
         if any(part is None for part in parts):
             return expected
-        found = np.concatenate([part for part in parts if part is not None])
-        _compare(findings, name, expected, found, f"a batch of {size}")
+        batched = np.concatenate([part for part in parts if part is not None])
+        _compare(findings, name, expected, batched, f"a batch of {size}")
     backwards = _encode(findings, name, encode, items[::-1], "another order")
     if backwards is not None:
         _compare(findings, name, expected, backwards[::-1], "another order of the items")
@@ -138,7 +138,7 @@ def _encode(
         findings.require(
             bool((np.abs(lengths - 1) <= _UNIT).all()),
             f"{name}() gives rows that are not of unit length ({what}); divide each by its norm, "
-            "and give a row of NaN where there is no embedding",
+            "and return a row of NaN for a missing embedding",
         )
     return rows
 
@@ -150,20 +150,20 @@ def _described(rows: Any) -> str:
 
 
 def _compare(
-    findings: Findings, name: str, expected: Float32Array, found: Float32Array, where: str
+    findings: Findings, name: str, expected: Float32Array, actual: Float32Array, where: str
 ) -> None:
-    if expected.shape == found.shape:
-        if np.allclose(expected, found, rtol=0, atol=_TOLERANCE, equal_nan=True):
+    if expected.shape == actual.shape:
+        if np.allclose(expected, actual, rtol=0, atol=_TOLERANCE, equal_nan=True):
             return
-        distances = np.abs(expected[:, None] - found[None]).max(axis=2)
+        distances = np.abs(expected[:, None] - actual[None]).max(axis=2)
         matches = {(int(i), int(j)) for i, j in np.argwhere(distances <= _TOLERANCE)}
         if {i for i, _ in matches} == {j for _, j in matches} == set(range(len(expected))):
             findings.add(f"{name}() gives rows that are not in the order of the items ({where})")
             return
-        worst = float(np.nanmax(np.abs(expected - found)))
+        worst = float(np.nanmax(np.abs(expected - actual)))
         findings.add(
             f"{name}() in {where} differs by up to {worst:.2g} from items embedded alone (more "
             f"than {_TOLERANCE:g}): an embedding must depend on its own item only"
         )
         return
-    findings.add(f"{name}() in {where} gives the shape {found.shape}, not {expected.shape}")
+    findings.add(f"{name}() in {where} gives the shape {actual.shape}, not {expected.shape}")

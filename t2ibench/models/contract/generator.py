@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from t2ibench.models.protocols import (
     Releasable,
     ReportsSettings,
 )
+from t2ibench.store.pixels import read_image
 
 PROMPTS = ("a photo of a nurse", "a photo of a rose", "a person", "a photo of an ant, war")
 _STATUSES = ("ok", "refused", "filtered", "failed")
@@ -79,7 +81,7 @@ def check_generator(
         findings.add("no image can be tried: it has none of the prompts (give some with --prompt)")
         return findings.lines
     singly = [_generate(findings, generator, [request], "alone") for request in requests]
-    images = [_pixels(findings, one[0]) if one else None for one in singly]
+    images = [_pixels(findings, result[0]) if result else None for result in singly]
     findings.require(
         any(image is not None for image in images), "none of the prompts gives an image"
     )
@@ -88,7 +90,7 @@ def check_generator(
     if second is not None:
         again = _generate(findings, second, requests[:1], "by a second instance")
         _compare(
-            findings, images[:1], [_pixels(findings, one) for one in again or ()],
+            findings, images[:1], [_pixels(findings, result) for result in again or ()],
             "a second instance, made in the same way,", 0,
         )  # fmt: skip
     _check_extras(findings, generator, requests[0], images[0])
@@ -120,7 +122,7 @@ def _generate(
     )
     if results is None:
         return None
-    typed = isinstance(results, list) and all(isinstance(one, Drawn) for one in results)
+    typed = isinstance(results, list) and all(isinstance(result, Drawn) for result in results)
     if not findings.require(typed, "generate() must return a list of Drawn"):
         return None
     if not findings.require(
@@ -128,13 +130,14 @@ def _generate(
         f"generate() returns {len(results)} results for {len(requests)} requests",
     ):
         return None
-    for one in results:
+    for result in results:
         findings.require(
-            one.status in _STATUSES,
-            f"status is {one.status!r}; expected one of {', '.join(_STATUSES)}",
+            result.status in _STATUSES,
+            f"status is {result.status!r}; expected one of {', '.join(_STATUSES)}",
         )
         findings.require(
-            one.status == "ok" or bool(one.reason), f"a result is '{one.status}' without a reason"
+            result.status == "ok" or bool(result.reason),
+            f"a result is '{result.status}' without a reason",
         )
     return results
 
@@ -146,9 +149,8 @@ def _pixels(findings: Findings, result: Drawn) -> Pixels | None:
     if result.status != "ok":
         return None
     if result.path is not None:
-        opened = findings.attempt(
-            f"opening {result.path}", lambda: Image.open(str(result.path)).convert("RGB")
-        )
+        path = Path(result.path)
+        opened = findings.attempt(f"opening {path}", lambda: read_image(path))
         return None if opened is None else np.asarray(opened, dtype=np.int16)
     if not findings.require(
         isinstance(result.image, Image.Image),
@@ -179,24 +181,24 @@ def _check_batches(
             )
             if part is None:
                 return
-            batched += [_pixels(findings, one) for one in part]
+            batched += [_pixels(findings, result) for result in part]
         _compare(findings, singly, batched, f"a batch of {size}", tolerance)
     backwards = _generate(findings, generator, requests[::-1], "in another order")
     if backwards is not None:
-        found = [_pixels(findings, one) for one in backwards[::-1]]
-        _compare(findings, singly, found, "another order of the requests", tolerance)
+        images = [_pixels(findings, result) for result in backwards[::-1]]
+        _compare(findings, singly, images, "another order of the requests", tolerance)
 
 
 def _compare(
     findings: Findings,
     expected: Sequence[Pixels | None],
-    found: Sequence[Pixels | None],
+    actual: Sequence[Pixels | None],
     where: str,
     tolerance: int,
 ) -> None:
     """Whether images are the same, and what is wrong where they are not."""
     worst = 0
-    for left, right in zip(expected, found, strict=False):
+    for left, right in zip(expected, actual, strict=False):
         if (left is None) != (right is None) or (
             left is not None and right is not None and left.shape != right.shape
         ):
@@ -205,7 +207,7 @@ def _compare(
             worst = max(worst, int(np.abs(left - right).max(initial=0)))
     if worst <= tolerance:
         return
-    if is_reordered([_key(one) for one in expected], [_key(one) for one in found]):
+    if is_reordered([_key(pixels) for pixels in expected], [_key(pixels) for pixels in actual]):
         findings.add(f"results are not in the order of the requests ({where})")
         return
     size = "are others" if worst > 255 else f"differ by up to {worst} of 255 levels"
@@ -227,11 +229,11 @@ def _check_odd_prompts(findings: Findings, generator: Generator) -> None:
         number = findings.attempt(f"available() for {what}", lambda: generator.available(prompt))  # noqa: B023
         request = ImageRequest(prompt, 0, 7)
         results = _generate(findings, generator, [request], f"for {what}")
-        for one in results or ():
-            image = _pixels(findings, one)
+        for result in results or ():
+            image = _pixels(findings, result)
             findings.require(
                 number != 0 or image is None,
-                f"available() says that there is no image of {what}, and generate() gives one",
+                f"available() says that no image exists for {what}, but generate() returns one",
             )
 
 
@@ -248,5 +250,5 @@ def _check_extras(
     if isinstance(generator, Releasable):
         findings.attempt("release()", generator.release)
         again = _generate(findings, generator, [request], "after release()")
-        found = [_pixels(findings, one) for one in again or ()]
-        _compare(findings, [image], found, "a call after release()", 0)
+        images = [_pixels(findings, result) for result in again or ()]
+        _compare(findings, [image], images, "a call after release()", 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.contract.common import (
     BATCHES,
     Findings,
@@ -15,7 +16,6 @@ from t2ibench.models.contract.common import (
 from t2ibench.models.contract.images import sample_images
 from t2ibench.models.protocols import Answer, Judge, Query
 
-_UNKNOWN = "unknown"
 _TYPES: dict[str, tuple[type, ...]] = {
     "name": (str,),
     "fingerprint": (str,),
@@ -54,14 +54,14 @@ def check_judge(
     queries = _queries()
     singly: list[Answer] = []
     for query in queries:
-        found = _answer(findings, judge, [query], "alone")
-        if found is None:
+        answers = _answer(findings, judge, [query], "alone")
+        if answers is None:
             return findings.lines
-        singly += found
+        singly += answers
     _check_batches(findings, judge, queries, singly)
-    words = [one for one, query in zip(singly, queries, strict=True) if not query.classes]
+    words = [answer for answer, query in zip(singly, queries, strict=True) if not query.classes]
     findings.require(
-        free_text or all(one.answer is None for one in words),
+        free_text or all(answer.answer is None for answer in words),
         "it answers in free text although its adapter says free_text=False",
     )
     return findings.lines
@@ -85,7 +85,7 @@ def _answer(
     )
     if answers is None:
         return None
-    typed = isinstance(answers, list) and all(isinstance(one, Answer) for one in answers)
+    typed = isinstance(answers, list) and all(isinstance(answer, Answer) for answer in answers)
     if not findings.require(typed, "answer() must return a list of Answer"):
         return None
     if not findings.require(
@@ -93,19 +93,19 @@ def _answer(
         f"answer() returns {len(answers)} answers for {len(queries)} queries",
     ):
         return None
-    for query, one in zip(queries, answers, strict=True):
-        if one.answer is None:
-            findings.require(bool(one.reason), "there is no answer, and no reason for that")
+    for query, answer in zip(queries, answers, strict=True):
+        if answer.answer is None:
+            findings.require(bool(answer.reason), "there is neither an answer nor a reason")
         elif query.classes:
             findings.require(
-                one.answer in (*query.classes, _UNKNOWN),
-                f"the answer {one.answer!r} is none of the classes {', '.join(query.classes)} and "
-                f"not '{_UNKNOWN}'",
+                answer.answer in (*query.classes, UNKNOWN),
+                f"the answer {answer.answer!r} is none of the classes "
+                f"{', '.join(query.classes)} and not '{UNKNOWN}'",
             )
         else:
             findings.require(
-                isinstance(one.answer, str) and bool(one.answer),
-                f"the answer {one.answer!r} is not a text",
+                isinstance(answer.answer, str) and bool(answer.answer),
+                f"the answer {answer.answer!r} is not a text",
             )
     return answers
 
@@ -114,7 +114,7 @@ def _check_batches(
     findings: Findings, judge: Judge, queries: list[Query], singly: list[Answer]
 ) -> None:
     """Batches of 3 and 8, and another order, give what each query gives alone."""
-    expected = [one.answer for one in singly]
+    expected = [answer.answer for answer in singly]
     for size in BATCHES[1:]:
         batched: list[Answer] = []
         for start in range(0, len(queries), size):
@@ -122,19 +122,19 @@ def _check_batches(
             if part is None:
                 return
             batched += part
-        _compare(findings, expected, [one.answer for one in batched], f"a batch of {size}")
+        _compare(findings, expected, [answer.answer for answer in batched], f"a batch of {size}")
     backwards = _answer(findings, judge, queries[::-1], "in another order")
     if backwards is not None:
-        found = [one.answer for one in backwards[::-1]]
-        _compare(findings, expected, found, "another order of the queries")
+        reordered = [answer.answer for answer in backwards[::-1]]
+        _compare(findings, expected, reordered, "another order of the queries")
 
 
 def _compare(
-    findings: Findings, expected: list[str | None], found: list[str | None], where: str
+    findings: Findings, expected: list[str | None], actual: list[str | None], where: str
 ) -> None:
-    if expected == found:
+    if expected == actual:
         return
-    if is_reordered(expected, found):
+    if is_reordered(expected, actual):
         findings.add(f"answers are not in the order of the queries ({where})")
         return
     findings.add(

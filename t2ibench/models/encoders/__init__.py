@@ -50,26 +50,26 @@ def create_encoder(
         The encoder.
 
     Raises:
-        T2IBenchError: there is no such encoder, or it cannot be loaded.
+        T2IBenchError: the encoder is unknown, or it cannot be loaded.
     """
     if not isinstance(spec, str):
         name = getattr(spec, "name", type(spec).__name__)
         return checked(spec, Encoder, "encoder", str(name))
-    found = find_registered(ENCODERS, spec) or find_target(ENCODERS, spec, recorded=recorded)
-    if found is None:
+    resolved = find_registered(ENCODERS, spec) or find_target(ENCODERS, spec, recorded=recorded)
+    if resolved is None:
         raise T2IBenchError(
-            f"There is no encoder '{spec}'.{closest(spec, ENCODERS)}",
+            f"Unknown encoder '{spec}'.{closest(spec, ENCODERS)}",
             "`t2ibench ls encoders` lists them, for example open_clip:ViT-L-14/openai.",
         )
     request = Request(
         spec=spec,
-        source=found.source,
-        args=read_args(found.adapter.Args, args or {}, spec, flag="--encoder-args"),
+        source=resolved.source,
+        args=read_args(resolved.adapter.Args, args or {}, spec, flag="--encoder-args"),
         device=device,
         dtype=dtype,
         recorded=recorded,
     )
-    made: Encoder = found.adapter.create(request)
+    made: Encoder = resolved.adapter.create(request)
     return checked(made, Encoder, "encoder", spec)
 
 
@@ -84,5 +84,5 @@ def embeds_images(name: str) -> bool:
     Returns:
         True where the name is unknown.
     """
-    found = find_registered(ENCODERS, name)
-    return found.adapter.embeds_images if found else True
+    resolved = find_registered(ENCODERS, name)
+    return resolved.adapter.embeds_images if resolved else True

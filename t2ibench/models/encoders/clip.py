@@ -80,8 +80,8 @@ class ClipEncoder:
 
     def prepare(self, image: Image) -> torch.Tensor:
         """The model's own preprocessing, shape (3, h, w)."""
-        found: torch.Tensor = self._processor(images=image, return_tensors="pt")["pixel_values"][0]
-        return found
+        pixels: torch.Tensor = self._processor(images=image, return_tensors="pt")["pixel_values"][0]
+        return pixels
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""

@@ -56,7 +56,7 @@ class OpenClipEncoder:
                 "Other formats can run code when they are loaded; convert it first.",
             )
         if local and not weights.is_file():
-            raise T2IBenchError(f"There is no file '{weights}'.", "Check the path after ARCH/")
+            raise T2IBenchError(f"No such file: '{weights}'.", "Check the path after ARCH/")
         if not local and tag not in tags:
             raise T2IBenchError(
                 f"open_clip has no weights '{tag}' for {architecture}.{did_you_mean(tag, tags)}",
@@ -92,8 +92,8 @@ class OpenClipEncoder:
 
     def prepare(self, image: Image) -> torch.Tensor:
         """The model's own preprocessing, shape (3, h, w)."""
-        found: torch.Tensor = self._preprocess(image)
-        return found
+        pixels: torch.Tensor = self._preprocess(image)
+        return pixels
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""

@@ -37,8 +37,8 @@ def encode(
             count = len(batch)
             batch += [batch[-1]] * (batch_size - count)
             rows.append(call(batch)[:count].float().cpu().numpy())
-    found: Float32Array = np.concatenate(rows)
-    return found
+    embeddings: Float32Array = np.concatenate(rows)
+    return embeddings
 
 
 def unit_rows(rows: Float32Array) -> Float32Array:

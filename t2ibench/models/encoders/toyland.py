@@ -141,7 +141,7 @@ def _leaning(caption: Caption, axis: str) -> float:
 
 def _words(text: str) -> dict[str, float]:
     """A little of every text is its own, so that no two embed alike."""
-    return {f"word {place + 1}": 2 * value - 1 for place, value in enumerate(look(text)[4:8])}
+    return {f"word {index + 1}": 2 * value - 1 for index, value in enumerate(look(text)[4:8])}
 
 
 def _create(request: Request[Arguments]) -> ToylandEncoder:

@@ -30,7 +30,7 @@ class VectorEncoder:
 
     def __init__(self, name: str, path: Path) -> None:
         if not path.is_file():
-            raise T2IBenchError(f"There is no file '{path}'.", "Check the path after vectors:")
+            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after vectors:")
         if path.suffix == ".bin":
             raise T2IBenchError(
                 f"'{path}' is word2vec's binary format.",
@@ -86,18 +86,18 @@ class VectorEncoder:
             T2IBenchError: a line that is needed is malformed.
         """
         places: dict[bytes, list[int]] = {}
-        for place, text in enumerate(texts):
-            places.setdefault(text.encode(), []).append(place)
-            places.setdefault(text.replace(" ", "_").encode(), []).append(place)
+        for index, text in enumerate(texts):
+            places.setdefault(text.encode(), []).append(index)
+            places.setdefault(text.replace(" ", "_").encode(), []).append(index)
         rows = np.full((len(texts), self._dim), np.nan, dtype=np.float64)
         with self._open() as file:
             for number, line in enumerate(file, start=1):
                 word = line.partition(b" ")[0]
                 if word in places and not (number == 1 and _is_header(line.split())):
                     vector = self._vector(line, number)
-                    for place in places[word]:
-                        if np.isnan(rows[place, 0]):  # the first line of a word counts
-                            rows[place] = vector
+                    for index in places[word]:
+                        if np.isnan(rows[index, 0]):  # the first line of a word counts
+                            rows[index] = vector
         with np.errstate(invalid="ignore", divide="ignore"):
             unit: Float32Array = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(
                 np.float32

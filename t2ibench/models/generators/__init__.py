@@ -14,7 +14,7 @@ from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators.aliases import ALIASES, Alias
 from t2ibench.models.judges import DEFAULT_JUDGE
 from t2ibench.models.protocols import Generator
-from t2ibench.models.resolve import Found, checked, closest, find_registered, find_target
+from t2ibench.models.resolve import ResolvedAdapter, checked, closest, find_registered, find_target
 from t2ibench.registry import Registry
 
 __all__ = [
@@ -80,29 +80,29 @@ def create_generator(
         The generator.
 
     Raises:
-        T2IBenchError: there is no such model, or it does not take these arguments.
+        T2IBenchError: the model is unknown, or it does not take these arguments.
     """
     given = dict(model_args or {})
     if not isinstance(spec, (str, Path)):
         name = getattr(spec, "name", type(spec).__name__)
         if given:
-            raise T2IBenchError(f"'{name}' is an object; it takes no model args any more.")
+            raise T2IBenchError(f"'{name}' is an object; it does not take model arguments.")
         return checked(spec, Generator, "generator", str(name))
     spec = str(spec)
-    found, alias = _resolve(spec, recorded=recorded)
+    resolved, alias = _resolve(spec, recorded=recorded)
     if alias is not None:
         given = {**alias.args, **given}
     request = Request(
         spec=spec,
-        source=found.source,
-        args=read_args(found.adapter.Args, given, _shown_name(spec)),
+        source=resolved.source,
+        args=read_args(resolved.adapter.Args, given, _shown_name(spec)),
         seed=seed,
         device=device,
         dtype=dtype,
         sizes=alias.sizes if alias else Sizes(),
         recorded=recorded,
     )
-    made: Generator = found.adapter.create(request)
+    made: Generator = resolved.adapter.create(request)
     return checked(made, Generator, "generator", spec)
 
 
@@ -111,23 +111,23 @@ def _shown_name(spec: str) -> str:
     return Path(spec).name or spec if _is_path(spec) else spec
 
 
-def _resolve(spec: str, *, recorded: bool = False) -> tuple[Found, Alias | None]:
+def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Alias | None]:
     """The adapter and the alias that a text names."""
     scheme, colon, rest = spec.partition(":")
     alias_name = rest if colon and scheme == _DIFFUSERS else spec
     if spec not in GENERATORS and alias_name in ALIASES:
         alias = ALIASES[alias_name]
-        return Found(GENERATORS.get(_DIFFUSERS), str(alias.source)), alias
-    found = find_registered(GENERATORS, spec) or find_target(GENERATORS, spec, recorded=recorded)
-    if found is None and scheme not in GENERATORS and (_is_path(spec) or _HUB_ID.match(spec)):
-        found = Found(GENERATORS.get(_DIFFUSERS), spec)
-    if found is None:
+        return ResolvedAdapter(GENERATORS.get(_DIFFUSERS), str(alias.source)), alias
+    resolved = find_registered(GENERATORS, spec) or find_target(GENERATORS, spec, recorded=recorded)
+    if resolved is None and scheme not in GENERATORS and (_is_path(spec) or _HUB_ID.match(spec)):
+        resolved = ResolvedAdapter(GENERATORS.get(_DIFFUSERS), spec)
+    if resolved is None:
         raise T2IBenchError(
-            f"There is no model '{spec}'.{closest(spec, GENERATORS, ALIASES)}",
+            f"Unknown model '{spec}'.{closest(spec, GENERATORS, ALIASES)}",
             "`t2ibench ls models` lists them; a hub id has the form ORG/NAME, images that exist "
             "are folder:DIR, your own is package.module:factory.",
         )
-    return found, None
+    return resolved, None
 
 
 def _is_path(source: str) -> bool:
@@ -141,10 +141,10 @@ def _capabilities(spec: object, *, recorded: bool = False) -> Adapter[Any] | Ali
     name = spec.removeprefix(f"{_DIFFUSERS}:")
     if spec not in GENERATORS and name in ALIASES:
         return ALIASES[name]
-    found = find_registered(GENERATORS, spec)
-    if found is None and not recorded:
-        found = find_target(GENERATORS, spec)
-    return found.adapter if found else None
+    resolved = find_registered(GENERATORS, spec)
+    if resolved is None and not recorded:
+        resolved = find_target(GENERATORS, spec)
+    return resolved.adapter if resolved else None
 
 
 def default_encoder(spec: object) -> str:

@@ -43,7 +43,7 @@ _Text = Annotated[str, AfterValidator(_not_blank)]
 
 
 class DiffusersArguments(Arguments):
-    """What --model-args are taken. What is left out is the pipeline's own default.
+    """What --model-args are taken. What is omitted is the pipeline's own default.
 
     Attributes:
         steps: Number of inference steps.
@@ -101,7 +101,7 @@ class DiffusersGenerator:
         seed: The run's seed.
         device: Where it runs; None to choose.
         dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
-        sizes: How many images it generates. With a fixed batch it generates exactly so many at a
+        sizes: How many images it generates. With a fixed batch it generates exactly that many at a
             time and fills up what is left over, so that an image is the same to the last bit
             whatever else was missing. For small models, which one at a time would be slow.
         load: Makes the pipeline, instead of diffusers loading it from `source`.
@@ -162,7 +162,7 @@ class DiffusersGenerator:
         if path.is_dir():
             return folder_hash(path)
         if lora.startswith((".", "/", "~")):
-            raise T2IBenchError(f"--model-args: lora={lora}: there is no such file or folder.")
+            raise T2IBenchError(f"--model-args: lora={lora}: no such file or folder.")
         return f"{lora}@{hub_revision(lora, None)}"
 
     def available(self, prompt: str) -> int | None:
@@ -282,15 +282,14 @@ def _is_path(source: str) -> bool:
 
 def _pipeline_folder(path: Path) -> Path:
     if not path.is_dir():
-        raise T2IBenchError(f"There is no folder '{path}'.", "Give a folder, a hub id or an alias.")
+        raise T2IBenchError(f"No such folder: '{path}'.", "Give a folder, a hub id or an alias.")
     if not (path / "model_index.json").is_file():
-        from t2ibench.store.images import SUFFIXES
+        from t2ibench.store.images import image_files
 
-        images = any(file.suffix.lower() in SUFFIXES for file in path.rglob("*"))
         raise T2IBenchError(
             f"'{path}' is not a diffusers pipeline: it has no model_index.json.",
             f"It holds images: did you mean --model folder:{path}?"
-            if images
+            if image_files(path)
             else "Save one there with pipeline.save_pretrained(folder).",
         )
     return path
@@ -300,7 +299,7 @@ ADAPTER = Adapter(
     create=_create,
     form="diffusers:ID_OR_DIR",
     description="any text-to-image pipeline of the hub (ORG/NAME) or of a local folder (DIR); "
-    "'diffusers:' may be left out",
+    "'diffusers:' may be omitted",
     Args=DiffusersArguments,
     libraries=("torch", "diffusers", "transformers", "peft"),
 )

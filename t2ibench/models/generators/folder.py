@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +13,9 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.store.images import SUFFIXES
+from t2ibench.store.files import natural_key
+from t2ibench.store.images import is_image_file
+from t2ibench.store.jsonl import read_rows_strictly
 
 _MANIFESTS = (
     "prompts.jsonl",
@@ -26,6 +26,7 @@ _MANIFESTS = (
 _FILE_KEYS = ("file", "file_name", "image", "path")
 _PROMPT_KEYS = ("prompt", "text", "caption")
 _SHOWN = 5
+_EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
 
 
 class FolderGenerator:
@@ -46,7 +47,7 @@ class FolderGenerator:
     def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
         read_args(Arguments, model_args or {}, f"folder:{folder}")
         if not folder.is_dir():
-            raise T2IBenchError(f"There is no folder '{folder}'.", "Check the path after folder:")
+            raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path after folder:")
         self._root = folder.resolve()
         self._files: dict[str, list[Path]] = {}
         for prompt, path in self._read():
@@ -54,8 +55,7 @@ class FolderGenerator:
         if not self._files:
             raise T2IBenchError(
                 f"'{folder}' holds no images with prompts.",
-                "Put a prompts.jsonl with rows such as "
-                '{"file": "a.png", "prompt": "a photo of a nurse"} beside them, or one sub-folder '
+                f"Put a prompts.jsonl with rows such as {_EXAMPLE} beside them, or one sub-folder "
                 "a prompt.",
             )
         self.name = folder.resolve().name or "folder"
@@ -88,7 +88,7 @@ class FolderGenerator:
     def _inside(self, path: Path, where: str) -> Path:
         if not path.resolve().is_relative_to(self._root):
             raise T2IBenchError(
-                f"{where}: '{path}' lies outside of {self._root}.",
+                f"{where}: '{path}' is outside {self._root}.",
                 "Only images inside the folder are used.",
             )
         return path
@@ -107,8 +107,8 @@ class FolderGenerator:
             shown = ", ".join(missing[:_SHOWN])
             more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
             raise T2IBenchError(
-                f"{manifest} names images that are not there: {shown}{more}.",
-                "Add them, or take their rows out.",
+                f"{manifest} lists images that do not exist: {shown}{more}.",
+                "Add the images, or remove their rows.",
             )
 
     def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
@@ -170,42 +170,29 @@ def normal(prompt: str) -> str:
     return " ".join(prompt.replace("_", " ").split()).casefold()
 
 
-def _natural(path: Path) -> list[tuple[int, int | str]]:
-    parts = re.findall(r"\d+|\D+", path.name)
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in parts]
+def _natural(path: Path) -> tuple[tuple[int, int | str], ...]:
+    return natural_key(path.name)
 
 
 def _images(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    found = (path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES)
-    return sorted(found, key=_natural)
+    paths = (path for path in folder.iterdir() if is_image_file(path))
+    return sorted(paths, key=_natural)
 
 
 def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Rows of a manifest with their line numbers."""
+    if manifest.suffix != ".csv":
+        yield from read_rows_strictly(manifest, _EXAMPLE)
+        return
     try:
         text = manifest.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise T2IBenchError(f"{manifest} is not UTF-8 text.", "Save it as UTF-8.") from None
-    if manifest.suffix == ".csv":
-        reader = csv.DictReader(text.splitlines())
-        for row in reader:
-            yield reader.line_num, row
-        return
-    for line, content in enumerate(text.splitlines(), start=1):
-        if not content.strip():
-            continue
-        try:
-            parsed = json.loads(content)
-        except ValueError:
-            parsed = None
-        if not isinstance(parsed, dict):
-            raise T2IBenchError(
-                f"{manifest}:{line}: not a JSON object.",
-                'Expected one a line, such as {"file": "a.png", "prompt": "a photo of a nurse"}.',
-            )
-        yield line, parsed
+    reader = csv.DictReader(text.splitlines())
+    for row in reader:
+        yield reader.line_num, row
 
 
 def _cell(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:
@@ -214,6 +201,6 @@ def _cell(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:
         if isinstance(value, str) and value.strip():
             return value
     raise T2IBenchError(
-        f"{where}: no '{keys[0]}' ({', '.join(keys[1:])} would do too).",
+        f"{where}: no '{keys[0]}' ({', '.join(keys[1:])} also work).",
         "Each row needs a file and a prompt.",
     )

@@ -64,10 +64,10 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     _set_scheduler(pipeline, args.get("scheduler"))
     _add_lora(pipeline, args.get("lora"), float(args.get("lora_scale", 1.0)))
     pipeline.set_progress_bar_config(disable=True)
-    return _place(pipeline, args.get("offload", "none"), device)
+    return _move(pipeline, args.get("offload", "none"), device)
 
 
-def _place(pipeline: Any, offload: str, device: str) -> Any:
+def _move(pipeline: Any, offload: str, device: str) -> Any:
     if offload == "model":
         pipeline.enable_model_cpu_offload(device=device)
         return pipeline
@@ -141,22 +141,22 @@ def effective_settings(
 
     Returns:
         JSON values: classes of pipeline and scheduler, steps, guidance, height, width, dtype. What
-        the user left out is the default of the pipeline's `__call__`.
+        the user omitted is the default of the pipeline's `__call__`.
     """
     defaults = {
         name: parameter.default
         for name, parameter in inspect.signature(type(pipeline).__call__).parameters.items()
     }
     height, width = shape[:2] if shape is not None else _default_size(pipeline, args)
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "pipeline": type(pipeline).__name__,
         "scheduler": type(getattr(pipeline, "scheduler", None)).__name__,
     }
     for key in _REPORTED:
         value = args.get(key, defaults.get(CALL_NAMES[key]))
         if isinstance(value, (bool, int, float, str)):
-            found[CALL_NAMES[key]] = value
-    return found | {"height": height, "width": width, "dtype": dtype}
+            settings[CALL_NAMES[key]] = value
+    return settings | {"height": height, "width": width, "dtype": dtype}
 
 
 def _default_size(pipeline: Any, args: Mapping[str, Any]) -> tuple[int | None, int | None]:

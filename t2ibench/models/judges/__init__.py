@@ -10,7 +10,14 @@ from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.protocols import Encoder, Judge
-from t2ibench.models.resolve import Found, checked, closest, find_registered, find_target, forms
+from t2ibench.models.resolve import (
+    ResolvedAdapter,
+    checked,
+    closest,
+    find_registered,
+    find_target,
+    forms,
+)
 from t2ibench.registry import Registry
 
 __all__ = ["DEFAULT_JUDGE", "JUDGES", "answers_in_words", "check_judges", "create_judges"]
@@ -50,7 +57,7 @@ def create_judges(
 
     Args:
         specs: Registered names ('vlm:ID_OR_DIR', that of a plug-in), 'package.module:factory', or
-            objects that are judges already. A name that stands twice counts once.
+            objects that are judges already. A name given twice counts once.
         args: Arguments, as text or values; each goes to the judges that take it.
         device: Where they run; None to choose.
         dtype: Their precision; None to choose.
@@ -63,7 +70,7 @@ def create_judges(
         The judges, in the order of their names.
 
     Raises:
-        T2IBenchError: there is no such judge, an argument fits none of them, or a file or model
+        T2IBenchError: the judge is unknown, an argument fits none of them, or a file or model
             cannot be read.
     """
     judges: list[Judge] = []
@@ -100,41 +107,48 @@ def _named(
     recorded: bool,
 ) -> list[_Named | Judge]:
     """Every judge: those given as objects as they are, the others with their arguments."""
-    found: dict[Any, Found | Judge] = {}
+    resolved: dict[Any, ResolvedAdapter | Judge] = {}
     for spec in specs:
         if isinstance(spec, str):
-            found[spec] = _find(spec, recorded=recorded)
+            resolved[spec] = _find(spec, recorded=recorded)
         else:
             name = getattr(spec, "name", type(spec).__name__)
-            found[id(spec)] = checked(spec, Judge, "judge", str(name))
-    _check_keys(args, {name: one.adapter for name, one in found.items() if isinstance(one, Found)})
+            resolved[id(spec)] = checked(spec, Judge, "judge", str(name))
+    _check_keys(
+        args,
+        {
+            name: judge.adapter
+            for name, judge in resolved.items()
+            if isinstance(judge, ResolvedAdapter)
+        },
+    )
     return [
         _Named(
-            one.adapter,
+            judge.adapter,
             Request(
                 spec=spec,
-                source=one.source,
-                args=_read(one.adapter, args, spec),
+                source=judge.source,
+                args=_read(judge.adapter, args, spec),
                 device=device,
                 dtype=dtype,
                 encoders=tuple(encoders),
                 recorded=recorded,
             ),
         )
-        if isinstance(one, Found)
-        else one
-        for spec, one in found.items()
+        if isinstance(judge, ResolvedAdapter)
+        else judge
+        for spec, judge in resolved.items()
     ]
 
 
-def _find(spec: str, *, recorded: bool = False) -> Found:
-    found = find_registered(JUDGES, spec) or find_target(JUDGES, spec, recorded=recorded)
-    if found is None:
+def _find(spec: str, *, recorded: bool = False) -> ResolvedAdapter:
+    resolved = find_registered(JUDGES, spec) or find_target(JUDGES, spec, recorded=recorded)
+    if resolved is None:
         raise T2IBenchError(
-            f"There is no judge '{spec}'.{closest(spec, JUDGES)}",
+            f"Unknown judge '{spec}'.{closest(spec, JUDGES)}",
             f"Judges: {', '.join(forms(JUDGES))}.",
         )
-    return found
+    return resolved
 
 
 def _takes_any(adapter: Adapter[Any]) -> bool:
@@ -156,12 +170,12 @@ def _check_keys(args: Mapping[str, Any], adapters: Mapping[str, Adapter[Any]]) -
 
 
 def _read(adapter: Adapter[Any], args: Mapping[str, Any], spec: str) -> Any:
-    own = {
+    accepted = {
         key: value
         for key, value in args.items()
         if key in adapter.Args.model_fields or _takes_any(adapter)
     }
-    return read_args(adapter.Args, own, spec, flag=_FLAG)
+    return read_args(adapter.Args, accepted, spec, flag=_FLAG)
 
 
 def answers_in_words(spec: str) -> bool:
@@ -174,6 +188,6 @@ def answers_in_words(spec: str) -> bool:
         What its adapter declares.
 
     Raises:
-        T2IBenchError: there is no such judge.
+        T2IBenchError: the judge is unknown.
     """
     return _find(spec).adapter.free_text

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.judges.replies import UNKNOWN
 from t2ibench.models.protocols import Answer, Query
+from t2ibench.store.jsonl import read_rows_strictly
 
 _COLUMNS = {"image", "prompt", "index", "question", "answer"}
 
@@ -33,15 +33,15 @@ class AnswersJudge:
 
     def __init__(self, name: str, path: Path) -> None:
         if not path.is_file():
-            raise T2IBenchError(f"There is no file '{path}'.", "Check the path after answers:")
+            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after answers:")
         self.name = f"answers:{path.name}"
         self.batch_size = 256
         self.fingerprint = fingerprint({"adapter": "answers 1", "file": file_hash(path)})
         self._answers: dict[tuple[str, str], str] = {}
         for line, row in _rows(path):
-            self._take(path, line, row)
+            self._add_row(path, line, row)
 
-    def _take(self, path: Path, line: int, row: dict[str, Any]) -> None:
+    def _add_row(self, path: Path, line: int, row: dict[str, Any]) -> None:
         unknown = sorted(set(row) - _COLUMNS)
         if unknown:
             raise T2IBenchError(
@@ -57,7 +57,7 @@ class AnswersJudge:
         if not answer.strip():
             return  # a row that was left empty is an answer that is not there
         key = (
-            str(image) if image else _place(str(prompt), int(index or 0)),
+            str(image) if image else _prompt_key(str(prompt), int(index or 0)),
             row.get("question") or "",
         )
         if self._answers.get(key, answer.strip()) != answer.strip():
@@ -69,14 +69,14 @@ class AnswersJudge:
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """What the file says; a class in another case counts as that class."""
-        return [self._one(query) for query in queries]
+        return [self._answer_query(query) for query in queries]
 
-    def _one(self, query: Query) -> Answer:
-        for image in (query.sha256, _place(query.prompt, query.index)):
+    def _answer_query(self, query: Query) -> Answer:
+        for image in (query.sha256, _prompt_key(query.prompt, query.index)):
             for question in (query.question, ""):
-                found = self._answers.get((image, question))
-                if found is not None:
-                    return Answer(_as_class(found, query.classes), found)
+                answer = self._answers.get((image, question))
+                if answer is not None:
+                    return Answer(_as_class(answer, query.classes), answer)
         return Answer(None, reason="the file has no answer")
 
 
@@ -92,7 +92,7 @@ ADAPTER = Adapter(
 )
 
 
-def _place(prompt: str, index: int) -> str:
+def _prompt_key(prompt: str, index: int) -> str:
     return f"{index}\0{prompt}"
 
 
@@ -104,17 +104,12 @@ def _as_class(answer: str, classes: Sequence[str]) -> str:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    if path.suffix.lower() in {".jsonl", ".json"}:
+        yield from read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}')
+        return
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            if path.suffix.lower() in {".jsonl", ".json"}:
-                for line, text in enumerate(file, start=1):
-                    if text.strip():
-                        row = json.loads(text)
-                        if not isinstance(row, dict):
-                            raise ValueError("expected an object on each line")
-                        yield line, row
-            else:
-                for line, row in enumerate(csv.DictReader(file), start=2):
-                    yield line, {key: value for key, value in row.items() if key is not None}
+            for line, row in enumerate(csv.DictReader(file), start=2):
+                yield line, {key: value for key, value in row.items() if key is not None}
     except (OSError, ValueError, csv.Error) as error:
         raise T2IBenchError(f"{path} cannot be read: {error}.") from None

@@ -10,10 +10,10 @@ import numpy as np
 from t2ibench.arguments import Arguments, Share
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.encoders import create_encoder, embeds_images
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.judges.replies import UNKNOWN
 from t2ibench.models.protocols import Answer, Encoder, Query
 
 _SCALE = 100.0  # CLIP's learnt temperature
@@ -66,13 +66,16 @@ class ClipJudge:
             prepared = [self._encoder.prepare(query.image) for query in wanted.values()]
             rows = dict(zip(wanted, self._encoder.encode_images(prepared), strict=True))
         return [
-            self._one(query, rows[query.sha256])
+            self._answer_query(query, rows[query.sha256])
             if query.classes
-            else Answer(None, reason="an encoder chooses among classes; it cannot answer in words")
+            else Answer(
+                None,
+                reason="an encoder can only choose among classes; it cannot answer in free text",
+            )
             for query in queries
         ]
 
-    def _one(self, query: Query, row: Float32Array) -> Answer:
+    def _answer_query(self, query: Query, row: Float32Array) -> Answer:
         texts = self._texts.get(query.classes)
         if texts is None:
             filled = [self._template.replace("{class}", name) for name in query.classes]
@@ -96,8 +99,8 @@ def _create(request: Request[ClipArguments]) -> ClipJudge:
     ]
     if not (request.source or usable):
         raise T2IBenchError(
-            f"--judge {request.spec}: there is no encoder that embeds images.",
-            "Name one, for example --judge clip:open_clip:ViT-L-14/openai.",
+            f"--judge {request.spec}: none of the run's encoders embeds images.",
+            "Give one, for example --judge clip:open_clip:ViT-L-14/openai.",
         )
     encoder = create_encoder(
         request.source or usable[0],

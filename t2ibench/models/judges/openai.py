@@ -57,16 +57,18 @@ class OpenAiJudge:
         images = {query.sha256: query.image for query in queries}
         encoded = {key: _data_url(image) for key, image in images.items()}
         with ThreadPoolExecutor(self._workers) as pool:
-            found = list(pool.map(lambda query: self._one(query, encoded[query.sha256]), queries))
-        away = [one for one in found if isinstance(one, ServerAwayError)]
-        if away and len(away) == len(found):
+            replies = list(
+                pool.map(lambda query: self._answer_query(query, encoded[query.sha256]), queries)
+            )
+        away = [reply for reply in replies if isinstance(reply, ServerAwayError)]
+        if away and len(away) == len(replies):
             raise away[0]
         return [
-            Answer(None, reason=str(one)) if isinstance(one, ServerAwayError) else one
-            for one in found
+            Answer(None, reason=str(reply)) if isinstance(reply, ServerAwayError) else reply
+            for reply in replies
         ]
 
-    def _one(self, query: Query, url: str) -> Answer | ServerAwayError:
+    def _answer_query(self, query: Query, url: str) -> Answer | ServerAwayError:
         content = [
             {"type": "image_url", "image_url": {"url": url}},
             {"type": "text", "text": instruction(query.question, query.classes)},

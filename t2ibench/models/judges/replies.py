@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-UNKNOWN = "unknown"
+from t2ibench.methods.core.evidence import UNKNOWN
 
 
 def instruction(question: str, classes: Sequence[str]) -> str:
@@ -50,15 +50,15 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
     by_lower = {name.lower(): name for name in (*classes, UNKNOWN)}
     if text in by_lower:
         return by_lower[text]
-    found = set()
+    named = set()
     rest = text
     # The longest first, so that 'female' is not also read as 'male'.
     for lowered in sorted(by_lower, key=lambda name: (-len(name), name)):
         pattern = rf"(?<![^\W_]){re.escape(lowered)}(?![^\W_])"
         rest, count = re.subn(pattern, " ", rest)
         if count:
-            found.add(lowered)
-    return by_lower[found.pop()] if len(found) == 1 else UNKNOWN
+            named.add(lowered)
+    return by_lower[named.pop()] if len(named) == 1 else UNKNOWN
 
 
 def _unwrapped(reply: str) -> str:

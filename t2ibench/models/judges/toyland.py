@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from t2ibench.arguments import Arguments
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.judges.replies import UNKNOWN
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.toyland import reader
 from t2ibench.toyland.caption import parse
@@ -88,9 +88,9 @@ class ToylandJudge:
         for query in queries:
             if query.sha256 not in readings:
                 readings[query.sha256] = reader.read(query.image)
-        return [self._one(query, readings[query.sha256]) for query in queries]
+        return [self._answer_query(query, readings[query.sha256]) for query in queries]
 
-    def _one(self, query: Query, reading: Reading) -> Answer:
+    def _answer_query(self, query: Query, reading: Reading) -> Answer:
         if query.classes:
             return Answer(_class(reading, query.classes), _described(reading))
         return Answer(_in_words(reading, query.question), _described(reading))
@@ -112,7 +112,7 @@ def _meaning(name: str) -> tuple[str, str] | None:
 
 def _class(reading: Reading, classes: Sequence[str]) -> str:
     """The class whose value the image most likely shows; 'unknown' where it cannot be told."""
-    meant = {name: found for name in classes if (found := _meaning(name)) is not None}
+    meant = {name: meaning for name in classes if (meaning := _meaning(name)) is not None}
     axes = [axis for axis, _ in meant.values()]
     if not axes:
         return UNKNOWN
@@ -120,7 +120,7 @@ def _class(reading: Reading, classes: Sequence[str]) -> str:
     if axis in _PERSONAL and not _one_person(reading):
         return UNKNOWN
     shown = reading.top(axis)
-    return next((name for name, found in meant.items() if found == (axis, shown)), UNKNOWN)
+    return next((name for name, meaning in meant.items() if meaning == (axis, shown)), UNKNOWN)
 
 
 def _one_person(reading: Reading) -> bool:

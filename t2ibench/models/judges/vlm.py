@@ -8,10 +8,11 @@ from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.judges.replies import UNKNOWN, instruction
+from t2ibench.models.judges.replies import instruction
 from t2ibench.models.protocols import Answer, Query
 
 
@@ -107,9 +108,9 @@ class VlmJudge:
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """One after another: an answer must not depend on what was padded beside it."""
         self._loaded()
-        return [self._one(query) for query in queries]
+        return [self._answer_query(query) for query in queries]
 
-    def _one(self, query: Query) -> Answer:
+    def _answer_query(self, query: Query) -> Answer:
         import torch
 
         try:
@@ -132,12 +133,12 @@ class VlmJudge:
         else:
             image_token = getattr(self._processor, "image_token", "<image>")
             prompt = f"USER: {image_token}\n{text} ASSISTANT:"
-        found = self._processor(images=query.image, text=prompt, return_tensors="pt")
+        inputs = self._processor(images=query.image, text=prompt, return_tensors="pt")
         return {
             key: value.to(self._device, self._dtype)
             if value.is_floating_point()
             else value.to(self._device)
-            for key, value in found.items()
+            for key, value in inputs.items()
         }
 
     def _likeliest(self, inputs: dict[str, Any], classes: Sequence[str]) -> Answer:

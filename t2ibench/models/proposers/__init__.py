@@ -45,23 +45,23 @@ def create_proposer(
         The proposer.
 
     Raises:
-        T2IBenchError: there is no such proposer, or it cannot be loaded.
+        T2IBenchError: the proposer is unknown, or it cannot be loaded.
     """
     if not isinstance(spec, str):
         name = getattr(spec, "name", type(spec).__name__)
         return checked(spec, Proposer, "proposer", str(name))
-    found = find_registered(PROPOSERS, spec) or find_target(PROPOSERS, spec)
-    if found is None:
+    resolved = find_registered(PROPOSERS, spec) or find_target(PROPOSERS, spec)
+    if resolved is None:
         raise T2IBenchError(
-            f"There is no proposer '{spec}'.{closest(spec, PROPOSERS)}",
+            f"Unknown proposer '{spec}'.{closest(spec, PROPOSERS)}",
             f"Proposers: {', '.join(forms(PROPOSERS))}.",
         )
     request = Request(
         spec=spec,
-        source=found.source,
-        args=read_args(found.adapter.Args, args or {}, spec, flag="--proposer-args"),
+        source=resolved.source,
+        args=read_args(resolved.adapter.Args, args or {}, spec, flag="--proposer-args"),
         device=device,
         dtype=dtype,
     )
-    made: Proposer = found.adapter.create(request)
+    made: Proposer = resolved.adapter.create(request)
     return checked(made, Proposer, "proposer", spec)

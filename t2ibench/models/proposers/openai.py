@@ -26,7 +26,7 @@ class ServerProposer:
         args: Address of the server and limits.
 
     Raises:
-        T2IBenchError: the address is no http(s) address.
+        T2IBenchError: the address is not an http(s) address.
     """
 
     def __init__(self, name: str, model: str, args: OpenAiProposerArguments) -> None:

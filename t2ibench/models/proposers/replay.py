@@ -11,6 +11,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.protocols import Message
+from t2ibench.store.jsonl import read_rows_strictly
 
 
 def conversation_key(messages: Sequence[Message]) -> str:
@@ -37,21 +38,19 @@ class ReplayProposer:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            raise T2IBenchError(f"There is no file '{path}'.", "Check the path after replay:")
+            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after replay:")
         self.name = f"replay:{path.name}"
         self._path = path
         self.fingerprint = fingerprint({"adapter": "replay 1", "file": file_hash(path)})
         self._replies: dict[str, str] = {}
-        with path.open(encoding="utf-8") as file:
-            for line, text in enumerate(file, start=1):
-                try:
-                    row = json.loads(text)
-                    key, reply = conversation_key(row["messages"]), row["reply"]
-                except (ValueError, KeyError, TypeError):
-                    raise T2IBenchError(
-                        f"{path}:{line}: expected an object with 'messages' and 'reply'."
-                    ) from None
-                self._replies[key] = str(reply)
+        for line, row in read_rows_strictly(path, '{"messages": […], "reply": "…"}'):
+            try:
+                key, reply = conversation_key(row["messages"]), row["reply"]
+            except (KeyError, TypeError):
+                raise T2IBenchError(
+                    f"{path}:{line}: expected an object with 'messages' and 'reply'."
+                ) from None
+            self._replies[key] = str(reply)
 
     def reply(self, messages: Sequence[Message]) -> str:
         """The recorded reply to just this conversation."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.explorer.source import Collection, Picture, Source, of_attempt
+from t2ibench.explorer.source import Collection, Picture, Source, picture_of_attempt
 from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.pipeline.observers import EncoderRun
@@ -20,7 +20,7 @@ from t2ibench.store.images import image_seed
 
 @dataclass(slots=True)
 class Job:
-    """One drawing.
+    """Images of one prompt, to be generated.
 
     Attributes:
         id: Its number.
@@ -41,7 +41,7 @@ class Job:
     reason: str = ""
 
 
-class Drawing:
+class GenerationQueue:
     """Works on one job after the other, in one thread.
 
     The images go into the run's own store under the run's own fingerprint: `t2ibench run` on the
@@ -60,7 +60,7 @@ class Drawing:
         self._thread: threading.Thread | None = None
         self._generators: dict[int, Generator] = {}
 
-    def can_draw(self, number: int) -> bool:
+    def can_generate(self, number: int) -> bool:
         """Whether a source has a model that can generate more images.
 
         Args:
@@ -113,7 +113,7 @@ class Drawing:
         while (job := self._next()) is not None:
             job.state = "running"
             try:
-                self._draw(job)
+                self._generate(job)
                 job.state = "done"
             except T2IBenchError as error:
                 job.state, job.reason = "failed", str(error)
@@ -133,13 +133,13 @@ class Drawing:
             )
             if generator.fingerprint != recorded.fingerprint:
                 raise T2IBenchError(
-                    f"{recorded.model} is not what the run was made with any more.",
-                    "Its images would be another model's; run it anew.",
+                    f"{recorded.model} has changed since the run was made.",
+                    "Its images would not be comparable; run it again.",
                 )
             self._generators[number] = generator
         return self._generators[number]
 
-    def _draw(self, job: Job) -> None:
+    def _generate(self, job: Job) -> None:
         """Generate, embed and show one image after the other; one that fails ends nothing."""
         source = self._collection.sources[job.source]
         assert source.images is not None and source.run is not None
@@ -150,7 +150,7 @@ class Drawing:
             generate([request], generator, source.images)
             attempt = source.images.get(job.text, index)
             if attempt is not None and attempt.status == "ok":
-                self._show(of_attempt(attempt, source.images, job.source), source, job)
+                self._show(picture_of_attempt(attempt, source.images, job.source), source, job)
             elif attempt is not None:
                 job.reason = f"{attempt.status}: {attempt.reason}"
             job.done = index + 1

@@ -1,0 +1,61 @@
+"""Comparing the scores that a submission claims with those that its evidence gives."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from t2ibench.results.schema import Results, TaskResult
+
+_SHOWN = 5
+# Processors round sums differently, and a draw on the border then counts on the other side.
+_RELATIVE, _ABSOLUTE = 1e-3, 2e-4
+
+
+def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:
+    """Scores of a submission that do not follow from its evidence.
+
+    Args:
+        results: What the submission claims.
+        recomputed: Task id to its result, computed again.
+
+    Returns:
+        A line for each of the first differences, and one that counts the others.
+    """
+    lines = []
+    for name, task in results.tasks.items():
+        claimed, computed = task.model_dump(mode="json"), recomputed[name].model_dump(mode="json")
+        lines += [f"{name}: {line}" for line in _mismatches(claimed, computed, "")]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return lines[:_SHOWN] + more
+
+
+def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
+    if isinstance(claimed, dict) and isinstance(computed, dict):
+        for key in dict.fromkeys([*claimed, *computed]):
+            yield from _mismatches(
+                claimed.get(key), computed.get(key), f"{where}.{key}" if where else key
+            )
+    elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
+        for index, (left, right) in enumerate(zip(claimed, computed, strict=True)):
+            yield from _mismatches(left, right, f"{where}[{index}]")
+    elif claimed is None and where.endswith(".direction"):
+        return  # packed before results had a sentence
+    elif not _same(claimed, computed, where):
+        yield f"{where} says {_short(claimed)}, the evidence gives {_short(computed)}"
+
+
+def _same(claimed: Any, computed: Any, where: str) -> bool:
+    if isinstance(claimed, int) and isinstance(computed, int):
+        # Counts are exact; ranks, in the details, may change by one.
+        return abs(claimed - computed) <= (1 if where.startswith("details.ranking") else 0)
+    if isinstance(claimed, float | int) and isinstance(computed, float | int):
+        return math.isclose(claimed, computed, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    return bool(claimed == computed)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
