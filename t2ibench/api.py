@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.models.resolve import checked
 from t2ibench.pipeline.prepare import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescore import rescore
@@ -102,22 +103,28 @@ def score(run: str | Path) -> Results:
 def _prepare(
     model: Any, tasks: Any, encoder: Any, judge: Any, settings: dict[str, Any], call: str
 ) -> Prepared:
-    encoders, encoder_names = _split(encoder)
-    judges, judge_names = _split(judge)
-    named = model is None or isinstance(model, str)
+    encoders, encoder_names = _split(encoder, Encoder, "encoder")
+    judges, judge_names = _split(judge, Judge, "judge")
+    named = model is None or isinstance(model, (str, Path))
     read = read_settings(
         {
-            "model": model if named else None,
+            "model": str(model) if named and model is not None else None,
             "tasks": tasks,
             "encoder": encoder_names,
             "judge": judge_names,
             **settings,
         }
     )
-    return prepare(read, Objects(None if named else model, encoders, judges), call)
+    generator = None if named else _object(model, Generator, "generator")
+    return prepare(read, Objects(generator, encoders, judges), call)
 
 
-def _split(given: Any) -> tuple[dict[str, Any], list[str]]:
+def _object(value: Any, protocol: Any, kind: str) -> Any:
+    """An object that a caller passed, once it has the members of its Protocol."""
+    return checked(value, protocol, kind, type(value).__name__)
+
+
+def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
     """Objects by name, and the names of all in their order."""
     several = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
     objects: dict[str, Any] = {}
@@ -125,7 +132,8 @@ def _split(given: Any) -> tuple[dict[str, Any], list[str]]:
     for item in several:
         if isinstance(item, str):
             names += [name for name in map(str.strip, item.split(",")) if name]
-        else:
-            objects[item.name] = item
-            names.append(item.name)
+            continue
+        name = str(_object(item, protocol, kind).name)
+        objects[name] = item
+        names.append(name)
     return objects, names

@@ -215,11 +215,15 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
         article = "an" if kind[0] in "aeiou" else "a"
         words = ", ".join(f"'{name}'" for name in missing)
         raise T2IBenchError(
-            f"'{spec}' gives a {type(value).__name__}, which is not {article} {kind}: "
-            f"it has no {words}.",
+            f"{_origin(value, spec)} is not {article} {kind}: it has no {words}.",
             f"See {protocol.__module__}.{protocol.__name__}.",
         )
     return value
+
+
+def _origin(value: Any, spec: str) -> str:
+    name = type(value).__name__
+    return f"'{name}'" if name == spec else f"'{spec}' gives a {name}, which"
 
 
 def forms(registry: Registry[Any]) -> list[str]:

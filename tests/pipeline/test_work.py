@@ -176,6 +176,19 @@ def test_objects_run_like_names(tmp_path: Path) -> None:
     assert open_run(tmp_path / "grey").record.from_objects
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": 3}, "'int' is not a generator: it has no"),
+        ({"model": "toyland", "encoder": [object()]}, "'object' is not an encoder: it has no"),
+        ({"model": "toyland", "judge": Grey()}, "'Grey' is not a judge: it has no 'answer'"),
+    ],
+)
+def test_objects_of_another_kind_are_one_line(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(T2IBenchError, match=message):
+        evaluate(tasks=TASK, **given)
+
+
 def test_generate_scores_nothing(tmp_path: Path) -> None:
     folder = generate("toyland", TASK, output_dir=tmp_path, **SMALL)
     assert list((folder / "images").rglob("*.png")) and not (folder / "results.json").exists()
