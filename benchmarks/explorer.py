@@ -46,7 +46,7 @@ def collection(folder: Path) -> Collection:
     keys = [f"{number:064x}" for number in range(N)]
     store.add("images", keys, rows)
     pictures = [
-        Picture(folder, "a woman" if number % 2 else "a man", number, key, 0)
+        Picture(folder, key, "a woman" if number % 2 else "a man", number, 0)
         for number, key in enumerate(keys)
     ]
     return Collection([Source("bench", folder, None, None, store)], Instant(), pictures)
@@ -88,7 +88,7 @@ def scrolling(folder: Path) -> tuple[float, float]:
             page = browser.new_page(viewport={"width": 1500, "height": 950})
             page.goto(address)
             page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
-            longest, mean = page.locator("#grid").score_texts(
+            longest, mean = page.locator("#grid").evaluate(
                 """async grid => {
                   const frames = [];
                   let last = await new Promise(requestAnimationFrame);

@@ -17,7 +17,8 @@ import numpy as np
 from t2ibench.leaderboard import site
 from t2ibench.leaderboard.submission import Manifest
 from t2ibench.leaderboard.table import Entry, read_entries
-from t2ibench.results.schema import Headline, Model, Results, TaskResult, TaskSettings
+from t2ibench.methods import METHODS
+from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult, TaskSettings
 
 MODELS, TASKS = 500, 100
 
@@ -29,7 +30,7 @@ def entry(number: int, rng: np.random.Generator) -> Entry:
     )  # fmt: skip
     tasks = {}
     for place in range(TASKS):
-        family = list(site.FAMILIES)[place % len(site.FAMILIES)]
+        family = METHODS.names()[place % len(METHODS.names())]
         value = float(rng.random())
         head = Headline(
             value=value,
@@ -42,7 +43,7 @@ def entry(number: int, rng: np.random.Generator) -> Entry:
             version=1, method=family, task_hash="0" * 64, family=family, title="t", headline=head,
             n_images=100, settings=settings,
         )  # fmt: skip
-    model = Model(name=f"model {number}", fingerprint=f"{number:064x}")
+    model = GeneratorInfo(name=f"model {number}", fingerprint=f"{number:064x}")
     results = Results(
         t2ibench="0", model=model, command=["x"], environment={}, limited=False, tasks=tasks
     )

@@ -95,6 +95,27 @@ def sizes(
         )
 
 
+def two_sets(
+    first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location, key: str
+) -> Iterator[Finding]:
+    """What two sets of words that are compared must not be: repetitive, overlapping, unequal.
+
+    Args:
+        first: One set.
+        second: The other.
+        names: Keys of the two in the file, such as ('X', 'Y').
+        at: Location of what holds both.
+        key: Key of the words in each, such as 'words'.
+
+    Yields:
+        A finding for each problem.
+    """
+    for words, name in zip((first, second), names, strict=True):
+        yield from duplicates(words, (*at, name, key))
+    yield from overlap(first, second, names, (*at, names[1]))
+    yield from sizes(first, second, names, at)
+
+
 def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding]:
     """Placeholders that a template lacks, and those that are never filled.
 

@@ -19,14 +19,8 @@ def check(task: T2iatTask) -> Iterator[checks.Finding]:
     """
     x, y = task.concepts.X, task.concepts.Y
     a, b = task.attributes.A, task.attributes.B
-    for concept, at in ((x, "X"), (y, "Y")):
-        yield from checks.duplicates(concept.stimuli, ("concepts", at, "stimuli"))
-    for group, at in ((a, "A"), (b, "B")):
-        yield from checks.duplicates(group.words, ("attributes", at, "words"))
-    yield from checks.overlap(x.stimuli, y.stimuli, ("X", "Y"), ("concepts", "Y"))
-    yield from checks.overlap(a.words, b.words, ("A", "B"), ("attributes", "B"))
-    yield from checks.sizes(x.stimuli, y.stimuli, ("X", "Y"), ("concepts",))
-    yield from checks.sizes(a.words, b.words, ("A", "B"), ("attributes",))
+    yield from checks.two_sets(x.stimuli, y.stimuli, ("X", "Y"), ("concepts",), "stimuli")
+    yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
     yield from checks.guided(task.prompts, (*x.stimuli, *y.stimuli), (*a.words, *b.words))
     fewest = min(len(a.words), len(b.words))
     if task.pairing == "cycle" and task.words_per_stimulus > fewest:

@@ -19,13 +19,7 @@ def check(task: WeatTask) -> Iterator[checks.Finding]:
     """
     x, y = task.targets.X, task.targets.Y
     a, b = task.attributes.A, task.attributes.B
-    for group, at in ((x, "X"), (y, "Y")):
-        yield from checks.duplicates(group.words, ("targets", at, "words"))
-    for group, at in ((a, "A"), (b, "B")):
-        yield from checks.duplicates(group.words, ("attributes", at, "words"))
-    yield from checks.overlap(x.words, y.words, ("X", "Y"), ("targets", "Y"))
-    yield from checks.overlap(a.words, b.words, ("A", "B"), ("attributes", "B"))
-    yield from checks.sizes(x.words, y.words, ("X", "Y"), ("targets",))
-    yield from checks.sizes(a.words, b.words, ("A", "B"), ("attributes",))
+    yield from checks.two_sets(x.words, y.words, ("X", "Y"), ("targets",), "words")
+    yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
     for number, template in enumerate(task.templates):
         yield from checks.template(template, ["word"], ("templates", number))
