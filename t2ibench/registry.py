@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
@@ -93,6 +93,7 @@ class Registry(Generic[T]):
         entries: Name to target of the entries that come with t2ibench, in the order they are
             listed in.
         hint: The next step, for the message about an unknown name.
+        members: What every entry must have; those of other packages are checked.
 
     Examples:
         >>> registry = Registry("joiner", {"path": "posixpath:join"})
@@ -102,11 +103,18 @@ class Registry(Generic[T]):
         Unknown joiner 'paht'. Did you mean 'path'? Joiners: path.
     """
 
-    def __init__(self, kind: str, entries: Mapping[str, str], hint: str | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        entries: Mapping[str, str],
+        hint: str | None = None,
+        members: Sequence[str] = (),
+    ) -> None:
         self.kind = kind
         self.group = f"{_OWN}.{kind}s"
         self._entries = dict(entries)
         self._hint = hint
+        self._members = tuple(members)
         self._loaded: dict[str, T] = {}
 
     @cached_property
@@ -173,8 +181,12 @@ class Registry(Generic[T]):
                 raise self.unknown(name)
             target = self._entries[name] if name in self._entries else self._plugins[name].value
             try:
-                self._loaded[name] = cast(T, load_target(target))
-            except Exception as error:
+                entry = load_target(target)
+                lacking = [member for member in self._members if not hasattr(entry, member)]
+                if lacking:
+                    raise TypeError(f"it has no {', '.join(lacking)}")
+                self._loaded[name] = cast(T, entry)
+            except (Exception, SystemExit) as error:
                 if name in self._entries:
                     raise
                 raise T2IBenchError(

@@ -53,7 +53,11 @@ def _names(value: Any) -> Any:
     if isinstance(value, str):
         value = value.split(",")
     if isinstance(value, (list, tuple)):
-        return tuple(name.strip() if isinstance(name, str) else name for name in value if name)
+        return tuple(
+            name.strip() if isinstance(name, str) else name
+            for name in value
+            if not isinstance(name, str) or name.strip()
+        )
     return value
 
 
@@ -63,14 +67,14 @@ def _paths(value: Any) -> Any:
     return tuple(str(path) for path in value) if isinstance(value, (list, tuple)) else value
 
 
-def _args(value: Any) -> Any:
+def _args(value: Any, flag: str = "--model-args") -> Any:
     """'k=v,k=v', a list of such texts, or a mapping."""
     if value is None:
         return {}
     if isinstance(value, str):
-        return parse_args(value)
-    if isinstance(value, (list, tuple)):
-        return parse_args(",".join(value))
+        return parse_args(value, flag)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return parse_args(",".join(value), flag)
     if isinstance(value, Mapping):
         return {str(key): _text(item) for key, item in value.items()}
     return value
@@ -95,6 +99,7 @@ _ONE_FLAG_EACH = ("include_path",)
 REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args")
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_names)]
 Args = Annotated[dict[str, str], BeforeValidator(_args)]
+JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: _args(value, "--judge-args"))]
 Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
 
 
@@ -134,7 +139,9 @@ class Measurement(BaseModel):
     n_bootstrap: Annotated[
         Positive, Flag("how much", "N", "draws (10000)", ("--bootstrap", "--n-bootstrap"))
     ] = 10_000
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    level: Annotated[
+        float, Field(gt=0, lt=1), Flag("how much", "L", "level of the intervals (0.95)")
+    ] = 0.95
 
 
 class Settings(Measurement):
@@ -211,7 +218,7 @@ class Settings(Measurement):
         return np.random.default_rng([self.seed, int.from_bytes(digest[:8], "little")])
 
 
-class RunSettings(Settings):
+class RunSettings(Measurement):
     """All settings of a run.
 
     Attributes:
@@ -252,8 +259,8 @@ class RunSettings(Settings):
     judge: Annotated[
         Names, Flag("what to measure", "J,…", "for tasks that ask; see t2ibench ls judges")
     ] = ()
-    judge_args: Annotated[Args, Flag("what to measure", "k=v,…", "base_url=…, margin=…")] = Field(
-        default_factory=dict
+    judge_args: Annotated[JudgeArgs, Flag("what to measure", "k=v,…", "base_url=…, margin=…")] = (
+        Field(default_factory=dict)
     )
     include_path: Annotated[
         Paths, Flag("what to measure", "DIR", "further tasks; may be repeated")
@@ -278,7 +285,7 @@ class RunSettings(Settings):
     def command(self) -> list[str]:
         """A command that gives the same results: what decides them, and nothing else.
 
-        `settings_of_command(settings.command())` gives the same settings back.
+        Parsing it gives the same settings back.
 
         Returns:
             The words of the command, 't2ibench' first.

@@ -67,6 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
             problems += [
                 f"{count} images have no caption: {why}" for why, count in report.reasons.items()
             ]
+            if report.stopped is not None:
+                problems.append(f"{judge.name} was stopped: {report.stopped}")
+                break
             ticker.advance(len(images))
     for line in problems[:10]:
         reporter.warn(line)

@@ -26,11 +26,11 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from t2ibench.errors import T2IBenchError
     from t2ibench.reports.markdown import interval, number
-    from t2ibench.reports.writers import WRITERS, Table
+    from t2ibench.reports.writers import WRITERS, Table, render
     from t2ibench.results.compare import compare
     from t2ibench.results.schema import Score, read_results
 
-    writer = WRITERS.get(arguments.format)
+    WRITERS.get(arguments.format)  # before any file is read
     first, second = (read_results(Path(path)) for path in (arguments.first, arguments.second))
     rows = [
         [
@@ -53,5 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
     if len(set(names)) == 1:
         names = [str(arguments.first), str(arguments.second)]
     headers = ["Task", "Row", *names, "Difference", "95 % CI", "Note"]
-    print(writer.table(Table(headers, rows, [_NOTE])), end="")
+    print(render(arguments.format, Table(headers, rows, [_NOTE])), end="")
     return 0

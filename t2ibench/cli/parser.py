@@ -64,6 +64,7 @@ def _batch_size(text: str) -> int | None:
     return None if text == "auto" else positive(text)
 
 
+_TYPES["level"] = float  # type: ignore[assignment]
 _TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
 
 

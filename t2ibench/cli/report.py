@@ -15,12 +15,12 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status.
     """
-    from t2ibench.reports.writers import WRITERS
+    from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.schema import read_results
     from t2ibench.store.files import write_text
 
-    writer = WRITERS.get(arguments.format)
-    text = writer.results(read_results(Path(arguments.run)))
+    WRITERS.get(arguments.format)  # before any file is read
+    text = render(arguments.format, read_results(Path(arguments.run)))
     if arguments.output:
         write_text(Path(arguments.output), text)
     else:

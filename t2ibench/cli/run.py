@@ -151,7 +151,7 @@ def print_results(results: Any, width: int | None = None) -> None:
 
     from t2ibench.reports.markdown import EXPLANATION, results_markdown, results_table
 
-    console = Console(width=width)
+    console = Console(width=width, emoji=False)
     with contextlib.suppress(BrokenPipeError):
         if console.is_terminal:
             console.print(results_table(results, console.width))

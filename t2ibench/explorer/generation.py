@@ -129,6 +129,7 @@ class GenerationQueue:
                 recorded.model_args,
                 seed=run.record.measurement.seed,
                 device=self._device,
+                dtype=recorded.settings.get("dtype"),
                 recorded=True,
             )
             if generator.fingerprint != recorded.fingerprint:
@@ -157,9 +158,10 @@ class GenerationQueue:
 
     def _show(self, picture: Picture, source: Source, job: Job) -> None:
         encoder = self._collection.encoder
-        _, damaged = embed([picture], [EncoderRun(encoder, source.evidence)])
-        if damaged:
-            job.reason = str(damaged[0])
+        report = embed([picture], [EncoderRun(encoder, source.evidence)])
+        report.check()
+        if report.damaged:
+            job.reason = str(report.damaged[0])
             return
         row = source.evidence.get("images", picture.sha256)
         self._collection.add([picture], np.asarray(row)[None])

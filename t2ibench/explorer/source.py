@@ -176,9 +176,15 @@ def open_collection(
 
 def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
     for run in runs:
-        for name, encoder in run.record.encoders.items() if run else ():
+        if run is None:
+            continue
+        # As the user named it, which is what makes an encoder; names may differ from that.
+        named = run.record.settings.encoder
+        recorded = run.record.encoders
+        specs = named if len(named) == len(recorded) else tuple(recorded)
+        for spec, encoder in zip(specs, recorded.values(), strict=True):
             if encoder.embeds_images:
-                return name
+                return spec
     return default_encoder(None)
 
 
@@ -254,8 +260,9 @@ def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: 
     if not todo:
         return
     with reporter.stage("Embedding images", len(todo), "images") as ticker:
-        _, damaged = embed(todo, [run], ticker.advance)
-    for damage in damaged:
+        report = embed(todo, [run], ticker.advance)
+    report.check()
+    for damage in report.damaged:
         reporter.warn(f"{damage}; it is excluded.")
-    broken = {damage.image.sha256 for damage in damaged}
+    broken = {damage.image.sha256 for damage in report.damaged}
     pictures[:] = [picture for picture in pictures if picture.sha256 not in broken]

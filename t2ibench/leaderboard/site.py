@@ -15,7 +15,7 @@ from typing import Any
 from t2ibench.leaderboard.table import Cell, Entry, borda, cell_of, rank_intervals
 from t2ibench.methods import METHODS
 from t2ibench.reports.csv import cell as csv_cell
-from t2ibench.reports.writers import WRITERS, Table
+from t2ibench.reports.writers import Table, render
 from t2ibench.store.files import write_text
 from t2ibench.store.images import image_key
 from t2ibench.store.jsonl import read_rows
@@ -252,7 +252,7 @@ def table(entries: Sequence[Entry], form: str) -> str:
         for entry in entries
     ]
     headers = ["Model", "Verified", *(METHODS.get(name).title for name in names)]
-    return WRITERS.get(form).table(Table(headers, rows))
+    return render(form, Table(headers, rows))
 
 
 def _text(cell: Cell | None) -> str:

@@ -148,7 +148,9 @@ def pack(
     assert settings is not None  # _check refuses runs of Python objects
     # Paths on this machine are not part of a submission.
     settings = settings.model_copy(update={"output_dir": "runs", "include_path": ()})
-    results = assemble(info, scored.results, None, command_of(settings, scored.results, None))
+    results = assemble(
+        info, scored.results, None, command_of(settings, record, scored.results, None)
+    )
     write_text(target / "results.json", results.to_json())
     for task, lines in scored.samples.items():
         if lines:

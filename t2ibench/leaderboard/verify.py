@@ -27,10 +27,11 @@ from t2ibench.leaderboard.submission import (
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import ImageRequest
+from t2ibench.pipeline.encoding import encode
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import Stores, open_stores, score_plan
-from t2ibench.pipeline.work import encode, generate_batch
+from t2ibench.pipeline.work import generate_batch
 from t2ibench.results.build import adjusted_run
 from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_results
 from t2ibench.settings import Settings
@@ -45,6 +46,11 @@ from t2ibench.version import __version__
 Level = Literal["reproduced", "recomputed", "self-reported", "refused"]
 _SHOWN = 5
 _ALIKE = 0.999  # cosine of an image that was generated again
+# What reading a file that somebody else made can raise.
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError),
+    *(ArithmeticError, RecursionError),
+)
 _KEPT = {"ok", "refused", "filtered"}
 
 
@@ -84,7 +90,7 @@ def verify(folder: Path, draw: int = 0) -> Verdict:
             _verify(folder, manifest, draw, verdict)
     except T2IBenchError as error:
         verdict.problems.append(str(error))
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+    except _UNREADABLE as error:
         verdict.problems.append(f"{folder} cannot be read ({type(error).__name__}: {error})")
     if verdict.problems:
         verdict.level = "refused"
@@ -157,7 +163,7 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         verdict.problems += differences(results, computed)
         verdict.problems += _draw_problems(folder, draws)
     if draw and not verdict.problems:
-        _draw_again(manifest, attempts, stores, draw, verdict)
+        _draw_again(manifest, results, attempts, stores, draw, verdict)
 
 
 def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
@@ -320,7 +326,12 @@ def _draw_problems(folder: Path, draws: dict[str, Float64Array]) -> Iterator[str
 
 
 def _draw_again(
-    manifest: Manifest, attempts: Sequence[Attempt], stores: Stores, count: int, verdict: Verdict
+    manifest: Manifest,
+    results: Results,
+    attempts: Sequence[Attempt],
+    stores: Stores,
+    count: int,
+    verdict: Verdict,
 ) -> None:
     """Generate some images again with the model that the submission names, and embed them."""
     name, evidence = next(
@@ -334,7 +345,16 @@ def _draw_again(
     if name is None or evidence is None:
         verdict.notes.append("nothing is embedded, so no image could be compared")
         return
-    generator = create_generator(manifest.model, manifest.model_args, recorded=True)
+    # Only what the model is made with is taken from the submission; its fingerprint decides.
+    seeds = {task.settings.seed for task in results.tasks.values()}
+    dtype = results.model.settings.get("dtype")
+    generator = create_generator(
+        manifest.model,
+        manifest.model_args,
+        seed=min(seeds),
+        dtype=dtype if isinstance(dtype, str) else None,
+        recorded=True,
+    )
     encoder = create_encoder(name, recorded=True)
     if generator.fingerprint != manifest.fingerprint or encoder.fingerprint != evidence.fingerprint:
         verdict.problems.append(

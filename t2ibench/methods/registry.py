@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 _NAMES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex")
 
 METHODS: Registry[Method[Any]] = Registry(
-    "method", {name: f"t2ibench.methods.{name}:METHOD" for name in _NAMES}
+    "method",
+    {name: f"t2ibench.methods.{name}:METHOD" for name in _NAMES},
+    members=(
+        *("name", "title", "Task", "main_score", "row_scores", "estimand", "proposes", "explores"),
+        *("check", "needs", "score", "combine", "describe", "variants"),
+    ),
 )
 
 

@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
-from t2ibench.models.protocols import Generator, Releasable, ReportsSettings
+from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
 from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun, Question
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.work import (
-    MAX_CONSECUTIVE_FAILURES,
     ask,
     embed,
     embed_texts,
@@ -45,12 +44,12 @@ class Job:
         encoders: Encoders with their embeddings.
         judges: Judges with their answers.
         batch_size: Images in one call of the generator; None for its own choice.
-        again: Prompt and index of images to generate although they are stored.
         attempts: Attempts by status.
         embedded: Images and texts embedded now.
         damaged: Image files that could not be read.
         reports: Judge to the outcome of asking it.
-        stopped: Judges that were stopped, with the reason.
+        stopped: Encoders and judges that were stopped, with the reason.
+        from_object: Whether the generator was given as a Python object.
     """
 
     plan: Plan
@@ -60,12 +59,13 @@ class Job:
     encoders: Sequence[EncoderRun] = ()
     judges: Sequence[JudgeRun] = ()
     batch_size: int | None = None
-    again: frozenset[tuple[str, int]] = frozenset()
     attempts: Counter[str] = field(default_factory=Counter)
     embedded: int = 0
     damaged: list[Damaged] = field(default_factory=list)
     reports: dict[str, AskReport] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)
+    from_object: bool = False
+    _shards: dict[Stage, set[int]] = field(default_factory=dict)
 
     @property
     def n_shards(self) -> int:
@@ -73,7 +73,7 @@ class Job:
         return self.plan.n_shards
 
     def pending(self, stage: Stage) -> int:
-        """How many images or questions a stage has left.
+        """How many images or questions a stage has left; `run` then skips finished shards.
 
         Args:
             stage: 'generate', 'embed' or 'ask'.
@@ -81,18 +81,19 @@ class Job:
         Returns:
             Images for 'generate' and 'embed'; for 'ask' questions about images, over all judges.
         """
+        counts = [self._pending_in(stage, number) for number in range(self.n_shards)]
+        self._shards[stage] = {number for number, count in enumerate(counts) if count}
+        return sum(counts)
+
+    def _pending_in(self, stage: Stage, number: int) -> int:
         if self.images is None:
             return 0
         if stage == "generate":
-            return len(pending_images(self.plan, self.images)) if self.generator else 0
+            return len(unfinished(self.plan.shard(number), self.images)) if self.generator else 0
         if stage == "embed":
-            images = self._to_embed(range(self.n_shards))
-            return (
-                len(missing_embeddings(images, self._image_encoders()))
-                if self._image_encoders()
-                else 0
-            )
-        questions = list(self._to_ask(range(self.n_shards)))
+            encoders = self._image_encoders()
+            return len(missing_embeddings(self._to_embed(number), encoders)) if encoders else 0
+        questions = list(self._to_ask(number)) if self.judges else []
         return sum(
             len(missing)
             for judge in self.judges
@@ -110,17 +111,19 @@ class Job:
         Raises:
             T2IBenchError: it cannot go on; what was done is kept.
         """
-        if self.images is None:
+        if self.images is None or number not in self._shards.get(stage, {number}):
             return
         if stage == "generate":
-            self._generate(number, advance)
+            self.generate(self.plan.shard(number), advance)
         elif stage == "embed" and self._image_encoders():
-            count, damaged = embed(self._to_embed([number]), self._image_encoders(), advance)
-            self.embedded += count
-            self.damaged += damaged
+            report = embed(self._to_embed(number), self._image_encoders(), advance)
+            self.embedded += report.embedded
+            self.damaged += report.damaged
+            self.stopped |= report.failures
         elif stage == "ask":
+            questions = list(self._to_ask(number))
             for judge in self.judges:
-                self._ask(judge, number, advance)
+                self._ask(judge, questions, advance)
 
     def embed_texts(self, run: EncoderRun, advance: Callable[[int], None]) -> None:
         """Embed the texts of the plan that one encoder has not seen.
@@ -129,9 +132,27 @@ class Job:
             run: The encoder with its embeddings.
             advance: Called with the number of texts after each batch.
         """
-        self.embedded += embed_texts(self.plan.texts, run, advance)
+        try:
+            self.embedded += embed_texts(self.plan.texts, run, advance)
+        except T2IBenchError as error:
+            self.stopped[run.encoder.name] = str(error)
 
-    def _generate(self, number: int, advance: Callable[[int], None]) -> None:
+    def generate(
+        self,
+        requests: Sequence[ImageRequest],
+        advance: Callable[[int], None],
+        again: frozenset[tuple[str, int]] = frozenset(),
+    ) -> None:
+        """Generate what is missing of some images.
+
+        Args:
+            requests: The images.
+            advance: Told how many are done.
+            again: Prompt and index of those to generate although they are stored.
+
+        Raises:
+            T2IBenchError: the generator cannot go on; what was generated is kept.
+        """
         if self.generator is None or self.images is None:
             return
 
@@ -139,7 +160,7 @@ class Job:
             self.attempts.update(attempt.status for attempt in batch)
             advance(len(batch))
             failed = self.attempts["failed"]
-            if failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total():
+            if failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total() and not again:
                 reason = (batch[-1].reason or "unknown").rstrip(".")
                 raise T2IBenchError(
                     f"The first {failed} images all failed; the last error: {reason}.",
@@ -147,11 +168,11 @@ class Job:
                 )
 
         generate(
-            self.plan.shard(number),
+            requests,
             self.generator,
             self.images,
             batch_size=self.batch_size,
-            again=self.again,
+            again=again,
             before_storing=self._record_generator,
             on_batch=note,
         )
@@ -164,12 +185,17 @@ class Job:
         update: dict[str, Any] = {}
         if isinstance(self.generator, ReportsSettings):
             update["effective_settings"] = dict(self.generator.effective_settings())
-        if not record.libraries:
+        if not record.libraries and not self.from_object and not len(self.images or ()):
+            # Of images that are there already it is not known what made them.
             update["libraries"] = versions(libraries_of(record.model))
         new = record.model_copy(update=update)
         if new != record:
             self.folder.record = self.folder.record.model_copy(update={"generator": new})
             self.folder.save()
+
+    def names(self) -> list[str]:
+        """Names of the encoders."""
+        return [run.encoder.name for run in self.encoders]
 
     def release(self) -> None:
         """Let a generator that can free its memory do so, before encoders load."""
@@ -177,46 +203,58 @@ class Job:
             self.generator.release()
 
     def _image_encoders(self) -> list[EncoderRun]:
-        return [run for run in self.encoders if run.encoder.embeds_images]
+        return [
+            run
+            for run in self.encoders
+            if run.encoder.embeds_images and run.encoder.name not in self.stopped
+        ]
 
-    def _stored(self, numbers: Sequence[int]) -> Iterator[StoredImage]:
+    def _stored(self, number: int) -> Iterator[StoredImage]:
         assert self.images is not None
-        for number in numbers:
-            for request in self.plan.shard(number):
-                attempt = self.images.get(request.prompt, request.index)
-                if attempt is not None and attempt.sha256 is not None:
-                    # One file may belong to several prompts: each asks its own questions.
-                    yield StoredImage(
-                        self.images.path(attempt), attempt.sha256, request.prompt, request.index
-                    )
+        for request in self.plan.shard(number):
+            attempt = self.images.get(request.prompt, request.index)
+            if attempt is not None and attempt.sha256 is not None:
+                # One file may belong to several prompts: each asks its own questions.
+                yield StoredImage(
+                    self.images.path(attempt), attempt.sha256, request.prompt, request.index
+                )
 
-    def _to_embed(self, numbers: Sequence[int]) -> Iterator[StoredImage]:
-        for image in self._stored(numbers):
+    def _to_embed(self, number: int) -> Iterator[StoredImage]:
+        for image in self._stored(number):
             if image.index < self.plan.embedded.get(image.prompt, 0):
                 yield image
 
-    def _to_ask(self, numbers: Sequence[int]) -> Iterator[tuple[StoredImage, list[Question]]]:
-        for image in self._stored(numbers):
+    def _to_ask(self, number: int) -> Iterator[tuple[StoredImage, list[Question]]]:
+        for image in self._stored(number):
             asked = self.plan.questions.get(image.prompt, {})
             wanted = [question for question, count in asked.items() if image.index < count]
             if wanted:
                 yield image, wanted
 
-    def _ask(self, run: JudgeRun, number: int, advance: Callable[[int], None]) -> None:
+    def _ask(
+        self,
+        run: JudgeRun,
+        questions: Sequence[tuple[StoredImage, Sequence[Question]]],
+        advance: Callable[[int], None],
+    ) -> None:
         name = run.judge.name
         if name in self.stopped:
             return
         report = self.reports.setdefault(name, AskReport())
-        try:
-            report.add(ask(self._to_ask([number]), run, streak=report.streak, on_batch=advance))
-        except T2IBenchError as error:
-            self.stopped[name] = str(error)
-            return
-        if report.streak >= MAX_CONSECUTIVE_FAILURES:
-            self.stopped[name] = f"{report.streak} questions in a row failed."
+        report.add(ask(questions, run, streak=report.streak, on_batch=advance))
+        if report.stopped is not None:
+            self.stopped[name] = report.stopped
+
+    def take_damaged(self) -> list[Damaged]:
+        """The images that could not be read, and forget that they could not."""
+        damaged = self.damaged + [one for report in self.reports.values() for one in report.damaged]
+        self.damaged = []
+        for report in self.reports.values():
+            report.damaged = []
+        return damaged
 
     def problems(self) -> list[str]:
-        """What the judges did not answer, one line each.
+        """What was not embedded or answered, one line each.
 
         Returns:
             The most frequent reasons, with the number of questions; empty if all were answered.
@@ -225,15 +263,27 @@ class Job:
         for name, report in self.reports.items():
             reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
             lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
-            if name in self.stopped:
-                lines.append(
-                    f"{name} was stopped: {self.stopped[name]} Its answers so far are kept; "
-                    "re-run the same command to continue."
-                )
+        lines += [
+            f"{name} was stopped: {reason} Its work so far is kept; re-run the command to continue."
+            for name, reason in self.stopped.items()
+        ]
         return lines
 
 
-def pending_images(plan: Plan, store: ImageStore) -> list[Any]:
+def unfinished(requests: Sequence[ImageRequest], store: ImageStore) -> list[ImageRequest]:
+    """The requests that still need an attempt.
+
+    Args:
+        requests: Images that have to be there.
+        store: The stored images.
+
+    Returns:
+        The requests, in their order.
+    """
+    return [request for request in requests if not store.is_done(request.prompt, request.index)]
+
+
+def pending_images(plan: Plan, store: ImageStore) -> list[ImageRequest]:
     """The requests of the plan that still need an attempt.
 
     Args:
@@ -243,6 +293,4 @@ def pending_images(plan: Plan, store: ImageStore) -> list[Any]:
     Returns:
         The requests, in the order of the plan.
     """
-    return [
-        request for request in plan.requests if not store.is_done(request.prompt, request.index)
-    ]
+    return unfinished(plan.requests, store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
@@ -46,6 +47,30 @@ class Damaged:
 
 
 @dataclass(slots=True)
+class EmbedReport:
+    """The outcome of embedding.
+
+    Attributes:
+        embedded: Images embedded now.
+        damaged: Image files that could not be read.
+        failures: Encoder to why it cannot go on; the other encoders did their part.
+    """
+
+    embedded: int = 0
+    damaged: list[Damaged] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Raise if an encoder failed.
+
+        Raises:
+            T2IBenchError: why it cannot go on.
+        """
+        for reason in self.failures.values():
+            raise T2IBenchError(reason)
+
+
+@dataclass(slots=True)
 class AskReport:
     """The outcome of asking a judge.
 
@@ -54,12 +79,14 @@ class AskReport:
         reasons: Why questions were not answered, with the number of questions.
         damaged: Image files that could not be read.
         streak: Questions without an answer at the end, one after another.
+        stopped: Why the judge is no longer asked.
     """
 
     answered: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     damaged: list[Damaged] = field(default_factory=list)
     streak: int = 0
+    stopped: str | None = None
 
     @property
     def failed(self) -> int:
@@ -77,6 +104,7 @@ class AskReport:
             self.reasons[reason] = self.reasons.get(reason, 0) + count
         self.damaged += other.damaged
         self.streak = other.streak
+        self.stopped = self.stopped or other.stopped
 
 
 def open_encoder(encoder: Encoder, root: Path) -> EncoderRun:

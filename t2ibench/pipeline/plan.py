@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,17 +78,23 @@ class Plan:
         return self.requests[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
 
 
-def make_plan(tasks: Sequence[LoadedTask], settings: Settings) -> Plan:
+def make_plan(
+    tasks: Sequence[LoadedTask], settings: Settings, needs_of: Mapping[str, Needs] | None = None
+) -> Plan:
     """The union of the needs of all tasks.
 
     Args:
         tasks: The tasks.
         settings: How the run measures.
+        needs_of: Task id to its needs, where they are known already.
 
     Returns:
         The plan.
     """
-    needs_by_task = {task.id: needs(task.spec, settings) for task in tasks}
+    needs_by_task = {
+        task.id: needs(task.spec, settings) if needs_of is None else needs_of[task.id]
+        for task in tasks
+    }
     most: dict[str, int] = {}
     embedded: dict[str, int] = {}
     questions: dict[str, dict[Question, int]] = {}

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.methods import needs
+from t2ibench.methods.core.needs import Needs
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator, default_encoder, default_judge
 from t2ibench.models.judges import check_judges, create_judges
 from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.results.run import RunFolder, run_folder
 from t2ibench.results.write import stored_results
@@ -132,17 +135,21 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
             "Nothing to measure: give --model (or --encoder for word vectors).",
             "For a first try: t2ibench --model toy --tasks all",
         )
+    EXECUTORS.get(settings.engine)
     settings = _with_defaults(settings)
     measurement = _measurement(settings, generator)
-    plan = make_plan(load_tasks(settings.tasks, settings.include_path), measurement)
+    loaded = load_tasks(settings.tasks, settings.include_path)
+    needs_of, defects = _needs(loaded, measurement)
+    plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
     tasks, skipped, lacking = _feasible(plan, generator)
+    skipped = defects | skipped
     if not tasks:
-        raise T2IBenchError(_nothing_feasible(settings, lacking))
+        raise T2IBenchError(next(iter(defects.values()), _nothing_feasible(settings, lacking)))
     if plan.questions:
         named = [name for name in settings.judge if name not in objects.judges]
         check_judges(named, settings.judge_args)
     if skipped or lacking:
-        plan = _cut(make_plan(tasks, measurement), lacking)
+        plan = _cut(make_plan(tasks, measurement, needs_of), lacking)
     folder, warnings = run_folder(
         Path(settings.output_dir),
         generator.name if generator else _texts_name(settings.encoder),
@@ -154,6 +161,23 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     return Prepared(
         settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call
     )
+
+
+def _needs(
+    tasks: Sequence[LoadedTask], measurement: Settings
+) -> tuple[dict[str, Needs], dict[str, str]]:
+    """What each task needs, and why that of some cannot be told."""
+    found: dict[str, Needs] = {}
+    defects: dict[str, str] = {}
+    for task in tasks:
+        try:
+            found[task.id] = needs(task.spec, measurement)
+        except Exception as error:  # a defect of one method must not lose the other tasks
+            defects[task.id] = (
+                f"the method '{task.spec.method}' failed with {type(error).__name__}: "
+                f"{first_line(error)}"
+            )
+    return found, defects
 
 
 def _generator(settings: RunSettings, objects: Objects) -> Generator | None:

@@ -113,7 +113,7 @@ class ConsoleReporter:
     """Reports to standard error, so that standard output stays for results."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True)
+        self.console = console or Console(stderr=True, emoji=False)
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.job import Job, Stage, pending_images
@@ -72,8 +74,9 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         prepared.images,
         prepared.generator,
         batch_size=prepared.settings.batch_size,
+        from_object=prepared.objects.generator is not None,
     )
-    _save_record(prepared)
+    _save_record(prepared, observes=False)
     _run_stage(job, "generate", prepared, reporter)
     complete = not job.attempts["failed"]
     _log(prepared, started, job.attempts, complete)
@@ -103,7 +106,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         [open_encoder(encoder, folder.evidence) for encoder in encoders],
         [open_judge(judge, folder.evidence) for judge in judges],
         prepared.settings.batch_size,
+        from_object=prepared.objects.generator is not None,
     )
+    _check_names(job)
     folder.record = folder.record.model_copy(
         update={
             "encoders": {
@@ -125,6 +130,8 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             with reporter.stage(name, len(missing), "texts") as ticker:
                 job.embed_texts(encoder_run, ticker.advance)
     _run_stage(job, "embed", prepared, reporter)
+    if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
+        raise T2IBenchError(next(iter(job.stopped.values())))
     _run_stage(job, "ask", prepared, reporter)
     _repair(job, prepared, reporter)
     results = _score(prepared, job, reporter)
@@ -144,6 +151,16 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     )
 
 
+def _check_names(job: Job) -> None:
+    """Results are told apart by name, so no two encoders and no two judges may share one."""
+    for kind, names in (("encoder", job.names()), ("judge", [r.judge.name for r in job.judges])):
+        for name, count in Counter(names).items():
+            if count > 1:
+                raise T2IBenchError(
+                    f"{count} {kind}s have the name '{name}'.", "Give each its own name."
+                )
+
+
 def _run_stage(job: Job, stage: Stage, prepared: Prepared, reporter: Reporter) -> None:
     """One stage, by the executor that was asked for; nothing where nothing is missing."""
     total = job.pending(stage)
@@ -158,40 +175,26 @@ def _run_stage(job: Job, stage: Stage, prepared: Prepared, reporter: Reporter) -
 
 
 def _repair(job: Job, prepared: Prepared, reporter: Reporter) -> None:
-    """Generate damaged images again, once, and observe them."""
-    damaged = job.damaged + [damage for report in job.reports.values() for damage in report.damaged]
-    if not damaged or prepared.generator is None:
-        job.damaged = damaged
+    """Generate damaged images again, once, and observe them; where that fails, go on without."""
+    damaged = job.take_damaged()
+    if not damaged:
         return
-    job.damaged = []
-    for report in job.reports.values():
-        report.damaged = []
     for line in dict.fromkeys(map(str, damaged)):
         reporter.warn(f"{line}. It is generated again.")
-    again = Job(
-        job.plan,
-        job.folder,
-        job.images,
-        job.generator,
-        job.encoders,
-        job.judges,
-        job.batch_size,
-        frozenset((damage.image.prompt, damage.image.index) for damage in damaged),
-    )
-    with reporter.stage("Generating damaged images", len(again.again), "images") as ticker:
-        for number in range(again.n_shards):
-            again.run("generate", number, ticker.advance)
-    again.release()
-    again.stopped = dict(job.stopped)
-    for stage in ("embed", "ask"):
-        _run_stage(again, stage, prepared, reporter)
-    job.attempts += again.attempts
-    job.embedded += again.embedded
-    job.stopped = again.stopped
-    job.damaged = again.damaged
-    for name, report in again.reports.items():
-        job.damaged += report.damaged
-        job.reports[name].add(report)
+    again = frozenset((one.image.prompt, one.image.index) for one in damaged)
+    requests = [r for r in prepared.plan.requests if (r.prompt, r.index) in again]
+    try:
+        with reporter.stage("Generating damaged images", len(requests), "images") as ticker:
+            job.generate(requests, ticker.advance, again)
+    except T2IBenchError as error:
+        reporter.warn(f"They could not be generated again: {error}")
+        job.damaged = damaged
+        return
+    finally:
+        job.release()
+    _run_stage(job, "embed", prepared, reporter)
+    _run_stage(job, "ask", prepared, reporter)
+    job.damaged = job.take_damaged()
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
@@ -236,13 +239,22 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
     )
 
 
-def _save_record(prepared: Prepared) -> None:
-    """Write run.json before the work starts, so that a killed run can be scored and resumed."""
+def _save_record(prepared: Prepared, *, observes: bool = True) -> None:
+    """Write run.json before the work starts, so that a killed run can be scored and resumed.
+
+    A call that only generates leaves what the record says of encoders and judges.
+    """
     folder, generator, settings = prepared.folder, prepared.generator, prepared.settings
     record = None
+    from_objects = bool(prepared.objects)
+    if not observes and (folder.record.encoders or folder.record.judges):
+        before = folder.record.settings
+        kept = {name: getattr(before, name) for name in ("encoder", "judge", "judge_args")}
+        settings = settings.model_copy(update=kept)
+        from_objects = from_objects or folder.record.from_objects
     if generator is not None:
-        before = folder.record.generator
-        kept = before if before and before.fingerprint == generator.fingerprint else None
+        known = folder.record.generator
+        same = known if known and known.fingerprint == generator.fingerprint else None
         record = GeneratorRecord(
             name=generator.name,
             model=settings.model or generator.name,
@@ -250,22 +262,28 @@ def _save_record(prepared: Prepared) -> None:
             revision=generator.revision,
             fingerprint=generator.fingerprint,
             settings=dict(generator.settings),
-            effective_settings=kept.effective_settings if kept else {},
-            libraries=kept.libraries if kept else {},
+            effective_settings=same.effective_settings if same else {},
+            libraries=same.libraries if same else {},
         )
     measurement = {name: getattr(prepared.plan.settings, name) for name in Measurement.model_fields}
     folder.record = folder.record.model_copy(
         update={
             "status": "running",
-            "from_objects": bool(prepared.objects),
+            "from_objects": from_objects,
             "generator": record,
             "settings": settings,
             "measurement": Measurement(**measurement),
             "tasks": [task.id for task in prepared.plan.tasks],
-            "include_path": [str(Path(path).resolve()) for path in settings.include_path],
+            "include_path": _include_path(folder.record.include_path, settings.include_path),
         }
     )
     folder.save()
+
+
+def _include_path(before: Sequence[str], now: Sequence[str]) -> list[str]:
+    """Folders of further tasks, absolute; those of earlier calls that still exist are kept."""
+    paths = [str(Path(path).resolve()) for path in now]
+    return list(dict.fromkeys([*paths, *(path for path in before if Path(path).is_dir())]))
 
 
 def _now() -> str:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.errors import MissingEvidence, T2IBenchError
+from t2ibench.errors import MissingEvidence, T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
@@ -239,15 +239,17 @@ def score_task(
         results = {name: score(task.spec, images, settings) for name, images in evidence.items()}
         single = {name: combine(task.spec, [result], settings) for name, result in results.items()}
         return combine(task.spec, list(results.values()), settings), single
-    except MissingEvidence as error:
+    except T2IBenchError as error:
         return _undefined(str(error))
-    except T2IBenchError:
-        raise
     except Exception as error:  # a defect of one method must not lose the other tasks
-        return _undefined(
-            f"the method '{task.spec.method}' failed with {type(error).__name__}: {error}; this "
-            "is a defect of the method, not of the model"
-        )
+        return _undefined(_defect(task, error))
+
+
+def _defect(task: LoadedTask, error: Exception) -> str:
+    return (
+        f"the method '{task.spec.method}' failed with {type(error).__name__}: {first_line(error)}; "
+        "this is a defect of the method, not of the model"
+    )
 
 
 def _undefined(reason: str) -> tuple[MethodResult, dict[str, MethodResult]]:

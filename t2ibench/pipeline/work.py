@@ -10,12 +10,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
-
-from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.models.protocols import Drawn, Encoder, Generator, ImageRequest, Judge, Query
-from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun, Question
+from t2ibench.models.protocols import Answer, Drawn, Generator, ImageRequest, Judge, Query
+from t2ibench.pipeline.encoding import checked_rows, encode, naming
+from t2ibench.pipeline.observers import (
+    AskReport,
+    Damaged,
+    EmbedReport,
+    EncoderRun,
+    JudgeRun,
+    Question,
+)
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
@@ -84,7 +89,7 @@ def generate(
         store: Where images go.
         batch_size: Images at once; None for the generator's own choice.
         again: Prompt and index of images to generate although they are stored.
-        before_storing: Called when the first batch is generated, before it is stored.
+        before_storing: Called after a batch is generated, before it is stored.
         on_batch: Told of every batch, once it is stored.
 
     Returns:
@@ -105,8 +110,7 @@ def generate(
     for start in range(0, len(todo), size):
         batch = todo[start : start + size]
         outcomes = generate_batch(generator, batch)
-        if not attempts:
-            before_storing()
+        before_storing()
         stored = [_store(*pair, store) for pair in zip(batch, outcomes, strict=True)]
         store.record(stored)
         on_batch(stored)
@@ -146,7 +150,10 @@ def embed_texts(
     missing = run.store.missing("texts", by_key)
     for start in range(0, len(missing), _PART):
         keys = missing[start : start + _PART]
-        run.store.add("texts", keys, run.encoder.encode_texts([by_key[key] for key in keys]))
+        part = [by_key[key] for key in keys]
+        with naming(run.encoder.name):
+            rows = run.encoder.encode_texts(part)
+        run.store.add("texts", keys, checked_rows(run.encoder, rows, len(part), run.store.width))
         on_part(len(keys))
     return len(missing)
 
@@ -178,7 +185,7 @@ def embed(
     images: Iterable[StoredImage],
     runs: Sequence[EncoderRun],
     on_part: Callable[[int], None] = _ignore,
-) -> tuple[int, list[Damaged]]:
+) -> EmbedReport:
     """Embed the images that have no embedding yet; each file is decoded once for all encoders.
 
     Args:
@@ -187,74 +194,60 @@ def embed(
         on_part: Told how many were looked at, part by part.
 
     Returns:
-        How many were embedded, and the files that could not be read. Nothing is removed.
-
-    Raises:
-        T2IBenchError: an encoder gives something else than numbers.
+        The outcome. Nothing is removed, and an encoder that fails does not stop the others.
     """
     todo = missing_embeddings(images, runs)
-    damaged: list[Damaged] = []
+    report = EmbedReport()
     with ThreadPoolExecutor(_THREADS) as pool:
         for start in range(0, len(todo), _PART):
             part = todo[start : start + _PART]
-            damaged += _embed_part(part, runs, pool)
+            _embed_part(part, runs, pool, report)
             on_part(len(part))
-    return len(todo) - len(damaged), damaged
+    report.embedded = len(todo) - len(report.damaged)
+    return report
 
 
 def _embed_part(
-    images: Sequence[StoredImage], runs: Sequence[EncoderRun], pool: ThreadPoolExecutor
-) -> list[Damaged]:
-    def prepare(image: StoredImage) -> dict[int, Any] | str:
+    images: Sequence[StoredImage],
+    runs: Sequence[EncoderRun],
+    pool: ThreadPoolExecutor,
+    report: EmbedReport,
+) -> None:
+    working = [run for run in runs if run.encoder.name not in report.failures]
+
+    def prepare(image: StoredImage) -> dict[str, Any] | str:
         try:
             pixels = image.read()
         except UnreadableImageError as error:
             return str(error)
-        return {
-            number: run.encoder.prepare(pixels)
-            for number, run in enumerate(runs)
-            if not run.store.has("images", image.sha256)
-        }
+        inputs: dict[str, Any] = {}
+        for run in working:
+            if not run.store.has("images", image.sha256):
+                try:
+                    with naming(run.encoder.name):
+                        inputs[run.encoder.name] = run.encoder.prepare(pixels)
+                except T2IBenchError as error:
+                    inputs[run.encoder.name] = error
+        return inputs
 
-    damaged = []
-    inputs: list[dict[str, Any]] = [{} for _ in runs]
+    inputs: dict[str, dict[str, Any]] = {run.encoder.name: {} for run in working}
     for image, prepared in zip(images, pool.map(prepare, images), strict=True):
         if isinstance(prepared, str):
-            damaged.append(Damaged(image, prepared))
+            report.damaged.append(Damaged(image, prepared))
             continue
-        for number, item in prepared.items():
-            inputs[number][image.sha256] = item
-    for run, by_key in zip(runs, inputs, strict=True):
-        if by_key:
-            run.store.add("images", list(by_key), encode(run.encoder, list(by_key.values())))
-    return damaged
-
-
-def encode(encoder: Encoder, prepared: Sequence[Any]) -> Float32Array:
-    """Embeddings of prepared images, in batches of the encoder's own size.
-
-    Args:
-        encoder: The encoder.
-        prepared: What its `prepare` gave.
-
-    Returns:
-        Shape (n, d).
-
-    Raises:
-        T2IBenchError: they are not numbers.
-    """
-    size = encoder.batch_size
-    parts = [
-        encoder.encode_images(prepared[start : start + size])
-        for start in range(0, len(prepared), size)
-    ]
-    rows: Float32Array = np.concatenate(parts)
-    if not np.isfinite(rows).all():
-        raise T2IBenchError(
-            f"The encoder '{encoder.name}' gave embeddings that are not numbers.",
-            "Try --dtype float32, or another device.",
-        )
-    return rows
+        for name, item in prepared.items():
+            inputs[name][image.sha256] = item
+    for run in working:
+        by_key = inputs[run.encoder.name]
+        try:
+            for item in by_key.values():
+                if isinstance(item, T2IBenchError):
+                    raise item
+            if by_key:
+                rows = encode(run.encoder, list(by_key.values()), run.store.width)
+                run.store.add("images", list(by_key), rows)
+        except T2IBenchError as error:
+            report.failures[run.encoder.name] = str(error)
 
 
 def unanswered(
@@ -299,16 +292,19 @@ def ask(
         on_batch: Told how many questions were asked, batch by batch.
 
     Returns:
-        The outcome. A judge that leaves 20 questions in a row unanswered is stopped.
-
-    Raises:
-        T2IBenchError: the judge cannot go on.
+        The outcome. A judge that leaves 20 questions in a row unanswered, or fails altogether, is
+        stopped; `stopped` says why.
     """
     report = AskReport(streak=streak)
     waiting = unanswered(questions, run.store)
     for queries in _batches(waiting, run.judge.batch_size, report):
+        try:
+            answers = _answers(run.judge, queries)
+        except T2IBenchError as error:
+            report.stopped = str(error)
+            break
         kept = []
-        for query, answer in zip(queries, _answers(run.judge, queries), strict=True):
+        for query, answer in zip(queries, answers, strict=True):
             if answer.answer is None:
                 reason = answer.reason or "no answer"
                 report.reasons[reason] = report.reasons.get(reason, 0) + 1
@@ -324,13 +320,14 @@ def ask(
         report.answered += len(kept)
         on_batch(len(queries))
         if report.streak >= MAX_CONSECUTIVE_FAILURES:
+            report.stopped = f"{report.streak} questions in a row failed."
             break
     return report
 
 
-def _answers(judge: Judge, queries: Sequence[Query]) -> Sequence[Any]:
+def _answers(judge: Judge, queries: Sequence[Query]) -> list[Answer]:
     try:
-        answers = judge.answer(queries)
+        answers = list(judge.answer(queries))
     except T2IBenchError:
         raise
     except Exception as error:
@@ -339,6 +336,9 @@ def _answers(judge: Judge, queries: Sequence[Query]) -> Sequence[Any]:
         ) from error
     if len(answers) != len(queries):
         raise T2IBenchError(f"it gave {len(answers)} answers to {len(queries)} questions.")
+    for answer in answers:
+        if not isinstance(answer, Answer):
+            raise T2IBenchError(f"it gave a {type(answer).__name__}, not an Answer.")
     return answers
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.registry import Registry
 from t2ibench.results.schema import Results
 
@@ -66,4 +67,28 @@ WRITERS: Registry[Writer] = Registry(
         "latex": "t2ibench.reports.latex:WRITER",
         "csv": "t2ibench.reports.csv:WRITER",
     },
+    members=("description", "suffix", "table", "results"),
 )
+
+
+def render(name: str, content: Table | Results) -> str:
+    """A table, or a run's results, in a format.
+
+    Args:
+        name: Name of the writer.
+        content: What to write.
+
+    Returns:
+        The text.
+
+    Raises:
+        T2IBenchError: an unknown writer, or one that fails.
+    """
+    writer = WRITERS.get(name)
+    try:
+        return writer.table(content) if isinstance(content, Table) else writer.results(content)
+    except Exception as error:
+        raise T2IBenchError(
+            f"The writer '{name}' of {WRITERS.origin(name)} failed with {type(error).__name__}: "
+            f"{first_line(error)}"
+        ) from error

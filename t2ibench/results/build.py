@@ -219,6 +219,12 @@ def task_record(
         The record for results.json.
     """
     level = settings.level
+    warnings = list(combined.warnings)
+    try:
+        direction: str | None = method_of(task.spec).describe(task.spec, combined)
+    except Exception as error:  # the numbers stand without their sentence
+        direction = None
+        warnings.append(f"describe() of the method failed with {type(error).__name__}: {error}")
     by_encoder = {
         name: EncoderScores(
             headline=headline_record(result.headline, level),
@@ -242,7 +248,7 @@ def task_record(
         family=task.spec.method,
         title=task.spec.title,
         headline=headline_record(combined.headline, level).model_copy(
-            update={"direction": method_of(task.spec).describe(task.spec, combined)}
+            update={"direction": direction}
         ),
         scores={key: score_record(value, level) for key, value in combined.scores.items()},
         by=_rows(combined.by, level),
@@ -253,7 +259,7 @@ def task_record(
         excluded=excluded,
         settings=settings,
         conventions=_plain(combined.conventions),
-        warnings=combined.warnings,
+        warnings=warnings,
         notes=list(task.spec.notes),
         published=[value.model_dump(mode="json") for value in task.spec.published],
         details=_plain(combined.details),

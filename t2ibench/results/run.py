@@ -113,12 +113,12 @@ class RunRecord(Record):
         """
         if self.from_objects:
             return None
-        update: dict[str, object] = {
-            "encoder": tuple(self.encoders),
-            "judge": tuple(self.judges),
-        }
+        # Adapters as the user named them; what nothing needed is no part of the command.
+        update: dict[str, object] = {}
+        if not self.encoders:
+            update["encoder"] = ()
         if not self.judges:
-            update["judge_args"] = {}
+            update |= {"judge": (), "judge_args": {}}
         return self.settings.model_copy(update=update)
 
 
@@ -183,7 +183,7 @@ def open_run(path: Path) -> RunFolder:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise _broken(file, type(error).__name__) from None
-    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+    if not isinstance(data, dict) or type(data.get("schema")) is not int:
         raise _broken(file, "it names no schema")
     if data["schema"] > RUN_SCHEMA or data["schema"] < 1:
         raise T2IBenchError(

@@ -237,7 +237,7 @@ def read_results(path: Path) -> Results:
         data = json.loads(text)
     except (ValueError, RecursionError):
         raise _broken(file, "it is not JSON") from None
-    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+    if not isinstance(data, dict) or type(data.get("schema")) is not int:
         raise _broken(file, "it names no schema")
     if not 1 <= data["schema"] <= SCHEMA_VERSION:
         raise T2IBenchError(

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from t2ibench.results.build import adjusted_run
 from t2ibench.results.environment import environment
-from t2ibench.results.run import GeneratorRecord, RunFolder
+from t2ibench.results.run import GeneratorRecord, RunFolder, RunRecord
 from t2ibench.results.schema import (
     BrokenResultsError,
     GeneratorInfo,
     Results,
     TaskResult,
+    TaskSettings,
     read_results,
 )
-from t2ibench.settings import RunSettings
+from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.jsonl import write_rows
 from t2ibench.version import __version__
@@ -95,28 +97,47 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
 
 
 def command_of(
-    settings: RunSettings, new: Mapping[str, TaskResult], old: Results | None
+    settings: RunSettings, record: RunRecord, new: Iterable[str], old: Results | None
 ) -> list[str]:
     """A command that repeats the latest results, and those before it that were measured alike.
 
     Args:
-        settings: What the latest call asked for, encoders and judges by name.
-        new: What was scored now.
-        old: The previous results.json.
+        settings: What the latest call asked for.
+        record: What run.json says of it.
+        new: Ids of the tasks that were scored now.
+        old: What results.json said before.
 
     Returns:
         Words of a command line. Tasks are named as the user named them, unless the folder holds
-        more tasks with the same settings.
+        more tasks that were measured in the same way.
     """
-    measured = next(iter(new.values())).settings if new else None
+    scored = set(new)
     before = {
         name
         for name, task in (old.tasks.items() if old else ())
-        if task.settings == measured and name not in new
+        if name not in scored and _measured_alike(task.settings, record)
     }
     # Sorted, because the order in which tasks were named decides nothing.
-    names = sorted(before | set(new)) if before else sorted(set(settings.tasks))
-    return settings.model_copy(update={"tasks": tuple(names)}).command()
+    names = sorted(before | scored) if before else sorted(set(settings.tasks))
+    update: dict[str, object] = {"tasks": tuple(names)}
+    if before:
+        named = {str(Path(path).resolve()) for path in settings.include_path}
+        further = [path for path in record.include_path if path not in named]
+        update["include_path"] = (*settings.include_path, *further)
+    return settings.model_copy(update=update).command()
+
+
+def _measured_alike(settings: TaskSettings, record: RunRecord) -> bool:
+    """Whether the latest call would measure a task in the same way."""
+    encoders = {name: encoder.fingerprint for name, encoder in record.encoders.items()}
+    return (
+        all(
+            getattr(settings, name) == getattr(record.measurement, name)
+            for name in Measurement.model_fields
+        )
+        and settings.encoders.items() <= encoders.items()
+        and settings.judges.items() <= record.judges.items()
+    )
 
 
 def write_results(
@@ -140,7 +161,7 @@ def write_results(
     generator = generator_info(folder.record.generator)
     if old and old.model.fingerprint != generator.fingerprint:
         old = None
-    command = command_of(settings, new, old) if settings is not None else []
+    command = command_of(settings, folder.record, new, old) if settings is not None else []
     results = assemble(generator, new, old, command)
     write_text(folder.results, results.to_json())
     for task, rows in samples.items():

@@ -115,6 +115,14 @@ class EvidenceStore:
         """
         return [key for key in dict.fromkeys(keys) if key not in self._rows[kind]]
 
+    @property
+    def width(self) -> int | None:
+        """Numbers in one embedding; None while there is none."""
+        for rows in self._rows.values():
+            for row in rows.values():
+                return len(row)
+        return None
+
     def add(self, kind: Kind, keys: Sequence[str], embeddings: Float32Array) -> None:
         """Store embeddings.
 

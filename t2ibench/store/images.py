@@ -7,7 +7,7 @@ import io
 import os
 import secrets
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +105,7 @@ class Attempt:
     file: str | None = None
     sha256: str | None = None
     reason: str | None = None
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +168,12 @@ class ImageStore:
 
     def _index(self, attempt: Attempt) -> None:
         known = self._attempts.get(attempt.key)
-        if known is None or _RANK[attempt.status] >= _RANK[known.status]:
+        if known is None or _order(attempt) >= _order(known):
             self._attempts[attempt.key] = attempt
+
+    def __len__(self) -> int:
+        """Images that were attempted."""
+        return len(self._attempts)
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image; None if nothing was tried or its file is gone.
@@ -306,10 +311,21 @@ class ImageStore:
         if self._writer is None:
             self._writer = self.root / f"attempts-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
         rows = []
-        for attempt in attempts:
+        for new in attempts:
+            known = self._attempts.get(new.key)
+            # Files of writers are read in any order; this says which row is the newest.
+            attempt = replace(new, tries=known.tries + 1) if known else new
             self._index(attempt)
-            rows.append({key: value for key, value in asdict(attempt).items() if value is not None})
+            row = {key: value for key, value in asdict(attempt).items() if value is not None}
+            if not attempt.tries:
+                del row["tries"]
+            rows.append(row)
         append_rows(self._writer, rows)
+
+
+def _order(attempt: Attempt) -> tuple[int, int]:
+    """What outranks what: an image a failed attempt, and a later attempt an earlier one."""
+    return _RANK[attempt.status], attempt.tries
 
 
 def _attempt(row: dict[str, Any]) -> Attempt | None:
@@ -324,8 +340,9 @@ def _attempt(row: dict[str, Any]) -> Attempt | None:
             file=row.get("file"),
             sha256=row.get("sha256"),
             reason=row.get("reason"),
+            tries=int(row.get("tries", 0)),
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     if attempt.status not in _RANK:
         return None

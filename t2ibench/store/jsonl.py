@@ -57,6 +57,13 @@ def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
             file.write(text)
 
 
+def _loads(line: str | bytes) -> Any:
+    try:
+        return json.loads(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Read a file of rows; a line torn by a killed writer is skipped.
 
@@ -70,7 +77,9 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         OSError: it cannot be opened.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
-        yield from jsonlines.Reader(file).iter(type=dict, skip_invalid=True, skip_empty=True)
+        yield from jsonlines.Reader(file, loads=_loads).iter(
+            type=dict, skip_invalid=True, skip_empty=True
+        )
 
 
 def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -93,7 +102,7 @@ def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[st
                     continue
                 try:
                     row = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     row = None
                 if not isinstance(row, dict):
                     raise T2IBenchError(

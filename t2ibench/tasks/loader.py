@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from t2ibench.errors import T2IBenchError, TaskFileError, nearest
+from t2ibench.errors import T2IBenchError, TaskFileError, first_line, nearest
 from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.tasks.explain import explain, mended
@@ -176,11 +176,15 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
     Returns:
         The problems with their lines, without the warnings that the task expects.
     """
-    return [
-        document.problem(finding.at, finding.message, finding.warning)
-        for finding in method_of(task).check(task)
-        if finding.kind not in task.expected_warnings
-    ]
+    try:
+        return [
+            document.problem(finding.at, finding.message, finding.warning)
+            for finding in method_of(task).check(task)
+            if finding.kind not in task.expected_warnings
+        ]
+    except Exception as error:  # a defect of one method must not hide what is wrong elsewhere
+        message = f"the method's own check failed with {type(error).__name__}: {first_line(error)}"
+        return [document.problem(("method",), message)]
 
 
 def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | None, list[Problem]]:
@@ -204,7 +208,11 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
     if not isinstance(method, str) or method not in METHODS:
         _unknown_method(method, document, library, problems)
         return None, problems
-    spec = _validate(METHODS.get(method).Task, document, library.context, problems)
+    try:
+        model = METHODS.get(method).Task
+    except T2IBenchError as error:
+        return None, [*problems, document.problem(("method",), str(error))]
+    spec = _validate(model, document, library.context, problems)
     if spec is None:
         return None, problems
     problems += check_task(spec, document)

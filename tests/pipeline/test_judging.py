@@ -150,7 +150,7 @@ def test_a_server_that_dies_loses_nothing(
         args = f"base_url={url},retries=2,workers=1"
         status, _, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
         assert status == 3
-        assert "answers so far are kept" in errors and "Traceback" not in errors
+        assert "Its work so far is kept" in errors and "Traceback" not in errors
         first = len(heard)
         left = 10_000
         status, _, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))

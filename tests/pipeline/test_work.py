@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from t2ibench import evaluate, generate, score
+from t2ibench import evaluate, generate, load_tasks, score
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.models.encoders import create_encoder
@@ -108,11 +108,15 @@ def test_observing_never_removes_what_was_generated(tmp_path: Path) -> None:
     images[0].path.write_bytes(b"damaged")
     encoder = open_encoder(create_encoder("toyland"), tmp_path / "evidence")
     judge = open_judge(create_judges(["toyland"], {})[0], tmp_path / "evidence")
-    count, damaged = embed(images, [encoder])
+    embedded = embed(images, [encoder])
     report = ask([(image, [("Which?", ("male", "female"))]) for image in images], judge)
-    assert count == 1 and report.answered == 1
-    assert [one.image for one in damaged] == [one.image for one in report.damaged] == images[:1]
-    assert "changed since it was stored" in str(damaged[0])
+    assert embedded.embedded == 1 and report.answered == 1
+    assert (
+        [one.image for one in embedded.damaged]
+        == [one.image for one in report.damaged]
+        == images[:1]
+    )
+    assert "changed since it was stored" in str(embedded.damaged[0])
     assert images[0].path.read_bytes() == b"damaged" and len(store.attempts()) == 2
 
 
@@ -123,7 +127,7 @@ def test_work_that_is_there_is_not_done_again(tmp_path: Path) -> None:
     for number in range(2):
         encoder = open_encoder(create_encoder("toyland"), tmp_path / "evidence")
         judge = open_judge(create_judges(["toyland"], {})[0], tmp_path / "evidence")
-        assert embed([*images, *images], [encoder])[0] == (2 if number == 0 else 0)
+        assert embed([*images, *images], [encoder]).embedded == (2 if number == 0 else 0)
         assert ask([*question, *question], judge).answered == (2 if number == 0 else 0)
     assert generate_images(requests("a nurse", "a rose"), Grey(), store) == []
     again = generate_images(requests("a nurse", "a rose"), Grey(), store, again={("a rose", 0)})
@@ -155,8 +159,25 @@ def test_a_defect_of_a_judge_is_one_line(tmp_path: Path) -> None:
 
     store = stored(tmp_path, "a nurse")
     questions = [(store.image(one), [("Which?", ())]) for one in store.attempts()]
-    with pytest.raises(T2IBenchError, match="failed with KeyError"):
-        ask(questions, open_judge(Defect(), tmp_path / "evidence"))
+    report = ask(questions, open_judge(Defect(), tmp_path / "evidence"))
+    assert report.answered == 0 and "failed with KeyError" in (report.stopped or "")
+
+
+@pytest.mark.parametrize("given", [["yes"], [None], None, 3])
+def test_what_is_no_answer_stops_the_judge_alone(given: Any, tmp_path: Path) -> None:
+    class Odd:
+        name, fingerprint, batch_size = "odd", "5" * 64, 1
+
+        def answer(self, queries: Sequence[Query]) -> Any:
+            return given
+
+    results = evaluate(
+        "toyland", f"{TASK},openbias_winobias", judge=[Odd(), "toyland"], output_dir=tmp_path,
+        **SMALL,
+    )  # fmt: skip
+    assert results.tasks[TASK].headline.value is not None
+    by_judge = results.tasks["openbias_winobias"].by_encoder
+    assert by_judge["toyland"].headline.value is not None and by_judge["odd"].headline.value is None
 
 
 def test_objects_run_like_names(tmp_path: Path) -> None:
@@ -251,6 +272,164 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
     status, _, errors = cli(*flags)
     assert status == 1 and "is of schema 99" in errors
     assert json.loads((run / "results.json").read_text()) == newer
+
+
+def images_of(folder: Path) -> list[Path]:
+    return sorted((folder / "images").rglob("*.png"))
+
+
+def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, "--limit", "4")
+    flags += ("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100")
+    assert cli(*flags, "--generate-only")[0] == 0
+    for path in images_of(tmp_path / "toyland")[:9]:
+        path.write_bytes(b"damaged")
+
+    def fails(*_: object) -> list[Drawn]:
+        raise RuntimeError("no memory")
+
+    def hopeless(*_: object) -> list[Drawn]:
+        raise T2IBenchError("The weights are gone.")
+
+    for generate_again in (fails, hopeless):
+        monkeypatch.setattr(ToylandGenerator, "generate", generate_again)
+        status, _, errors = cli(*flags)
+        assert status == 3 and "Traceback" not in errors
+        task = json.loads((tmp_path / "toyland" / "results.json").read_text())["tasks"][TASK]
+        assert task["excluded"]["missing"] == 9 and task["headline"]["value"] is not None
+    monkeypatch.undo()
+    assert cli(*flags)[0] == 0  # nothing was lost: they are made again when that is possible
+
+
+def test_an_image_made_again_with_other_bytes_is_the_one_that_counts(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = ("--model", "toyland", "--tasks", "tibet_occupations", "--output-dir", tmp_path)
+    flags += ("--limit", "1", "--images-per-prompt", "2", "--permutations", "100")
+    assert cli(*flags, "--bootstrap", "50")[0] == 0
+    run = tmp_path / "toyland"
+    images_of(run)[0].write_bytes(b"damaged")
+    whole = ToylandGenerator.generate
+
+    def otherwise(own: ToylandGenerator, batch: Sequence[ImageRequest]) -> list[Drawn]:
+        return whole(own, [ImageRequest(r.prompt, r.index, r.seed + 1) for r in batch])
+
+    monkeypatch.setattr(ToylandGenerator, "generate", otherwise)
+    # All answers are there: only a new encoder looks at the files again.
+    other = ("--encoder", "toy-clip", "--bootstrap", "50")
+    status, _, errors = cli(*flags, *other)
+    assert status == 0, errors
+    assert "It is generated again" in errors
+    # The rows of writers are read in the order of their names, which is that of process ids.
+    for number, path in enumerate(sorted((run / "images").glob("*.jsonl"), reverse=True)):
+        path.rename(path.with_name(f"attempts-{number}.jsonl"))
+    status, _, errors = cli(*flags, *other)
+    assert status == 0 and "Nothing to do" in errors
+
+
+def test_an_encoder_that_fails_stops_alone(tmp_path: Path) -> None:
+    class Broken:
+        name, fingerprint, embeds_images, batch_size = "broken", "4" * 64, True, 4
+
+        def prepare(self, image: Image.Image) -> Image.Image:
+            return image
+
+        def encode_images(self, prepared: Sequence[Any]) -> Any:
+            raise RuntimeError("out of memory")
+
+        def encode_texts(self, texts: Sequence[str]) -> Any:
+            return np.ones((len(texts), 1), dtype=np.float32)
+
+    class Short(Broken):
+        name, fingerprint = "short", "3" * 64
+
+        def encode_images(self, prepared: Sequence[Any]) -> Any:
+            return np.ones((1, 1), dtype=np.float32)
+
+    tasks = f"{TASK},openbias_winobias"
+    results = evaluate(
+        "toyland", tasks, encoder=[Broken(), Short(), "toyland"], output_dir=tmp_path, **SMALL
+    )
+    assert results.tasks["openbias_winobias"].headline.value is not None
+    by_encoder = results.tasks[TASK].by_encoder
+    assert by_encoder["toyland"].headline.value is not None
+    assert by_encoder["broken"].headline.value is None
+    with pytest.raises(T2IBenchError, match="'broken' failed with RuntimeError: out of memory"):
+        evaluate("toyland", TASK, encoder=Broken(), output_dir=tmp_path, **SMALL)
+    with pytest.raises(T2IBenchError, match="2 encoders have the name 'broken'"):
+        evaluate("toyland", TASK, encoder=[f"{__name__}:Renamed", Broken()], **SMALL)
+
+
+def Renamed() -> Any:
+    class Other:
+        name, fingerprint, embeds_images, batch_size = "broken", "2" * 64, True, 4
+
+        def prepare(self, image: Image.Image) -> Image.Image:
+            return image
+
+        def encode_images(self, prepared: Sequence[Any]) -> Any:
+            return np.ones((len(prepared), 1), dtype=np.float32)
+
+        def encode_texts(self, texts: Sequence[str]) -> Any:
+            return np.ones((len(texts), 1), dtype=np.float32)
+
+    return Other()
+
+
+@pytest.mark.parametrize("member", ["needs", "describe", "score"])
+def test_a_method_that_raises_costs_its_own_task_alone(
+    member: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    from dataclasses import replace
+
+    def defect(*_: object) -> object:
+        raise ZeroDivisionError("a defect")
+
+    whole = METHODS.get
+    broken = replace(whole("occupations"), **{member: defect})
+    monkeypatch.setattr(METHODS, "get", lambda n: broken if n == "occupations" else whole(n))
+    status, out, errors = cli(
+        *("--model", "toyland", "--tasks", f"{TASK},occupations_t2iat", "--limit", "2"),
+        *("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100"),
+        *("--output-dir", tmp_path),
+    )
+    assert "ZeroDivisionError: a defect" in out + errors and "Traceback" not in errors
+    tasks = json.loads((tmp_path / "toyland" / "results.json").read_text())["tasks"]
+    assert tasks[TASK]["headline"]["value"] is not None
+    if member == "describe":
+        assert tasks["occupations_t2iat"]["headline"]["value"] is not None
+    else:
+        assert status == 3
+
+
+def test_the_stored_command_repeats_all_that_was_measured_alike(tmp_path: Path, cli: Cli) -> None:
+    text = load_tasks(TASK)[0].path.read_text()
+    (tmp_path / "more").mkdir()
+    mine = text.replace("id: t2iat_flowers_insects", "id: my_task")
+    (tmp_path / "more" / "my_task.yaml").write_text(mine)
+    options: dict[str, Any] = {**SMALL, "output_dir": tmp_path / "my runs", "level": 0.9}
+    evaluate("toyland", "my_task", include_path=tmp_path / "more", **options)
+    evaluate("toyland", f"{TASK},openbias_winobias", **options)
+    results = evaluate("toyland", "mcas_sports", **options)
+    run = tmp_path / "my runs" / "toyland"
+    before = (run / "results.json").read_bytes()
+    assert set(results.tasks) == {"my_task", TASK, "openbias_winobias", "mcas_sports"}
+    named = results.command[results.command.index("--tasks") + 1]
+    assert set(named.split(",")) == {"my_task", TASK, "mcas_sports"}  # no judge was asked last
+    assert cli(*results.command[1:])[0] == 0
+    assert (run / "results.json").read_bytes() == before
+    assert results.tasks[TASK].settings.level == 0.9
+
+
+def test_adapters_are_stored_as_the_user_named_them(tmp_path: Path, cli: Cli) -> None:
+    spec = f"{__name__}:Renamed"
+    results = evaluate("toyland", TASK, encoder=spec, output_dir=tmp_path, **SMALL)
+    assert results.command[results.command.index("--encoder") + 1] == spec
+    assert set(results.tasks[TASK].settings.encoders) == {"broken"}
+    generate("toyland", TASK, output_dir=tmp_path, **SMALL)  # leaves what the record says of it
+    assert score(tmp_path / "toyland").command == results.command
 
 
 def test_an_executor_decides_only_the_order(

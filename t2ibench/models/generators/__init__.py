@@ -196,7 +196,7 @@ def libraries_of(spec: str) -> tuple[str, ...]:
     Returns:
         Names of distributions; none where the name is unknown.
     """
-    declared = _capabilities(spec)
+    declared = _capabilities(spec, recorded=True)
     if isinstance(declared, Adapter):
         return declared.libraries
     if declared is not None or _is_path(spec) or _HUB_ID.match(spec):

@@ -10,7 +10,7 @@ from t2ibench.registry import Registry
 
 
 class Executor(Protocol):
-    """Has every shard of one stage done, by any number of workers, in any order.
+    """Has every shard of one stage done, in any order, in this process and one at a time.
 
     Attributes:
         description: One line, for `t2ibench ls executors`.
@@ -30,5 +30,7 @@ class Executor(Protocol):
 
 
 EXECUTORS: Registry[Executor] = Registry(
-    "executor", {"local": "t2ibench.pipeline.executors.local:EXECUTOR"}
+    "executor",
+    {"local": "t2ibench.pipeline.executors.local:EXECUTOR"},
+    members=("description", "run"),
 )

@@ -1,0 +1,92 @@
+"""Calling an encoder, and checking what it gives before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.protocols import Encoder
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Turn an encoder's own exceptions into one line that names it.
+
+    Args:
+        name: Name of the encoder.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        T2IBenchError: what went wrong.
+    """
+    try:
+        yield
+    except T2IBenchError:
+        raise
+    except Exception as error:
+        raise T2IBenchError(
+            f"The encoder '{name}' failed with {type(error).__name__}: {first_line(error)}"
+        ) from error
+
+
+def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -> Float32Array:
+    """Embeddings of the shape that they must have.
+
+    Args:
+        encoder: The encoder.
+        values: What it gave.
+        count: How many items it was given.
+        width: Numbers in one embedding; None while that is not known.
+
+    Returns:
+        Shape (count, width).
+
+    Raises:
+        T2IBenchError: they have another shape.
+    """
+    rows = np.asarray(values)
+    if rows.ndim != 2 or len(rows) != count or (width is not None and rows.shape[1] != width):
+        raise T2IBenchError(
+            f"The encoder '{encoder.name}' gave embeddings of shape {rows.shape}; expected "
+            f"({count}, {width or 'd'}).",
+            "`t2ibench check-adapter` says what an encoder must do.",
+        )
+    return rows
+
+
+def encode(encoder: Encoder, prepared: Sequence[Any], width: int | None = None) -> Float32Array:
+    """Embeddings of prepared images, in batches of the encoder's own size.
+
+    Args:
+        encoder: The encoder.
+        prepared: What its `prepare` gave.
+        width: Numbers in one embedding; None while that is not known.
+
+    Returns:
+        Shape (n, d).
+
+    Raises:
+        T2IBenchError: the encoder fails, or they are not numbers or of another shape.
+    """
+    size = max(1, encoder.batch_size)
+    parts = []
+    for start in range(0, len(prepared), size):
+        batch = prepared[start : start + size]
+        with naming(encoder.name):
+            rows = encoder.encode_images(batch)
+        parts.append(checked_rows(encoder, rows, len(batch), width))
+        width = parts[-1].shape[1]
+    embeddings: Float32Array = np.concatenate(parts)
+    if not np.isfinite(embeddings).all():
+        raise T2IBenchError(
+            f"The encoder '{encoder.name}' gave embeddings that are not numbers.",
+            "Try --dtype float32, or another device.",
+        )
+    return embeddings
