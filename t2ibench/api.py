@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.models.resolve import checked
 from t2ibench.pipeline.prepare import Objects, Prepared, prepare
@@ -103,6 +104,8 @@ def score(run: str | Path) -> Results:
 def _prepare(
     model: Any, tasks: Any, encoder: Any, judge: Any, settings: dict[str, Any], call: str
 ) -> Prepared:
+    if settings.get("generate_only"):
+        raise T2IBenchError("evaluate() always scores.", "t2ibench.generate() generates alone.")
     encoders, encoder_names = _split(encoder, Encoder, "encoder")
     judges, judge_names = _split(judge, Judge, "judge")
     named = model is None or isinstance(model, (str, Path))

@@ -57,6 +57,10 @@ def load_target(target: str) -> Any:
             f"'{module_name}' cannot be imported: {first_line(error)}.",
             "Is the package installed in this environment?",
         ) from error
+    except (Exception, SystemExit) as error:
+        raise T2IBenchError(
+            f"'{module_name}' cannot be imported: {type(error).__name__}: {first_line(error)}."
+        ) from error
     for name in path.split("."):
         if not hasattr(value, name):
             known = [key for key in vars(value) if not key.startswith("_")]
@@ -191,7 +195,7 @@ class Registry(Generic[T]):
                     raise
                 raise T2IBenchError(
                     f"The {self.kind} '{name}' of {self.origin(name)} cannot be loaded: "
-                    f"{first_line(error)}",
+                    f"{type(error).__name__}: {first_line(error).rstrip('.')}.",
                     f"Repair or uninstall {self.origin(name)}.",
                 ) from error
         return self._loaded[name]
@@ -206,9 +210,10 @@ class Registry(Generic[T]):
             The error, to be raised.
         """
         known = self.names()
+        listed = f"{self.kind.capitalize()}s: {', '.join(known)}."
         return T2IBenchError(
             f"Unknown {self.kind} '{name}'.{did_you_mean(name, known)}",
-            self._hint or f"{self.kind.capitalize()}s: {', '.join(known)}.",
+            f"{listed} {self._hint}" if self._hint else listed,
         )
 
     def items(self) -> Iterator[tuple[str, T]]:

@@ -53,11 +53,8 @@ def _names(value: Any) -> Any:
     if isinstance(value, str):
         value = value.split(",")
     if isinstance(value, (list, tuple)):
-        return tuple(
-            name.strip() if isinstance(name, str) else name
-            for name in value
-            if not isinstance(name, str) or name.strip()
-        )
+        stripped = (name.strip() if isinstance(name, str) else name for name in value)
+        return tuple(name for name in stripped if name != "")
     return value
 
 
@@ -367,8 +364,13 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
     Raises:
         T2IBenchError: an unknown setting, or a value that does not fit.
     """
+    # A flag may be spelled otherwise than its field, such as permutations and n_permutations.
+    named = {
+        name if name in RunSettings.model_fields else field_of(name) or name: value
+        for name, value in values.items()
+    }
     try:
-        return RunSettings(**values)
+        return RunSettings(**named)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""

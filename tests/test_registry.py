@@ -26,12 +26,14 @@ THING = Thing(3)
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installed package with entry points, as pip leaves one."""
     (tmp_path / "things_plugin.py").write_text(PLUGIN)
+    (tmp_path / "things_plugin_exits.py").write_text("raise SystemExit(5)\n")
     info = tmp_path / "things_plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: things-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[t2ibench.things]\nown = things_plugin:THING\nbuiltin = things_plugin:THING\n"
-        "broken = things_plugin_missing:THING\n"
+        "broken = things_plugin_missing:THING\nother = things_plugin:dataclass\n"
+        "exits = things_plugin_exits:THING\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "things_plugin", raising=False)
@@ -44,7 +46,7 @@ def things() -> Registry[object]:
 
 def test_plugins_are_found_and_loaded_when_asked_for(plugin: Path) -> None:
     registry = things()
-    assert registry.names() == ["builtin", "broken", "own"]
+    assert registry.names() == ["builtin", "broken", "exits", "other", "own"]
     assert "things_plugin" not in sys.modules
     assert registry.get("own").size == 3  # type: ignore[attr-defined]
     assert registry.origin("own") == "things-plugin" and registry.origin("builtin") == "t2ibench"
@@ -57,9 +59,15 @@ def test_a_plugin_never_replaces_an_entry_in_silence(plugin: Path) -> None:
     assert "'builtin' of things-plugin is not used" in line and "taken by t2ibench" in line
 
 
-def test_a_broken_plugin_is_one_line(plugin: Path) -> None:
-    with pytest.raises(T2IBenchError, match="The thing 'broken' of things-plugin cannot be loaded"):
-        things().get("broken")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("broken", "No module named"), ("exits", "SystemExit"), ("other", "it has no size")],
+)
+def test_a_broken_plugin_is_one_line(name: str, why: str, plugin: Path) -> None:
+    with pytest.raises(T2IBenchError, match=why) as raised:
+        Registry("thing", {}, members=("size",)).get(name)
+    assert f"The thing '{name}' of things-plugin cannot be loaded" in str(raised.value)
+    assert "\n" not in str(raised.value)
 
 
 def test_an_unknown_name_gives_the_nearest() -> None:

@@ -39,16 +39,22 @@ def _kind_of(spec: str) -> str:
     from t2ibench.models.generators import GENERATORS
     from t2ibench.models.judges import JUDGES
     from t2ibench.models.resolve import find_registered
-    from t2ibench.registry import Registry
+    from t2ibench.registry import Registry, is_target, load_target
 
     kinds: dict[str, Registry[Any]] = {
         "generator": GENERATORS,
         "encoder": ENCODERS,
         "judge": JUDGES,
     }
-    return next(
-        (kind for kind, registry in kinds.items() if find_registered(registry, spec)), "generator"
-    )
+    for kind, registry in kinds.items():
+        if find_registered(registry, spec):
+            return kind
+    if is_target(spec) and spec.partition(":")[0] not in GENERATORS:
+        # A class tells by its members; a function is taken for one that makes a generator.
+        value = load_target(spec)
+        members = {"encode_images": "encoder", "answer": "judge"}
+        return next((kind for name, kind in members.items() if hasattr(value, name)), "generator")
+    return "generator"
 
 
 def _makers(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -84,7 +85,12 @@ def _proposal(name: str) -> Proposal[Any]:
     from t2ibench.methods.registry import METHODS
     from t2ibench.registry import load_target
 
-    targets = {key: method.proposes for key, method in METHODS.items() if method.proposes}
+    targets: dict[str, str] = {}
+    for key in METHODS:
+        with contextlib.suppress(T2IBenchError):  # a broken plug-in is no reason to stop others
+            target = METHODS.get(key).proposes
+            if target:
+                targets[key] = target
     if name in targets:
         proposal: Proposal[Any] = load_target(targets[name])
         return proposal

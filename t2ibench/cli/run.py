@@ -136,7 +136,7 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any) -> int:
     print_results(outcome.results)
     reporter.say(f"Results: {outcome.folder / 'results.json'} and results.md")
     if not outcome.complete:
-        reporter.warn("some evidence is missing; the column 'Excluded' and results.md say what.")
+        reporter.warn("some evidence is missing; the lines above and results.md say what.")
     return 0 if outcome.complete else 3
 
 

@@ -23,7 +23,7 @@ from t2ibench.pipeline.rescore import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.run import EncoderRecord, GeneratorRecord, RunFolder, open_run
 from t2ibench.results.schema import Results
-from t2ibench.results.write import assemble, command_of, generator_info
+from t2ibench.results.write import assemble, command_of, generator_info, stored_results
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, slug, text_key
 from t2ibench.store.files import write_atomically, write_bytes, write_text
@@ -128,6 +128,13 @@ def pack(
     """
     folder = open_run(run)
     _check(folder, run)
+    results, _ = stored_results(folder)
+    others = sorted((results.tasks.keys() if results else set()) - set(folder.record.tasks))
+    if others:
+        reporter.warn(
+            f"{len(others)} tasks of earlier commands are not packed, such as {others[0]}: only "
+            "those of the latest command are. Run all of them in one command first."
+        )
     record, generator = folder.record, _generator(folder)
     plan = stored_plan(folder)
     images = ImageStore(folder.images, generator.fingerprint)

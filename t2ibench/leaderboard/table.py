@@ -209,10 +209,12 @@ def families(
         below = [value - _or(cell.low, value) for cell, value in pairs]
         above = [_or(cell.high, value) - value for cell, value in pairs]
         nulls = [cell.null for cell in known if cell.null is not None]
+        # A task without an interval leaves its family without one: no interval is no certainty.
+        complete = all(cell.low is not None for cell in known)
         means[family] = Cell(
             mean,
-            max(0.0, mean - math.hypot(*below) / count),
-            min(1.0, mean + math.hypot(*above) / count),
+            max(0.0, mean - math.hypot(*below) / count) if complete else None,
+            min(1.0, mean + math.hypot(*above) / count) if complete else None,
             math.fsum(nulls) / len(nulls) if nulls else None,
             count,
             size,

@@ -20,6 +20,7 @@ _NAMES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex")
 METHODS: Registry[Method[Any]] = Registry(
     "method",
     {name: f"t2ibench.methods.{name}:METHOD" for name in _NAMES},
+    hint="A package that is not installed here may add more.",
     members=(
         *("name", "title", "Task", "main_score", "row_scores", "estimand", "proposes", "explores"),
         *("check", "needs", "score", "combine", "describe", "variants"),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ConfigDict, create_model
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError, nearest
+from t2ibench.errors import T2IBenchError, first_line, nearest
 from t2ibench.models.adapter import Adapter, Request, listed
 from t2ibench.registry import Registry, is_target, load_target
 
@@ -195,6 +195,33 @@ def lacking(value: object, protocol: type) -> list[str]:
     return [name for name in members_of(protocol) if not hasattr(value, name)]
 
 
+def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -> T:
+    """Make a model and check that it is one.
+
+    Args:
+        adapter: What makes it.
+        request: What the user wrote.
+        protocol: Of its kind.
+        kind: Such as 'encoder', for messages.
+
+    Returns:
+        The model.
+
+    Raises:
+        T2IBenchError: it cannot be made, or lacks members of the Protocol.
+    """
+    try:
+        value = adapter.create(request)
+    except T2IBenchError:
+        raise
+    except Exception as error:
+        raise T2IBenchError(
+            f"The {kind} '{request.spec}' cannot be made: {type(error).__name__}: "
+            f"{first_line(error)}"
+        ) from error
+    return checked(value, protocol, kind, request.spec)
+
+
 def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
     """An object that has all members of a Protocol.
 
@@ -210,20 +237,34 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
     Raises:
         T2IBenchError: members are missing.
     """
+    if isinstance(value, type):
+        raise T2IBenchError(
+            f"'{value.__name__}' is a class.", f"Give an object: {value.__name__}()."
+        )
     missing = lacking(value, protocol)
     if missing:
         article = "an" if kind[0] in "aeiou" else "a"
         words = ", ".join(f"'{name}'" for name in missing)
         raise T2IBenchError(
             f"{_origin(value, spec)} is not {article} {kind}: it has no {words}.",
-            f"See {protocol.__module__}.{protocol.__name__}.",
+            f"See {protocol.__module__}.{protocol.__name__}; `t2ibench check-adapter --kind "
+            "generator|encoder|judge` says what each must do.",
         )
+    for name, wanted in (("name", str), ("fingerprint", str), ("batch_size", int)):
+        member = getattr(value, name, None)
+        if hasattr(protocol, "__annotations__") and name not in members_of(protocol):
+            continue
+        if not isinstance(member, wanted) or not member:
+            expected = "text" if wanted is str else "a whole number of 1 or more"
+            raise T2IBenchError(
+                f"{_origin(value, spec)} has the {name} {member!r}; expected {expected}."
+            )
     return value
 
 
 def _origin(value: Any, spec: str) -> str:
     name = type(value).__name__
-    return f"'{name}'" if name == spec else f"'{spec}' gives a {name}, which"
+    return f"'{name}'" if name == spec else f"'{spec}' gives an object of class {name}, which"
 
 
 def forms(registry: Registry[Any]) -> list[str]:

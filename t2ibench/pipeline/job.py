@@ -264,7 +264,8 @@ class Job:
             reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
             lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
         lines += [
-            f"{name} was stopped: {reason} Its work so far is kept; re-run the command to continue."
+            f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "
+            "command to continue."
             for name, reason in self.stopped.items()
         ]
         return lines

@@ -9,6 +9,7 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import needs
 from t2ibench.methods.core.needs import Needs
+from t2ibench.models.devices import dtype_name
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator, default_encoder, default_judge
 from t2ibench.models.judges import check_judges, create_judges
@@ -136,6 +137,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
             "For a first try: t2ibench --model toy --tasks all",
         )
     EXECUTORS.get(settings.engine)
+    dtype_name(settings.dtype)
     settings = _with_defaults(settings)
     measurement = _measurement(settings, generator)
     loaded = load_tasks(settings.tasks, settings.include_path)
@@ -234,7 +236,7 @@ def _feasible(
     lacking: dict[str, tuple[int, int]] = {}
     if generator is not None:
         for prompt, needed in plan.prompts.items():
-            available = generator.available(prompt)
+            available = _available(generator, prompt)
             if available is not None and available < needed:
                 lacking[prompt] = (available, needed)
     tasks, skipped = [], {}
@@ -250,6 +252,18 @@ def _feasible(
     return tasks, skipped, lacking
 
 
+def _available(generator: Generator, prompt: str) -> int | None:
+    try:
+        return generator.available(prompt)
+    except T2IBenchError:
+        raise
+    except Exception as error:
+        raise T2IBenchError(
+            f"The generator '{generator.name}' failed in available(prompt) with "
+            f"{type(error).__name__}: {first_line(error)}"
+        ) from error
+
+
 def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, int]]) -> str:
     if not lacking:
         return (
@@ -261,8 +275,8 @@ def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, in
     more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
     return (
         f"{settings.model} has no images for {len(absent)} prompts that the tasks need: "
-        f"{shown}{more}. `--dry-run` lists the prompts of each task; add the images or choose "
-        "other tasks."
+        f"{shown}{more}. `t2ibench --model toyland --tasks … --dry-run` lists all prompts of a "
+        "task; add the images or choose other tasks."
     )
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, get_args
 
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.models.protocols import Answer, Drawn, Generator, ImageRequest, Judge, Query
+from t2ibench.models.protocols import Answer, Drawn, Generator, ImageRequest, Judge, Query, Status
 from t2ibench.pipeline.encoding import checked_rows, encode, naming
 from t2ibench.pipeline.observers import (
     AskReport,
@@ -62,6 +62,10 @@ def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[
 
 
 def _checked(outcome: Drawn) -> Drawn:
+    if not isinstance(outcome, Drawn):
+        return Drawn("failed", reason=f"the generator gave a {type(outcome).__name__}, not a Drawn")
+    if outcome.status not in get_args(Status):
+        return Drawn("failed", reason=f"the generator gave the status '{outcome.status}'")
     if outcome.status != "ok":
         return outcome if outcome.reason else Drawn(outcome.status, reason="no reason was given")
     if outcome.image is None and outcome.path is None:

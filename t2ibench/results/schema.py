@@ -211,7 +211,7 @@ class BrokenResultsError(T2IBenchError):
     """results.json exists but cannot be read: not JSON, or not of its own schema."""
 
 
-def read_results(path: Path) -> Results:
+def read_results(path: str | Path) -> Results:
     """Read and check a results.json, or the one in a run folder.
 
     Args:
@@ -224,6 +224,7 @@ def read_results(path: Path) -> Results:
         BrokenResultsError: it does not fit the schema.
         T2IBenchError: it does not exist, or a newer t2ibench wrote it.
     """
+    path = Path(path)
     file = path / "results.json" if path.is_dir() else path
     try:
         text = file.read_text(encoding="utf-8")

@@ -118,14 +118,14 @@ def build_index(
 
 
 def load_tasks(
-    patterns: str | Sequence[str] = "all", include_paths: Sequence[str | Path] = ()
+    patterns: str | Sequence[str] = "all", include_path: Sequence[str | Path] = ()
 ) -> list[LoadedTask]:
     """Load tasks by name.
 
     Args:
         patterns: Task ids, globs, groups, 'tag:NAME' or 'all'; a string may hold several,
             separated by commas.
-        include_paths: Folders with further task files.
+        include_path: Folders with further task files.
 
     Returns:
         The tasks, in the order of the index.
@@ -135,6 +135,6 @@ def load_tasks(
         T2IBenchError: a pattern matches nothing.
     """
     names = patterns.split(",") if isinstance(patterns, str) else list(patterns)
-    registry, problems = build_index([Path(path) for path in include_paths])
+    registry, problems = build_index([Path(path) for path in include_path])
     raise_errors(problems)
     return registry.select(names)

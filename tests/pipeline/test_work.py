@@ -210,6 +210,55 @@ def test_objects_of_another_kind_are_one_line(given: dict[str, Any], message: st
         evaluate(tasks=TASK, **given)
 
 
+class Unnamed(Grey):
+    name = ""
+
+
+class Raising(Grey):
+    def __init__(self) -> None:
+        raise RuntimeError("no GPU")
+
+
+class Unavailable(Grey):
+    def available(self) -> int | None:  # type: ignore[override]
+        return None
+
+
+class Odd(Grey):
+    name = "odd"
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return [Drawn("okay", Image.new("RGB", (8, 8), (9, 9, 9))) for _ in requests]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Raising", "cannot be made: RuntimeError: no GPU"),
+        ("Unnamed", "has the name ''; expected text"),
+        ("Unavailable", "failed in available(prompt) with TypeError"),
+        ("Odd", "the generator gave the status 'okay'"),
+    ],
+)
+def test_a_generator_of_ones_own_that_is_wrong_is_one_line(
+    name: str, message: str, tmp_path: Path, cli: Cli
+) -> None:
+    status, _, errors = cli(
+        *("--model", f"{__name__}:{name}", "--tasks", TASK, "--encoder", "toyland"),
+        *("--output-dir", tmp_path, "--limit", "2"),
+    )
+    assert status == 1 and message in errors and "Traceback" not in errors
+
+
+def test_a_class_is_not_an_object(tmp_path: Path) -> None:
+    with pytest.raises(T2IBenchError, match=r"'Grey' is a class\. Give an object: Grey\(\)"):
+        evaluate(Grey, TASK, output_dir=tmp_path, **SMALL)  # type: ignore[arg-type]
+    with pytest.raises(T2IBenchError, match="always scores"):
+        evaluate("toyland", TASK, output_dir=tmp_path, generate_only=True)
+    flag = evaluate("toyland", TASK, output_dir=tmp_path, limit=1, permutations=100, bootstrap=50)
+    assert flag.tasks[TASK].settings.n_bootstrap == 50
+
+
 def test_generate_scores_nothing(tmp_path: Path) -> None:
     folder = generate("toyland", TASK, output_dir=tmp_path, **SMALL)
     assert list((folder / "images").rglob("*.png")) and not (folder / "results.json").exists()

@@ -15,9 +15,9 @@ class JsonLinesWriter:
     suffix = "jsonl"
 
     def table(self, table: Table) -> str:
-        """A table, one object a row."""
-        rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        """A table, one list a row, the headers first."""
+        rows = [table.headers, *table.rows]
+        return "".join(json.dumps(list(row), ensure_ascii=False) + "\n" for row in rows)
 
     def results(self, results: Results) -> str:
         """A run, one object a task: its name and its headline."""

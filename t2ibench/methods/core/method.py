@@ -127,7 +127,8 @@ class Method(Protocol[TaskT]):
             result: Its result.
 
         Returns:
-            One sentence.
+            One sentence. It claims a direction only where the test shows one, and begins with
+            'No score: ' where there is none.
         """
         ...
 

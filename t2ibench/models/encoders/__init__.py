@@ -9,7 +9,7 @@ from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.protocols import Encoder
-from t2ibench.models.resolve import checked, closest, find_registered, find_target
+from t2ibench.models.resolve import checked, closest, find_registered, find_target, made
 from t2ibench.registry import Registry
 
 __all__ = ["DEFAULT_ENCODER", "ENCODERS", "create_encoder", "embeds_images"]
@@ -69,8 +69,8 @@ def create_encoder(
         dtype=dtype,
         recorded=recorded,
     )
-    made: Encoder = resolved.adapter.create(request)
-    return checked(made, Encoder, "encoder", spec)
+    model: Encoder = made(resolved.adapter, request, Encoder, "encoder")
+    return model
 
 
 def embeds_images(name: str) -> bool:

@@ -14,7 +14,14 @@ from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators.aliases import ALIASES, Alias
 from t2ibench.models.judges import DEFAULT_JUDGE
 from t2ibench.models.protocols import Generator
-from t2ibench.models.resolve import ResolvedAdapter, checked, closest, find_registered, find_target
+from t2ibench.models.resolve import (
+    ResolvedAdapter,
+    checked,
+    closest,
+    find_registered,
+    find_target,
+    made,
+)
 from t2ibench.registry import Registry
 
 __all__ = [
@@ -102,8 +109,8 @@ def create_generator(
         sizes=alias.sizes if alias else Sizes(),
         recorded=recorded,
     )
-    made: Generator = resolved.adapter.create(request)
-    return checked(made, Generator, "generator", spec)
+    model: Generator = made(resolved.adapter, request, Generator, "generator")
+    return model
 
 
 def _shown_name(spec: str) -> str:

@@ -17,6 +17,7 @@ from t2ibench.models.resolve import (
     find_registered,
     find_target,
     forms,
+    made,
 )
 from t2ibench.registry import Registry
 
@@ -76,8 +77,7 @@ def create_judges(
     judges: list[Judge] = []
     for item in _named(specs, args or {}, device, dtype, encoders, recorded):
         if isinstance(item, _Named):
-            made: Judge = item.adapter.create(item.request)
-            judges.append(checked(made, Judge, "judge", item.request.spec))
+            judges.append(made(item.adapter, item.request, Judge, "judge"))
         else:
             judges.append(item)
     return judges

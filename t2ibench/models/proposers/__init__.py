@@ -10,7 +10,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.proposers.replay import conversation_key
 from t2ibench.models.protocols import Message, Proposer
-from t2ibench.models.resolve import checked, closest, find_registered, find_target, forms
+from t2ibench.models.resolve import checked, closest, find_registered, find_target, forms, made
 from t2ibench.registry import Registry
 
 __all__ = ["PROPOSERS", "Message", "Proposer", "conversation_key", "create_proposer"]
@@ -63,5 +63,5 @@ def create_proposer(
         device=device,
         dtype=dtype,
     )
-    made: Proposer = resolved.adapter.create(request)
-    return checked(made, Proposer, "proposer", spec)
+    model: Proposer = made(resolved.adapter, request, Proposer, "proposer")
+    return model
