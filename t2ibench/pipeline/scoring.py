@@ -278,12 +278,28 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
                 combined, by_encoder = _undefined("no judge was asked")
             else:
                 combined, by_encoder = _undefined("no encoder of this run embeds images")
-            scored.results[task.id] = task_record(task, combined, by_encoder, settings)
-            scored.samples[task.id] = _sample_rows(combined.samples, images)
-            if combined.headline.boot is not None:
-                scored.draws[task.id] = np.abs(combined.headline.boot)
+            try:
+                _keep(scored, task, combined, by_encoder, settings, images)
+            except Exception as error:  # results that cannot be written down are a defect, too
+                _keep(scored, task, *_undefined(_defect(task, error)), settings, images)
             ticker.advance(1)
     return scored
+
+
+def _keep(
+    scored: Scored,
+    task: LoadedTask,
+    combined: MethodResult,
+    by_encoder: Mapping[str, MethodResult],
+    settings: TaskSettings,
+    images: Images | None,
+) -> None:
+    """Add one task to the scores: all of it, or nothing where it raises."""
+    record = task_record(task, combined, by_encoder, settings)
+    rows = _sample_rows(combined.samples, images)
+    if combined.headline.boot is not None:
+        scored.draws[task.id] = np.abs(combined.headline.boot)
+    scored.results[task.id], scored.samples[task.id] = record, rows
 
 
 def _evidence(

@@ -15,6 +15,7 @@ from PIL import Image
 from t2ibench import evaluate, generate, load_tasks, score
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges import create_judges
@@ -281,6 +282,25 @@ def test_a_defect_of_one_method_loses_no_other_task(
     reason = results.tasks["occupations_t2iat"].reason or ""
     assert "failed with KeyError: 'a text'" in reason and "defect of the method" in reason
     assert results.tasks[TASK].headline.value is not None
+
+
+def test_scores_that_cannot_be_written_down_cost_their_own_task_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dataclasses import replace
+
+    whole = METHODS.get
+
+    def rows_of_no_image(*args: Any) -> MethodResult:
+        return replace(whole("occupations").combine(*args), samples=[{"index": 0}])
+
+    broken = replace(whole("occupations"), combine=rows_of_no_image)
+    monkeypatch.setattr(METHODS, "get", lambda n: broken if n == "occupations" else whole(n))
+    results = evaluate("toyland", f"{TASK},occupations_t2iat", output_dir=tmp_path, **SMALL)
+    lost = results.tasks["occupations_t2iat"]
+    assert "failed with KeyError: 'prompt'" in (lost.reason or "") and lost.headline.value is None
+    assert results.tasks[TASK].headline.value is not None
+    assert not (tmp_path / "toyland" / "samples" / "occupations_t2iat.jsonl").exists()
 
 
 def test_versions_that_decide_pixels_are_recorded_and_compared(tmp_path: Path, cli: Cli) -> None:
