@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class T2IBenchError(Exception):
@@ -90,3 +91,24 @@ def first_line(error: BaseException) -> str:
     """
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__)[:300]
+
+
+@contextmanager
+def failing(what: str) -> Iterator[None]:
+    """Turn the exceptions of an adapter's or a plug-in's own code into one line.
+
+    Args:
+        what: Begins the line, up to the class of the exception: "The encoder 'x' failed with".
+
+    Yields:
+        Nothing.
+
+    Raises:
+        T2IBenchError: what was raised; one that is already a `T2IBenchError` passes unchanged.
+    """
+    try:
+        yield
+    except T2IBenchError:
+        raise
+    except Exception as error:
+        raise T2IBenchError(f"{what} {type(error).__name__}: {first_line(error)}") from error

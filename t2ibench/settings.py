@@ -20,6 +20,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
+    from typing_extensions import Self
 
 _T = TypeVar("_T")
 Positive = Annotated[int, Field(strict=True, ge=1)]
@@ -140,6 +141,19 @@ class Measurement(BaseModel):
         float, Field(gt=0, lt=1), Flag("how much", "L", "level of the intervals (0.95)")
     ] = 0.95
 
+    @classmethod
+    def of(cls, measurement: Measurement) -> Self:
+        """The fields of this class, from the settings of a stored result or of a run.
+
+        Args:
+            measurement: How a stored result was measured, or the settings of a run.
+
+        Returns:
+            What the two have in common; fields it does not have keep their defaults.
+        """
+        names = cls.model_fields.keys() & type(measurement).model_fields.keys()
+        return cls(**{name: getattr(measurement, name) for name in names})
+
 
 class Settings(Measurement):
     """What `needs` and `score` of a method read.
@@ -149,19 +163,6 @@ class Settings(Measurement):
     """
 
     max_exact: Positive = 200_000
-
-    @classmethod
-    def of(cls, measurement: Measurement) -> Settings:
-        """The settings of a stored result or of a run.
-
-        Args:
-            measurement: How a stored result was measured, or the settings of a run.
-
-        Returns:
-            What of it a method reads; fields it does not have keep their defaults.
-        """
-        names = Settings.model_fields.keys() & type(measurement).model_fields.keys()
-        return Settings(**{name: getattr(measurement, name) for name in names})
 
     def limited(self, items: Sequence[_T]) -> Sequence[_T]:
         """The first `limit` items.

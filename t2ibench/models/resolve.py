@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ConfigDict, create_model
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError, first_line, nearest
+from t2ibench.errors import T2IBenchError, failing, nearest
 from t2ibench.models.adapter import Adapter, Request, listed
 from t2ibench.registry import Registry, is_target, load_target
 
@@ -210,15 +210,8 @@ def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -
     Raises:
         T2IBenchError: it cannot be made, or lacks members of the Protocol.
     """
-    try:
+    with failing(f"The {kind} '{request.spec}' cannot be made:"):
         value = adapter.create(request)
-    except T2IBenchError:
-        raise
-    except Exception as error:
-        raise T2IBenchError(
-            f"The {kind} '{request.spec}' cannot be made: {type(error).__name__}: "
-            f"{first_line(error)}"
-        ) from error
     return checked(value, protocol, kind, request.spec)
 
 
@@ -251,9 +244,9 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
             "generator|encoder|judge` says what each must do.",
         )
     for name, wanted in (("name", str), ("fingerprint", str), ("batch_size", int)):
-        member = getattr(value, name, None)
-        if hasattr(protocol, "__annotations__") and name not in members_of(protocol):
+        if name not in members_of(protocol):
             continue
+        member = getattr(value, name, None)
         if not isinstance(member, wanted) or not member:
             expected = "text" if wanted is str else "a whole number of 1 or more"
             raise T2IBenchError(

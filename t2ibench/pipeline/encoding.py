@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from t2ibench.arrays import Float32Array
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Encoder
 
 
-@contextmanager
-def naming(name: str) -> Iterator[None]:
+def naming(name: str) -> AbstractContextManager[None]:
     """Turn an encoder's own exceptions into one line that names it.
 
     Args:
         name: Name of the encoder.
 
-    Yields:
-        Nothing.
-
-    Raises:
-        T2IBenchError: what went wrong.
+    Returns:
+        A context; it raises T2IBenchError for what went wrong.
     """
-    try:
-        yield
-    except T2IBenchError:
-        raise
-    except Exception as error:
-        raise T2IBenchError(
-            f"The encoder '{name}' failed with {type(error).__name__}: {first_line(error)}"
-        ) from error
+    return failing(f"The encoder '{name}' failed with")
 
 
 def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -> Float32Array:

@@ -190,8 +190,7 @@ class Job:
             update["libraries"] = versions(libraries_of(record.model))
         new = record.model_copy(update=update)
         if new != record:
-            self.folder.record = self.folder.record.model_copy(update={"generator": new})
-            self.folder.save()
+            self.folder.update(generator=new)
 
     def names(self) -> list[str]:
         """Names of the encoders."""

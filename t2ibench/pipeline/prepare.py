@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError, failing, first_line
 from t2ibench.methods import needs
 from t2ibench.methods.core.needs import Needs
 from t2ibench.models.devices import dtype_name
@@ -253,15 +253,8 @@ def _feasible(
 
 
 def _available(generator: Generator, prompt: str) -> int | None:
-    try:
+    with failing(f"The generator '{generator.name}' failed in available(prompt) with"):
         return generator.available(prompt)
-    except T2IBenchError:
-        raise
-    except Exception as error:
-        raise T2IBenchError(
-            f"The generator '{generator.name}' failed in available(prompt) with "
-            f"{type(error).__name__}: {first_line(error)}"
-        ) from error
 
 
 def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, int]]) -> str:

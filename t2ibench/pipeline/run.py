@@ -11,7 +11,7 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.pipeline.executors import EXECUTORS
-from t2ibench.pipeline.job import Job, Stage, pending_images
+from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
@@ -76,7 +76,7 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         batch_size=prepared.settings.batch_size,
         from_object=prepared.objects.generator is not None,
     )
-    _save_record(prepared, observes=False)
+    _save_record(prepared)
     _run_stage(job, "generate", prepared, reporter)
     complete = not job.attempts["failed"]
     _log(prepared, started, job.attempts, complete)
@@ -109,18 +109,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         from_object=prepared.objects.generator is not None,
     )
     _check_names(job)
-    folder.record = folder.record.model_copy(
-        update={
-            "encoders": {
-                run.encoder.name: EncoderRecord(
-                    fingerprint=run.encoder.fingerprint, embeds_images=run.encoder.embeds_images
-                )
-                for run in job.encoders
-            },
-            "judges": {run.judge.name: run.judge.fingerprint for run in job.judges},
-        }
-    )
-    _save_record(prepared)
+    _save_record(prepared, job)
     _run_stage(job, "generate", prepared, reporter)
     job.release()
     for encoder_run in job.encoders:
@@ -201,13 +190,13 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
     """Lines about images in the folder that were made with other versions of the libraries.
 
     Args:
-        prepared: The run.
+        prepared: The run, which has images to generate.
 
     Returns:
-        The lines; none if nothing has to be generated or all versions are the same.
+        The lines; none if all versions are the same.
     """
     record = prepared.folder.record.generator
-    if record is None or prepared.images is None or not record.libraries:
+    if record is None or not record.libraries:
         return []
     now = versions(libraries_of(record.model))
     changed = [
@@ -215,7 +204,7 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
         for name, then in record.libraries.items()
         if now.get(name) != then
     ]
-    if not changed or not pending_images(prepared.plan, prepared.images):
+    if not changed:
         return []
     return [
         f"The images in {prepared.folder.path} were generated with other versions "
@@ -239,7 +228,20 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
     )
 
 
-def _save_record(prepared: Prepared, *, observes: bool = True) -> None:
+def _observers(job: Job) -> dict[str, object]:
+    """What run.json says of a run's encoders and judges."""
+    return {
+        "encoders": {
+            run.encoder.name: EncoderRecord(
+                fingerprint=run.encoder.fingerprint, embeds_images=run.encoder.embeds_images
+            )
+            for run in job.encoders
+        },
+        "judges": {run.judge.name: run.judge.fingerprint for run in job.judges},
+    }
+
+
+def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
     """Write run.json before the work starts, so that a killed run can be scored and resumed.
 
     A call that only generates leaves what the record says of encoders and judges.
@@ -247,7 +249,8 @@ def _save_record(prepared: Prepared, *, observes: bool = True) -> None:
     folder, generator, settings = prepared.folder, prepared.generator, prepared.settings
     record = None
     from_objects = bool(prepared.objects)
-    if not observes and (folder.record.encoders or folder.record.judges):
+    observers = _observers(observing) if observing else {}
+    if observing is None and (folder.record.encoders or folder.record.judges):
         before = folder.record.settings
         kept = {name: getattr(before, name) for name in ("encoder", "judge", "judge_args")}
         settings = settings.model_copy(update=kept)
@@ -265,19 +268,16 @@ def _save_record(prepared: Prepared, *, observes: bool = True) -> None:
             effective_settings=same.effective_settings if same else {},
             libraries=same.libraries if same else {},
         )
-    measurement = {name: getattr(prepared.plan.settings, name) for name in Measurement.model_fields}
-    folder.record = folder.record.model_copy(
-        update={
-            "status": "running",
-            "from_objects": from_objects,
-            "generator": record,
-            "settings": settings,
-            "measurement": Measurement(**measurement),
-            "tasks": [task.id for task in prepared.plan.tasks],
-            "include_path": _include_path(folder.record.include_path, settings.include_path),
-        }
+    folder.update(
+        status="running",
+        from_objects=from_objects,
+        generator=record,
+        settings=settings,
+        measurement=Measurement.of(prepared.plan.settings),
+        tasks=[task.id for task in prepared.plan.tasks],
+        include_path=_include_path(folder.record.include_path, settings.include_path),
+        **observers,
     )
-    folder.save()
 
 
 def _include_path(before: Sequence[str], now: Sequence[str]) -> list[str]:
@@ -295,10 +295,6 @@ def _log(prepared: Prepared, started: str, attempts: Counter[str], complete: boo
     entry = HistoryEntry(
         command=prepared.call, started=started, finished=_now(), generated=dict(attempts)
     )
-    folder.record = folder.record.model_copy(
-        update={
-            "status": "complete" if complete else "incomplete",
-            "history": [*folder.record.history, entry],
-        }
+    folder.update(
+        status="complete" if complete else "incomplete", history=[*folder.record.history, entry]
     )
-    folder.save()

@@ -331,7 +331,7 @@ def _task_settings(
     judges: Mapping[str, JudgeEvidence],
 ) -> TaskSettings:
     return TaskSettings(
-        **{name: getattr(settings, name) for name in Measurement.model_fields},
+        **Measurement.of(settings).model_dump(),
         encoders={name: encoder.fingerprint for name, encoder in encoders.items()},
         judges={name: judge.fingerprint for name, judge in judges.items()},
     )

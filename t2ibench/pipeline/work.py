@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, get_args
 
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Answer, Drawn, Generator, ImageRequest, Judge, Query, Status
 from t2ibench.pipeline.encoding import checked_rows, encode, naming
 from t2ibench.pipeline.observers import (
@@ -330,14 +330,8 @@ def ask(
 
 
 def _answers(judge: Judge, queries: Sequence[Query]) -> list[Answer]:
-    try:
+    with failing("it failed with"):
         answers = list(judge.answer(queries))
-    except T2IBenchError:
-        raise
-    except Exception as error:
-        raise T2IBenchError(
-            f"it failed with {type(error).__name__}: {first_line(error)}"
-        ) from error
     if len(answers) != len(queries):
         raise T2IBenchError(f"it gave {len(answers)} answers to {len(queries)} questions.")
     for answer in answers:

@@ -134,6 +134,15 @@ class RunFolder:
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
 
+    def update(self, **changes: object) -> None:
+        """Change fields of the record, and write run.json.
+
+        Args:
+            **changes: Field to value.
+        """
+        self.record = self.record.model_copy(update=changes)
+        self.save()
+
     def save(self) -> None:
         """Write run.json."""
         data = self.record.model_dump(mode="json", by_alias=True)

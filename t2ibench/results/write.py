@@ -54,13 +54,14 @@ def assemble(
     Args:
         generator: The generator.
         new: What was scored now.
-        old: The previous results.json; its other tasks are kept.
+        old: The previous results.json of the same generator; its other tasks are kept.
         command: The command that gives these results.
 
     Returns:
         What results.json will hold.
     """
-    tasks = adjusted_run(dict(sorted({**_kept(generator, old), **new}.items())))
+    kept = old.tasks if old else {}
+    tasks = adjusted_run(dict(sorted({**kept, **new}.items())))
     return Results(
         t2ibench=__version__,
         model=generator,
@@ -69,10 +70,6 @@ def assemble(
         limited=any(task.settings.limit is not None for task in tasks.values()),
         tasks=tasks,
     )
-
-
-def _kept(generator: GeneratorInfo, old: Results | None) -> dict[str, TaskResult]:
-    return old.tasks if old and old.model.fingerprint == generator.fingerprint else {}
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
@@ -131,10 +128,7 @@ def _measured_alike(settings: TaskSettings, record: RunRecord) -> bool:
     """Whether the latest call would measure a task in the same way."""
     encoders = {name: encoder.fingerprint for name, encoder in record.encoders.items()}
     return (
-        all(
-            getattr(settings, name) == getattr(record.measurement, name)
-            for name in Measurement.model_fields
-        )
+        Measurement.of(settings) == record.measurement
         and settings.encoders.items() <= encoders.items()
         and settings.judges.items() <= record.judges.items()
     )
