@@ -44,7 +44,7 @@ def rescore(path: Path, reporter: Reporter) -> Results:
         images = ImageStore(folder.images, record.generator.fingerprint)
     stores = open_stores(folder.evidence, record.encoders, record.judges)
     scored = score_plan(plan, images, stores, reporter)
-    return write_results(folder, record.repeatable(), scored.results, scored.samples)
+    return write_results(folder, record.repeatable(), scored.results, scored.samples, scored.paired)
 
 
 def stored_plan(folder: RunFolder) -> Plan:

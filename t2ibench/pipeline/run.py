@@ -224,7 +224,11 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
     )
     scored = score_plan(prepared.plan, prepared.images, stores, reporter)
     return write_results(
-        prepared.folder, prepared.folder.record.repeatable(), scored.results, scored.samples
+        prepared.folder,
+        prepared.folder.record.repeatable(),
+        scored.results,
+        scored.samples,
+        scored.paired,
     )
 
 

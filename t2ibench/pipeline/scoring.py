@@ -18,6 +18,7 @@ from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.build import task_record
+from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.run import EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
@@ -86,12 +87,12 @@ class Scored:
     Attributes:
         results: Task id to result.
         samples: Task id to sample rows.
-        draws: Task id to bootstrap draws of the headline's magnitude; tasks without any are absent.
+        paired: Task id to how each image moves its scores.
     """
 
     results: dict[str, TaskResult] = field(default_factory=dict)
     samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    draws: dict[str, Float64Array] = field(default_factory=dict)
+    paired: dict[str, PairedTask] = field(default_factory=dict)
 
 
 def open_stores(
@@ -266,7 +267,7 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
         reporter: Shows progress.
 
     Returns:
-        Results, samples and bootstrap draws by task.
+        Results, samples and influences by task.
     """
     scored = Scored()
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
@@ -297,8 +298,7 @@ def _keep(
     """Add one task to the scores: all of it, or nothing where it raises."""
     record = task_record(task, combined, by_encoder, settings)
     rows = _sample_rows(combined.samples, images)
-    if combined.headline.boot is not None:
-        scored.draws[task.id] = np.abs(combined.headline.boot)
+    scored.paired[task.id] = paired_task(combined)
     scored.results[task.id], scored.samples[task.id] = record, rows
 
 

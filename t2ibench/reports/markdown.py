@@ -10,7 +10,8 @@ from tabulate import tabulate
 
 from t2ibench.methods import METHODS
 from t2ibench.reports.writers import Table
-from t2ibench.results.schema import Headline, Results, Score, TaskResult
+from t2ibench.results.display import displayed
+from t2ibench.results.schema import Results, Score, TaskResult
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -19,7 +20,7 @@ COLUMNS = (
     "Task",
     "Headline",
     "95 % CI",
-    "Null",
+    "Fair",
     "p",
     "p (Holm)",
     "Score",
@@ -71,9 +72,20 @@ def interval(score: Score) -> str:
     Returns:
         The text: '[low, high]'.
     """
-    if score.ci_low is None or score.ci_high is None:
-        return "–"
-    return f"[{score.ci_low:.3f}, {score.ci_high:.3f}]"
+    return ends(score.ci_low, score.ci_high)
+
+
+def ends(low: float | None, high: float | None) -> str:
+    """Both ends of an interval or a band for a table, or a dash.
+
+    Args:
+        low: Lower end, or None.
+        high: Upper end, or None.
+
+    Returns:
+        The text: '[low, high]'.
+    """
+    return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
 def main_score(task: TaskResult) -> str:
@@ -113,14 +125,14 @@ def table_rows(results: Results) -> Iterator[list[str]]:
         The cells of a row, in the order of `COLUMNS`.
     """
     for name, task in results.tasks.items():
-        headline: Headline = task.headline
+        shown = displayed(task.headline)
         yield [
             name,
-            number(headline.value),
-            interval(headline),
-            number(headline.null),
-            format_p(headline.p),
-            format_p(headline.p_holm),
+            number(shown.value),
+            ends(shown.low, shown.high),
+            ends(shown.fair_low, shown.fair_high),
+            format_p(task.headline.p),
+            format_p(task.headline.p_holm),
             main_score(task),
             str(task.n_images) if task.n_images else "–",
             excluded(task),
@@ -187,7 +199,7 @@ def _remarks(results: Results) -> Iterator[str]:
 
 
 # What a narrow terminal can do without, in this order; results.md has it all.
-_DISPENSABLE = ("Excluded", "p", "Images", "Score", "Null", "95 % CI")
+_DISPENSABLE = ("Excluded", "p", "Images", "Score", "Fair", "95 % CI")
 
 
 def results_table(results: Results, width: int) -> RichTable:

@@ -8,12 +8,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from t2ibench.methods import method_of
+from t2ibench.methods.core import controls as core_controls
+from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.results.schema import EncoderScores, Headline, Row, Score, TaskResult, TaskSettings
+from t2ibench.results.schema import (
+    Control,
+    EncoderScores,
+    Headline,
+    Inference,
+    Row,
+    Score,
+    TaskResult,
+    TaskSettings,
+)
 from t2ibench.stats import (
     benjamini_hochberg,
     holm,
-    magnitude_interval,
     percentile_interval,
 )
 from t2ibench.tasks.loader import LoadedTask
@@ -58,8 +68,8 @@ def score_record(estimate: Estimate, level: float) -> Score:
     Returns:
         The record for results.json.
     """
-    low, high = None, None
-    if estimate.value is not None and estimate.boot is not None:
+    low, high = estimate.interval or (None, None)
+    if estimate.value is not None and estimate.interval is None and estimate.boot is not None:
         low, high = percentile_interval(estimate.boot, level)
     return Score(
         value=rounded(estimate.value),
@@ -68,6 +78,7 @@ def score_record(estimate: Estimate, level: float) -> Score:
         p=rounded(estimate.p),
         test=estimate.test if estimate.p is not None else None,
         n_draws=_draws(estimate),
+        as_published=estimate.as_published,
         reason=estimate.reason if estimate.value is None else None,
     )
 
@@ -76,38 +87,63 @@ def _draws(estimate: Estimate) -> int | None:
     return len(estimate.null) if estimate.null is not None and estimate.p is not None else None
 
 
-def headline_record(estimate: Estimate, level: float) -> Headline:
-    """The headline: a magnitude, its interval, its expected value without bias.
+def headline_record(headline: core.Headline) -> Headline:
+    """The headline with its intervals.
 
     Args:
-        estimate: The headline, with its bootstrap and null draws.
-        level: Level of the interval, in (0, 1).
+        headline: The headline.
 
     Returns:
         The record for results.json.
     """
-    if estimate.value is None:
-        return Headline(reason=estimate.reason)
-    low, high = (
-        (np.nan, np.nan) if estimate.boot is None else percentile_interval(estimate.boot, level)
-    )
-    if estimate.signed:
-        low, high = magnitude_interval(low, high)
-    value = abs(estimate.value) if estimate.signed else estimate.value
-    null = float(np.mean(np.abs(estimate.null))) if estimate.null is not None else None
-    debiased = None
-    if null is not None:
-        debiased = max(0.0, (value - null) / (1.0 - null)) if null < 1.0 else 0.0
+    inference = {
+        name: Inference(
+            ci_low=rounded(found.low),
+            ci_high=rounded(found.high),
+            p=rounded(found.p),
+            df=rounded(found.df),
+            reason=found.reason,
+        )
+        for name, found in headline.inference.items()
+    }
+    chosen, fair = headline.chosen, headline.fair or (None, None)
     return Headline(
-        value=rounded(value),
-        ci_low=rounded(low),
-        ci_high=rounded(high),
-        p=rounded(estimate.p),
-        test=estimate.test if estimate.p is not None else None,
-        n_draws=_draws(estimate),
-        null=rounded(null),
-        debiased=rounded(debiased),
+        value=rounded(headline.value),
+        ci_low=rounded(chosen.low),
+        ci_high=rounded(chosen.high),
+        p=rounded(chosen.p),
+        test=headline.test if chosen.p is not None else None,
+        scale=headline.scale,
+        square=rounded(headline.square),
+        fair_low=rounded(fair[0]),
+        fair_high=rounded(fair[1]),
+        question=headline.question,
+        these=inference.get("these"),
+        like_these=inference.get("like_these"),
+        reason=headline.reason if headline.value is None else None,
     )
+
+
+def control_records(controls: Mapping[str, core_controls.Control]) -> dict[str, Control]:
+    """Controls for results.json.
+
+    Args:
+        controls: Name to control.
+
+    Returns:
+        Name to record.
+    """
+    return {
+        name: Control(
+            says=control.says,
+            value=rounded(control.value),
+            ci_low=rounded(control.low),
+            ci_high=rounded(control.high),
+            p=rounded(control.p),
+            contradicts=control.contradicts,
+        )
+        for name, control in controls.items()
+    }
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
@@ -227,17 +263,19 @@ def task_record(
         warnings.append(f"describe() of the method failed with {type(error).__name__}: {error}")
     by_encoder = {
         name: EncoderScores(
-            headline=headline_record(result.headline, level),
+            headline=headline_record(result.headline),
             scores={key: score_record(value, level) for key, value in result.scores.items()},
             by=_rows(result.by, level),
             reason=result.reason,
+            controls=control_records(result.controls),
+            inconclusive=result.inconclusive,
         )
         for name, result in per_encoder.items()
     }
     signs = {
         np.sign(result.headline.value)
         for result in per_encoder.values()
-        if result.headline.signed and result.headline.value is not None
+        if result.headline.scale == "lean" and result.headline.value is not None
     }
     excluded = {"refused": 0, "filtered": 0, "failed": 0, "unknown": 0}
     excluded |= {key: count for key, count in sorted(combined.excluded.items()) if count}
@@ -247,9 +285,7 @@ def task_record(
         task_hash=task.hash,
         family=task.spec.method,
         title=task.spec.title,
-        headline=headline_record(combined.headline, level).model_copy(
-            update={"direction": direction}
-        ),
+        headline=headline_record(combined.headline).model_copy(update={"direction": direction}),
         scores={key: score_record(value, level) for key, value in combined.scores.items()},
         by=_rows(combined.by, level),
         by_encoder=by_encoder if len(per_encoder) > 1 else {},
@@ -263,5 +299,7 @@ def task_record(
         notes=list(task.spec.notes),
         published=[value.model_dump(mode="json") for value in task.spec.published],
         details=_plain(combined.details),
+        controls=control_records(combined.controls),
+        inconclusive=combined.inconclusive,
         reason=combined.reason,
     )

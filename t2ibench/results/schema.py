@@ -35,8 +35,10 @@ class Score(Record):
         p_holm: Adjusted over all tasks of the run that have a p-value of this name (Holm). For
             rows of `by`, over the rows of the task.
         p_bh: The same after Benjamini and Hochberg.
-        test: 'exact' (all partitions), 'monte_carlo' or 'binomial'.
+        test: 'exact' (all partitions), 'monte_carlo', 'binomial', 't', 'f' or 'rank' (place among
+            reference words).
         n_draws: Partitions looked at.
+        as_published: The convention of the paper; its uncertainty is not vouched for.
         reason: Why the value is None.
     """
 
@@ -46,23 +48,78 @@ class Score(Record):
     p: float | None = None
     p_holm: float | None = None
     p_bh: float | None = None
-    test: Literal["exact", "monte_carlo", "binomial"] | None = None
+    test: Literal["exact", "monte_carlo", "binomial", "t", "f", "rank"] | None = None
     n_draws: int | None = None
+    as_published: bool = False
+    reason: str | None = None
+
+
+class Inference(Record):
+    """The uncertainty of a headline with respect to one question.
+
+    Attributes:
+        ci_low: Lower end of the confidence interval.
+        ci_high: Upper end.
+        p: p-value that the headline is 0.
+        df: Degrees of freedom.
+        reason: Why there is no interval.
+    """
+
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p: float | None = None
+    df: float | None = None
     reason: str | None = None
 
 
 class Headline(Score):
-    """The magnitude of a task's bias: 0 is indistinguishable from none, 1 is complete.
+    """A task's one population quantity: 0 on average without bias, at any number of images.
+
+    The interval and p-value are those of the default question.
 
     Attributes:
-        null: Its expected value without bias at the same size of sample.
-        debiased: max(0, (value - null) / (1 - null)).
+        scale: 'lean' (signed, from -1 to 1, 2 P - 1 for a mixture), 'mean_square' (mean of squared
+            leans, shown as its root; negative by chance where there is no bias) or 'excess' (of
+            the concepts' variance over that of reference words). None in files of schema 1, whose
+            headlines were magnitudes above 0 without bias.
+        square: The unbiased squared magnitude, which may be averaged and ranked.
+        fair_low: Lower end of the band in which the headline of a fair model lies at this size.
+        fair_high: Upper end.
+        question: The default question: 'these' prompts, with other images, or prompts
+            'like_these'.
+        these: The uncertainty if only images varied.
+        like_these: The uncertainty if prompts varied too; null where no such interval holds.
         direction: The result as a plain sentence with its direction.
     """
 
-    null: float | None = None
-    debiased: float | None = None
+    scale: Literal["lean", "mean_square", "excess"] | None = None
+    square: float | None = None
+    fair_low: float | None = None
+    fair_high: float | None = None
+    question: Literal["these", "like_these"] | None = None
+    these: Inference | None = None
+    like_these: Inference | None = None
     direction: str | None = None
+
+
+class Control(Record):
+    """What a control shows; see `t2ibench.methods.core.controls.Control`.
+
+    Attributes:
+        says: What was tried and what came out, in a sentence.
+        value: Its number.
+        ci_low: Lower end of an interval.
+        ci_high: Upper end.
+        p: p-value.
+        contradicts: Why the test decides nothing; null where the control agrees.
+    """
+
+    says: str
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p: float | None = None
+    contradicts: str | None = None
 
 
 class Row(Record):
@@ -89,12 +146,16 @@ class EncoderScores(Record):
         scores: As for the task.
         by: As for the task.
         reason: Why this encoder has no score.
+        controls: As for the task.
+        inconclusive: As for the task.
     """
 
     headline: Headline
     scores: dict[str, Score] = Field(default_factory=dict)
     by: list[Row] = Field(default_factory=list)
     reason: str | None = None
+    controls: dict[str, Control] = Field(default_factory=dict)
+    inconclusive: str | None = None
 
 
 class TaskSettings(Measurement):
@@ -118,7 +179,7 @@ class TaskResult(Record):
         task_hash: SHA-256 over everything in the task file that decides a score.
         family: Headlines may be averaged within a family, never across families.
         title: One line.
-        headline: The magnitude.
+        headline: What it estimates.
         scores: Name to score, the mean over encoders if the run has several.
         by: One row a stimulus, word or target.
         by_encoder: Each encoder's (or judge's) own scores, if the run has several.
@@ -132,6 +193,9 @@ class TaskResult(Record):
         notes: What a reader must know of this task.
         published: Published values of other models, for comparison.
         details: Further values of the method.
+        controls: Name to what a control shows.
+        inconclusive: Why the test decides nothing although it was scored; null where it does. It
+            is left out of ranks.
         reason: Why the task as a whole has no score.
     """
 
@@ -154,6 +218,8 @@ class TaskResult(Record):
     notes: list[str] = Field(default_factory=list)
     published: list[dict[str, Any]] = Field(default_factory=list)
     details: dict[str, Any] = Field(default_factory=dict)
+    controls: dict[str, Control] = Field(default_factory=dict)
+    inconclusive: str | None = None
     reason: str | None = None
 
 
@@ -245,14 +311,29 @@ def read_results(path: str | Path) -> Results:
             f"{file} is of schema {data['schema']}; this t2ibench reads 1 to {SCHEMA_VERSION}.",
             "Upgrade t2ibench.",
         )
-    # Schema 2 only added fields that may be absent.
-    data["schema"] = SCHEMA_VERSION
+    _migrate(data)
     try:
         return Results.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise _broken(file, f"{where}: {first['msg']}") from None
+
+
+def _migrate(data: dict[str, Any]) -> None:
+    """Bring a file of schema 1 up to date: what it lacks may be absent, what it had more goes."""
+    data["schema"] = SCHEMA_VERSION
+    tasks = data.get("tasks")
+    for task in tasks.values() if isinstance(tasks, dict) else ():
+        if not isinstance(task, dict):
+            continue
+        encoders = task.get("by_encoder")
+        parts = [task, *(encoders.values() if isinstance(encoders, dict) else ())]
+        for part in parts:
+            headline = part.get("headline") if isinstance(part, dict) else None
+            if isinstance(headline, dict):
+                headline.pop("null", None)
+                headline.pop("debiased", None)
 
 
 def _broken(file: Path, why: str) -> BrokenResultsError:

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.results.build import adjusted_run
 from t2ibench.results.environment import environment
+from t2ibench.results.paired import FILE, PairedTask, read_paired, write_paired
 from t2ibench.results.run import GeneratorRecord, RunFolder, RunRecord
 from t2ibench.results.schema import (
     BrokenResultsError,
@@ -134,19 +136,28 @@ def _measured_alike(settings: TaskSettings, record: RunRecord) -> bool:
     )
 
 
+def _stored_paired(file: Path) -> dict[str, PairedTask]:
+    try:
+        return read_paired(file)
+    except T2IBenchError:  # damaged: the tasks scored now are written all the same
+        return {}
+
+
 def write_results(
     folder: RunFolder,
     settings: RunSettings | None,
     new: Mapping[str, TaskResult],
     samples: Mapping[str, Sequence[Mapping[str, Any]]],
+    paired: Mapping[str, PairedTask],
 ) -> Results:
-    """Write results.json and the samples.
+    """Write results.json, the samples and the influences.
 
     Args:
         folder: Where.
         settings: What the call asked for; None where no command repeats it.
         new: Task id to result.
         samples: Task id to rows.
+        paired: Task id to how each image moves its scores.
 
     Returns:
         What results.json holds now.
@@ -158,6 +169,9 @@ def write_results(
     command = command_of(settings, folder.record, new, old) if settings is not None else []
     results = assemble(generator, new, old, command)
     write_text(folder.results, results.to_json())
+    file = folder.path / FILE
+    kept = {name: task for name, task in _stored_paired(file).items() if name in results.tasks}
+    write_paired(file, {**kept, **paired})
     for task, rows in samples.items():
         if rows:
             write_rows(folder.path / "samples" / f"{task}.jsonl", rows)

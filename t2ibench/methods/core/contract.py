@@ -17,6 +17,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence, first_line
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.method import Method
 from t2ibench.methods.core.needs import Needs
 from t2ibench.methods.core.schema import BaseTask
@@ -295,7 +296,7 @@ def _check_describe(method: AnyMethod, task: BaseTask, settings: Settings) -> It
         yield "Its description of a result without a score does not begin with 'No score: '."
 
 
-def _estimates(result: MethodResult) -> Iterator[tuple[str, Estimate]]:
+def _estimates(result: MethodResult) -> Iterator[tuple[str, Estimate | Headline]]:
     yield "the headline", result.headline
     for name, estimate in result.scores.items():
         yield f"'{name}'", estimate

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from t2ibench.methods.core.estimate import Estimate, MethodResult
+from t2ibench.methods.core.headline import Headline
 
 _ALPHA = 0.05
 
 
-def beyond_chance(estimate: Estimate) -> bool:
+def beyond_chance(estimate: Estimate | Headline) -> bool:
     """Whether a score's own p-value is below .05.
 
     Args:
-        estimate: The score.
+        estimate: The score, or a headline.
 
     Returns:
         False also where it has no p-value.
@@ -44,29 +45,44 @@ def no_score(result: MethodResult) -> str | None:
     return f"No score: {reason.rstrip('.')}."
 
 
-def unproven(estimate: Estimate, claims: Mapping[str, str]) -> str | None:
-    """The sentence for a score whose p-value shows no direction; None where it shows one.
+def unproven(headline: Headline, claim: str) -> str | None:
+    """The sentence for a headline whose p-value shows nothing; None where it shows something.
 
     Args:
-        estimate: The score.
-        claims: Alternative ('two-sided', 'greater' or 'less') to what the test would show, as a
-            clause.
+        headline: The headline.
+        claim: What the test would show, as a clause.
 
     Returns:
         A sentence that claims nothing but the lack of evidence.
 
     Examples:
-        >>> unproven(Estimate(0.1, p=0.3), {"two-sided": "cats and dogs differ"})
+        >>> from t2ibench.methods.core.headline import Inference
+        >>> unproven(Headline(0.1, inference={"these": Inference(p=0.3)}), "cats and dogs differ")
         'No evidence beyond chance that cats and dogs differ.'
-        >>> unproven(Estimate(0.1), {"two-sided": "cats and dogs differ"})
+        >>> unproven(Headline(0.1), "cats and dogs differ")
         'No p-value, so it is open whether cats and dogs differ.'
     """
-    if beyond_chance(estimate):
+    if beyond_chance(headline):
         return None
-    claim = claims[estimate.alternative]
-    if estimate.p is None:
+    if headline.p is None:
         return f"No p-value, so it is open whether {claim}."
     return f"No evidence beyond chance that {claim}."
+
+
+def undecided(result: MethodResult) -> str | None:
+    """The sentence for a result that a control contradicts; None where none does.
+
+    Args:
+        result: The result.
+
+    Returns:
+        A sentence with the reason.
+
+    Examples:
+        >>> undecided(MethodResult(Headline(0.1), inconclusive="its two halves disagree"))
+        'Inconclusive: its two halves disagree.'
+    """
+    return f"Inconclusive: {result.inconclusive.rstrip('.')}." if result.inconclusive else None
 
 
 def sentence(clause: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.debias import (
     Debiased,
     debiased,
@@ -19,6 +20,8 @@ from t2ibench.methods.core.debias import (
     recentred,
 )
 from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.core.headline import Headline, average_headlines, t_inference
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 from t2ibench.stats import PermutationResult, p_value
@@ -41,7 +44,7 @@ __all__ = [
     "share_estimate",
 ]
 
-TestKind = Literal["exact", "monte_carlo", "binomial"]
+TestKind = Literal["exact", "monte_carlo", "binomial", "t", "f", "rank"]
 _NO_VARIATION = "the values do not vary, so the score is undefined"
 
 
@@ -59,6 +62,11 @@ class Estimate:
         test: Kind of test behind the p-value.
         alternative: Which side it looks at.
         signed: For a headline: `value` is signed, and its magnitude is what counts.
+        interval: Confidence interval that does not come from bootstrap draws; None takes their
+            percentiles.
+        influence: How the score moves with each image, for comparing it between runs.
+        as_published: A convention of the paper whose uncertainty is not calibrated: shown
+            beside ours, never as the headline.
         reason: Why the value is None.
 
     Examples:
@@ -74,6 +82,9 @@ class Estimate:
     alternative: str = "two-sided"
     signed: bool = False
     reason: str | None = None
+    interval: tuple[float, float] | None = None
+    influence: Influence | None = None
+    as_published: bool = False
 
     def __post_init__(self) -> None:
         undefined = self.value is not None and not np.isfinite(self.value)
@@ -94,6 +105,23 @@ class Estimate:
             An estimate without a value.
         """
         return cls(None, reason=reason)
+
+    @classmethod
+    def from_influence(cls, value: float, influence: Influence, level: float) -> Estimate:
+        """A score whose images are known to move it.
+
+        Args:
+            value: The score.
+            influence: How each unit moves it.
+            level: Confidence level, in (0, 1).
+
+        Returns:
+            The score with Student's t interval and p-value, without them where the variance is
+            unknown.
+        """
+        found = t_inference(value, influence, level)
+        interval = None if found.low is None or found.high is None else (found.low, found.high)
+        return cls(value, p=found.p, test="t", interval=interval, influence=influence)
 
     @classmethod
     def from_permutation(
@@ -206,7 +234,7 @@ class MethodResult:
     """The result of one task with one encoder (or the mean of several).
 
     Attributes:
-        headline: Magnitude in [0, 1]; see `Estimate.signed`.
+        headline: One population quantity, unbiased at any number of images.
         scores: Name to estimate.
         by: One row for each stimulus.
         n_images: Images that count.
@@ -217,9 +245,12 @@ class MethodResult:
         details: Further JSON values.
         samples: Rows for samples/<task>.jsonl.
         reason: Why the whole task has no score.
+        controls: Name to what a control shows; see `core.controls`.
+        inconclusive: Why the test decides nothing, as a clause, although it was scored; None
+            where it does.
     """
 
-    headline: Estimate
+    headline: Headline
     scores: dict[str, Estimate] = field(default_factory=dict)
     by: list[Item] = field(default_factory=list)
     n_images: int = 0
@@ -230,6 +261,8 @@ class MethodResult:
     details: dict[str, Any] = field(default_factory=dict)
     samples: list[dict[str, Any]] = field(default_factory=list)
     reason: str | None = None
+    controls: dict[str, Control] = field(default_factory=dict)
+    inconclusive: str | None = None
 
     @classmethod
     def undefined(
@@ -246,7 +279,7 @@ class MethodResult:
             A result without any score.
         """
         return cls(
-            Estimate.undefined(reason),
+            Headline.undefined(reason),
             n_images=collected.n_images if collected else 0,
             n_prompts=collected.n_prompts if collected else 0,
             excluded=collected.excluded if collected else Counter(),
@@ -255,7 +288,7 @@ class MethodResult:
         )
 
 
-def average(estimates: Sequence[Estimate]) -> Estimate:
+def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
     """The mean of one score over encoders, draw by draw.
 
     The draws of all encoders come from the same resamples, so the interval and the p-value of
@@ -263,6 +296,7 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
 
     Args:
         estimates: One for each encoder, at least one.
+        level: Level of intervals that come from influences, in (0, 1).
 
     Returns:
         The mean; undefined where one of them is. It has draws and a p-value where all encoders
@@ -280,14 +314,22 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
     if lacking:
         return Estimate.undefined(lacking[0].reason or "an encoder has no value")
     value = float(np.mean([estimate.value for estimate in estimates]))
+    first = estimates[0]
+    influences = [estimate.influence for estimate in estimates if estimate.influence is not None]
+    if len(influences) == len(estimates):
+        shared = Influence.combined([(1.0 / len(influences), part) for part in influences])
+        mean = Estimate.from_influence(value, shared, level)
+        return replace(mean, as_published=first.as_published)
     boot = mean_draws([estimate.boot for estimate in estimates])
     null = mean_draws([estimate.null for estimate in estimates])
-    first = estimates[0]
     p, test = None, None
     if null is not None and first.test in {"exact", "monte_carlo"}:
         p = p_value(null, value, first.alternative, exact=first.test == "exact")
         test = first.test
-    return Estimate(value, boot, null, p, test, first.alternative, first.signed)
+    return Estimate(
+        value, boot, null, p, test, first.alternative, first.signed,
+        as_published=first.as_published,
+    )  # fmt: skip
 
 
 def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
@@ -306,15 +348,17 @@ def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
     return mean
 
 
-def average_results(results: Sequence[MethodResult]) -> MethodResult:
+def average_results(results: Sequence[MethodResult], level: float = 0.95) -> MethodResult:
     """The mean of every score over encoders.
 
     Args:
         results: One for each encoder, at least one.
+        level: Confidence level, in (0, 1).
 
     Returns:
         The means; counts, details and samples are the first encoder's. Scores and rows that an
         encoder lacks are dropped. If a result has a reason instead of scores, that result.
+        Inconclusive with one encoder is inconclusive.
     """
     first = results[0]
     if len(results) == 1:
@@ -325,18 +369,19 @@ def average_results(results: Sequence[MethodResult]) -> MethodResult:
     warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
     return replace(
         first,
-        headline=average([result.headline for result in results]),
-        scores=_average_scores([result.scores for result in results]),
-        by=_average_rows([result.by for result in results]),
+        headline=average_headlines([result.headline for result in results], level),
+        scores=_average_scores([result.scores for result in results], level),
+        by=_average_rows([result.by for result in results], level),
         warnings=warnings,
+        inconclusive=next((r.inconclusive for r in results if r.inconclusive), None),
     )
 
 
-def _average_rows(tables: Sequence[Sequence[Item]]) -> list[Item]:
+def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
     """Rows by name and group: encoders may lack different words."""
     indexed = [{(item.name, item.group): item for item in table} for table in tables]
     return [
-        replace(item, scores=_average_scores([rows[key].scores for rows in indexed]))
+        replace(item, scores=_average_scores([rows[key].scores for rows in indexed], level))
         for key, item in indexed[0].items()
         if all(key in rows for rows in indexed)
     ]
@@ -355,12 +400,12 @@ def mean_over_encoders(
     Returns:
         The means.
     """
-    return average_results(results)
+    return average_results(results, settings.level)
 
 
-def _average_scores(scores: Sequence[dict[str, Estimate]]) -> dict[str, Estimate]:
+def _average_scores(scores: Sequence[dict[str, Estimate]], level: float) -> dict[str, Estimate]:
     return {
-        name: average([by_name[name] for by_name in scores])
+        name: average([by_name[name] for by_name in scores], level)
         for name in scores[0]
         if all(name in by_name for by_name in scores)
     }

@@ -1,0 +1,271 @@
+"""The headline of a task: one population quantity, unbiased at any number of images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from t2ibench.methods.core.influence import Influence
+from t2ibench.stats.squares import mean_square
+from t2ibench.stats.student import t_interval, t_test
+
+Scale = Literal["lean", "mean_square", "excess"]
+Question = Literal["these", "like_these"]
+QUESTIONS: tuple[Question, ...] = ("these", "like_these")
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """The uncertainty of a headline with respect to one question.
+
+    Attributes:
+        low: Lower end of the confidence interval; None where there is none.
+        high: Upper end.
+        p: p-value that the headline is 0.
+        df: Degrees of freedom, where Student's t or F is behind it.
+        reason: Why there is no interval.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    df: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A lean that the headline is made of, for comparing two runs.
+
+    Attributes:
+        name: The row, or '' for the headline itself.
+        value: The lean.
+        influence: Its influence, for the default question.
+    """
+
+    name: str
+    value: float
+    influence: Influence
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """One population quantity, 0 on average without bias at any number of images.
+
+    Attributes:
+        value: The estimate; None with a reason.
+        scale: 'lean': from -1 to 1, signed, 2 P - 1 for a mixture of shares P and 1 - P.
+            'mean_square': mean of squared leans (for k classes, Cramer's V squared), which may be
+            negative by chance; tables show its root. 'excess': (V - W) / (V + W) of two variances.
+        question: Which inference is the default: about 'these' prompts, with other images, or
+            about prompts 'like_these'.
+        inference: Question to inference.
+        fair: The band in which a fair model's headline lies with probability `level`.
+        parts: The leans it is made of: for 'mean_square' the mean of their squares is the
+            headline, otherwise there is one. Empty where runs cannot be compared in pairs.
+        test: Kind of test behind the p-values.
+        reason: Why there is no value.
+    """
+
+    value: float | None
+    scale: Scale = "lean"
+    question: Question = "these"
+    inference: Mapping[Question, Inference] = field(default_factory=dict)
+    fair: tuple[float, float] | None = None
+    parts: tuple[Part, ...] = ()
+    test: Literal["exact", "monte_carlo", "t", "f", "rank"] = "t"
+    reason: str | None = None
+
+    @classmethod
+    def undefined(cls, reason: str, scale: Scale = "lean") -> Headline:
+        """A headline that could not be computed.
+
+        Args:
+            reason: Why, as a clause without a full stop.
+            scale: Its scale.
+
+        Returns:
+            A headline without a value.
+
+        Examples:
+            >>> Headline.undefined("there are no images").reason
+            'there are no images'
+        """
+        return cls(None, scale, reason=reason)
+
+    @property
+    def chosen(self) -> Inference:
+        """The default inference."""
+        return self.inference.get(self.question, Inference())
+
+    @property
+    def p(self) -> float | None:
+        """p-value of the default inference."""
+        return self.chosen.p
+
+    @property
+    def square(self) -> float | None:
+        """Unbiased squared magnitude, which may be averaged and ranked; None without a value."""
+        if self.value is None or self.scale != "lean":
+            return self.value
+        variance = sum(part.influence.variance for part in self.parts[:1])
+        return self.value**2 - variance
+
+
+def t_inference(value: float, influence: Influence, level: float) -> Inference:
+    """Student's t interval and test from an influence.
+
+    Args:
+        value: The estimate.
+        influence: Its influence.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The inference; without an interval where the variance is unknown.
+
+    Examples:
+        >>> influence = Influence.of_mean("a nurse", [0, 1, 2], [1.0, 2.0, 3.0])
+        >>> found = t_inference(2.0, influence, 0.95)
+        >>> round(found.p, 3), found.df
+        (0.074, 2.0)
+    """
+    variance, df = influence.variance, influence.df
+    if not np.isfinite(variance):
+        return Inference(reason="one unit has no variance")
+    low, high = t_interval(value, variance, df, level)
+    p = t_test(value, variance, df)
+    return Inference(
+        low, high, p if np.isfinite(p) else None, float(df) if np.isfinite(df) else None
+    )
+
+
+def lean_headline(
+    value: float,
+    these: Influence,
+    level: float,
+    like_these: Influence | None = None,
+    question: Question = "these",
+) -> Headline:
+    """A signed headline with Student's t intervals.
+
+    Args:
+        value: The estimate.
+        these: Its influence where only images vary.
+        level: Confidence level, in (0, 1).
+        like_these: Its influence where prompts vary too.
+        question: Which is the default.
+
+    Returns:
+        The headline, with the band ± t √variance of a fair model.
+    """
+    influences: dict[Question, Influence] = {"these": these}
+    if like_these is not None:
+        influences["like_these"] = like_these
+    inference = {
+        name: t_inference(value, influence, level) for name, influence in influences.items()
+    }
+    return Headline(
+        value,
+        "lean",
+        question,
+        inference,
+        fair_band(inference[question], value),
+        (Part("", value, influences[question]),),
+    )
+
+
+def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
+    """The band of a fair model, from an interval that is symmetric about the value.
+
+    Args:
+        inference: The interval.
+        value: Its centre.
+
+    Returns:
+        The interval, moved to 0; None where it is unbounded.
+    """
+    if inference.low is None or inference.high is None:
+        return None
+    return inference.low - value, inference.high - value
+
+
+def square_headline(parts: Sequence[Part], level: float) -> Headline:
+    """The mean square of leans with known influences, each of the same weight.
+
+    Args:
+        parts: The leans, which depend on different units.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The headline about these prompts.
+    """
+    if any(not np.isfinite(part.influence.variance) for part in parts):
+        return Headline.undefined("a row has a single image", "mean_square")
+    found = mean_square(
+        [part.value for part in parts],
+        [part.influence.variance for part in parts],
+        [part.influence.df for part in parts],
+        level=level,
+    )
+    inference = Inference(found.low, found.high, found.p, found.df[1])
+    fair = (found.fair_low, found.fair_high)
+    return Headline(
+        found.value, "mean_square", "these", {"these": inference}, fair, tuple(parts), "f"
+    )
+
+
+def average_headlines(headlines: Sequence[Headline], level: float) -> Headline:
+    """The headline over several encoders or judges, from those of each.
+
+    Leans are averaged, with the influences of the units that they share; a mean square is the mean
+    square of the averaged leans.
+
+    Args:
+        headlines: One or more, of one task.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        Their mean; undefined where one of them is.
+    """
+    first = headlines[0]
+    if len(headlines) == 1:
+        return first
+    lacking = [headline for headline in headlines if headline.value is None]
+    if lacking:
+        return Headline.undefined(lacking[0].reason or "an encoder has no value", first.scale)
+    if all(headline.parts for headline in headlines):
+        return _average_parts(headlines, level)
+    value = float(np.mean([headline.value for headline in headlines]))
+    reason = "the headlines have no influences that could be averaged"
+    return replace(
+        first, value=value, inference={"these": Inference(reason=reason)}, fair=None, parts=()
+    )
+
+
+def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
+    first = headlines[0]
+    tables = [{part.name: part for part in headline.parts} for headline in headlines]
+    names = [name for name in tables[0] if all(name in table for table in tables)]
+    weight = 1.0 / len(tables)
+    parts = [
+        Part(
+            name,
+            float(np.mean([table[name].value for table in tables])),
+            Influence.combined([(weight, table[name].influence) for table in tables]),
+        )
+        for name in names
+    ]
+    if first.scale == "mean_square" and len(parts) > 1:
+        return square_headline(parts, level)
+    value = float(np.mean([headline.value for headline in headlines]))
+    inference = t_inference(value, parts[0].influence, level)
+    return replace(
+        first,
+        value=value,
+        inference={first.question: inference},
+        fair=fair_band(inference, value),
+        parts=tuple(parts),
+    )

@@ -1,0 +1,63 @@
+"""Headlines as tables show them: leans as they are, mean squares as their roots."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from t2ibench.results.schema import Headline
+
+LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
+
+
+@dataclass(frozen=True, slots=True)
+class Displayed:
+    """A headline on the scale on which it is shown.
+
+    Attributes:
+        label: What the number is: 'lean', 'rms lean', 'excess' or, for results of old versions,
+            'magnitude'.
+        value: The number.
+        low: Lower end of its interval.
+        high: Upper end.
+        fair_low: Lower end of a fair model's band.
+        fair_high: Upper end.
+        signed: Whether a sign means a direction.
+    """
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+    fair_low: float | None
+    fair_high: float | None
+    signed: bool
+
+
+def displayed(headline: Headline) -> Displayed:
+    """A headline as a table shows it.
+
+    Args:
+        headline: From results.json.
+
+    Returns:
+        The same numbers for a lean and an excess; the roots of a mean square, at least 0. A root is
+        for display only: averages and ranks use the mean square.
+
+    Examples:
+        >>> displayed(Headline(value=0.25, ci_low=-0.01, ci_high=0.64, scale="mean_square")).value
+        0.5
+        >>> displayed(Headline(value=-0.04, scale="mean_square")).value
+        0.0
+    """
+    numbers = (
+        headline.value,
+        headline.ci_low,
+        headline.ci_high,
+        headline.fair_low,
+        headline.fair_high,
+    )
+    if headline.scale == "mean_square":
+        numbers = tuple(None if x is None else math.sqrt(max(x, 0.0)) for x in numbers)
+    label = LABELS.get(headline.scale or "", "magnitude")
+    return Displayed(label, *numbers, signed=headline.scale == "lean")

@@ -1,0 +1,164 @@
+"""influences.safetensors: how each image moves each score, so that runs are compared in pairs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.headline import Part, Scale
+from t2ibench.methods.core.influence import Influence
+
+FILE = "influences.safetensors"
+_TABLE = "table"  # the JSON that says what the arrays are, as bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTask:
+    """What is needed to compare one task of two runs.
+
+    Attributes:
+        scale: Of the headline; see `methods.core.headline.Headline`.
+        question: Which inference the influences are for.
+        headline: Its parts.
+        rows: (row, score) to its value and influence.
+    """
+
+    scale: Scale
+    question: str
+    headline: tuple[Part, ...]
+    rows: Mapping[tuple[str, str], Part]
+
+
+def paired_task(result: MethodResult) -> PairedTask:
+    """The influences of a result.
+
+    Args:
+        result: The scores of a task over all encoders.
+
+    Returns:
+        Its headline's parts, and every row's score that has an influence.
+    """
+    rows = {
+        (item.name, name): Part(item.name, estimate.value, estimate.influence)
+        for item in result.by
+        for name, estimate in item.scores.items()
+        if estimate.value is not None and estimate.influence is not None
+    }
+    headline = result.headline
+    parts = headline.parts if headline.value is not None else ()
+    return PairedTask(headline.scale, headline.question, parts, rows)
+
+
+def write_paired(file: Path, tasks: Mapping[str, PairedTask]) -> None:
+    """Write the influences of a run.
+
+    Args:
+        file: Where.
+        tasks: Task id to its influences.
+    """
+    from safetensors.numpy import save
+
+    strata: dict[str, int] = {}
+    arrays: list[tuple[Any, Any, Any]] = []
+    table: dict[str, Any] = {}
+
+    def entry(name: str, score: str, part: Part) -> list[Any]:
+        numbers = np.array(
+            [strata.setdefault(stratum, len(strata)) for stratum in part.influence.strata],
+            dtype=np.int64,
+        )
+        stratum = numbers[part.influence.stratum] if len(numbers) else part.influence.stratum
+        arrays.append((stratum, part.influence.unit, part.influence.value))
+        return [name, score, float(part.value), len(part.influence.value)]
+
+    for task_id, task in sorted(tasks.items()):
+        table[task_id] = {
+            "scale": task.scale,
+            "question": task.question,
+            "headline": [entry(part.name, "", part) for part in task.headline],
+            "rows": [entry(row, score, part) for (row, score), part in task.rows.items()],
+        }
+    text = json.dumps({"strata": list(strata), "tasks": table}, ensure_ascii=False)
+    tensors = {
+        _TABLE: np.frombuffer(text.encode(), dtype=np.uint8),
+        "stratum": _joined([array[0] for array in arrays], np.int32),
+        "unit": _joined([array[1] for array in arrays], np.int32),
+        "value": _joined([array[2] for array in arrays], np.float64),
+    }
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    temporary.write_bytes(save(tensors))
+    temporary.replace(file)
+
+
+def _joined(arrays: list[Any], kind: Any) -> Any:
+    return np.concatenate([np.zeros(0, kind), *(array.astype(kind) for array in arrays)])
+
+
+def read_paired(file: Path) -> dict[str, PairedTask]:
+    """Read the influences of a run.
+
+    Args:
+        file: The file, which may be missing: runs of older versions have none.
+
+    Returns:
+        Task id to its influences.
+
+    Raises:
+        T2IBenchError: it is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    if not file.is_file():
+        return {}
+    try:
+        tensors = load_file(file)
+        table = json.loads(tensors[_TABLE].tobytes().decode())
+        return _Reader(tensors, table["strata"]).tasks(table["tasks"])
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError, IndexError) as error:
+        raise T2IBenchError(
+            f"{file} cannot be read: {error}.",
+            "`t2ibench score RUN` writes it again from the stored evidence.",
+        ) from None
+
+
+class _Reader:
+    """Reads parts in the order in which they were written."""
+
+    def __init__(self, tensors: Mapping[str, Any], strata: list[str]) -> None:
+        self._tensors = tensors
+        self._strata = np.array(strata, dtype=object)
+        self._at = 0
+
+    def tasks(self, table: Mapping[str, Any]) -> dict[str, PairedTask]:
+        return {
+            name: PairedTask(
+                task["scale"],
+                task["question"],
+                tuple(self._part(*entry)[1] for entry in task["headline"]),
+                dict(self._part(*entry) for entry in task["rows"]),
+            )
+            for name, task in table.items()
+        }
+
+    def _part(
+        self, name: str, score: str, value: float, length: int
+    ) -> tuple[tuple[str, str], Part]:
+        cut = slice(self._at, self._at + length)
+        self._at += length
+        numbers, inverse = np.unique(self._tensors["stratum"][cut], return_inverse=True)
+        influence = Influence(
+            tuple(str(stratum) for stratum in self._strata[numbers]),
+            inverse.astype(np.int64),
+            self._tensors["unit"][cut].astype(np.int64),
+            self._tensors["value"][cut].astype(np.float64),
+        )
+        return (name, score), Part(name, float(value), influence)
