@@ -16,6 +16,8 @@ VERBS = (
     "explore",
     "propose",
     "caption",
+    "label",
+    "agree",
     "leaderboard",
     "check-adapter",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
@@ -38,14 +39,14 @@ exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is m
 """
 
 
-def _handler(module: str) -> Any:
+def _handler(module: str, function: str = "run") -> Any:
     """Import a verb's module only when it runs."""
 
     def call(arguments: argparse.Namespace) -> int:
         import importlib
 
         verb = importlib.import_module(f"t2ibench.cli.{module}")
-        return int(verb.run(arguments))
+        return int(getattr(verb, function)(arguments))
 
     return call
 
@@ -92,6 +93,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
     _add_caption(verbs)
+    add_label(verbs, _handler)
+    add_agree(verbs, _handler)
     add_leaderboard(verbs, _handler("leaderboard"))
     _add_check_adapter(verbs)
     return parser

@@ -25,6 +25,7 @@ from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt
+from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
 
 
@@ -74,10 +75,17 @@ class JudgeEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything a run has observed, by the name of the encoder or judge."""
+    """Everything a run has observed, by the name of the encoder or judge.
+
+    Attributes:
+        encoders: Name to embeddings.
+        judges: Name to answers.
+        labels: People's answers; None where nobody labelled.
+    """
 
     encoders: Mapping[str, EncoderEvidence]
     judges: Mapping[str, JudgeEvidence]
+    labels: LabelStore | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,7 @@ def open_stores(
             name: JudgeEvidence(AnswerStore(root, name, fingerprint), fingerprint)
             for name, fingerprint in judges.items()
         },
+        LabelStore(root),
     )
 
 
@@ -131,6 +140,7 @@ class StoredEvidence:
         images: The run's images; None where only texts were scored.
         store: The encoder's embeddings; None if nothing is embedded.
         judged: The judge's answers, for methods that ask questions.
+        labels: People's answers about some of the images.
     """
 
     def __init__(
@@ -138,10 +148,12 @@ class StoredEvidence:
         images: Images | None,
         store: EvidenceStore | None,
         judged: AnswerStore | None = None,
+        labels: LabelStore | None = None,
     ) -> None:
         self._images = images
         self._store = store
         self._judged = judged
+        self._labels = labels
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
         """Index, file hash and status of each image."""
@@ -220,6 +232,27 @@ class StoredEvidence:
                 answers.append(answer.answer)
                 indices.append(index)
         return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
+
+    def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
+        """People's answers about the first n images of a prompt (methods.core.labels.Labelled).
+
+        Args:
+            prompt: Whose images.
+            n: Images with an index of n or more are excluded.
+            question: What was asked.
+            classes: The possible answers.
+
+        Returns:
+            Index to what most people answered, for the images that were labelled.
+        """
+        if self._labels is None or not len(self._labels):
+            return {}
+        found = {}
+        for index, sha256, status in self._image_records(prompt, n):
+            answer = self._labels.majority(sha256, question, classes) if status == "ok" else None
+            if answer is not None:
+                found[index] = answer
+        return found
 
 
 def score_task(
@@ -320,7 +353,8 @@ def _evidence(
     beside = dict(list(image_encoders.items())[:1]) if needs.embeds else {}
     store = next((encoder.store for encoder in beside.values()), None)
     by_judge = {
-        name: StoredEvidence(images, store, judge.store) for name, judge in stores.judges.items()
+        name: StoredEvidence(images, store, judge.store, stores.labels)
+        for name, judge in stores.judges.items()
     }
     return by_judge, _task_settings(plan.settings, beside, stores.judges)
 
