@@ -68,34 +68,32 @@ def _agreement(
     name: str,
     judge: AnswerStore,
 ) -> JudgeAgreement:
-    number = {label: k for k, label in enumerate(classes)}
-    people_by_image, answers = [], []
     labellers = sorted({who for by in images.values() for who in by})
-    ratings = []
+    people: list[str] = []
+    answers: list[str] = []
+    ratings: list[list[str | None]] = [[] for _ in (*labellers, name)]
     for image, by in sorted(images.items()):
         stored = judge.get(image, question, classes)
         answer = stored.answer if stored else UNKNOWN
         most = labels.majority(image, question, classes)
-        ratings.append(
-            [number.get(text, -1) for text in (*(by.get(w, "") for w in labellers), answer)]
-        )
-        if answer in number and most in number:
-            people_by_image.append(number[most])
-            answers.append(number[answer])
-    table = np.array(ratings, dtype=np.int64)
+        given = [*(by.get(who, "") for who in labellers), answer]
+        for column, text in zip(ratings, given, strict=True):
+            column.append(text if text in classes else None)
+        if answer in classes and most is not None and most in classes:
+            people.append(most)
+            answers.append(answer)
+    same = sum(a == b for a, b in zip(people, answers, strict=True))
     return JudgeAgreement(
         question,
         name,
         len(answers),
-        _finite(np.mean(np.equal(people_by_image, answers)) if answers else np.nan),
-        _finite(
-            macro_f1([*map(str, people_by_image)], [*map(str, answers)]) if answers else np.nan
-        ),
-        _finite(cohens_kappa(people_by_image, answers)),
-        _finite(krippendorff_alpha(table)),
-        _finite(krippendorff_alpha(table[:, :-1])) if len(labellers) > 1 else None,
+        same / len(answers) if answers else None,
+        _finite(macro_f1(people, answers)),
+        _finite(cohens_kappa(people, answers)),
+        _finite(krippendorff_alpha(ratings)),
+        _finite(krippendorff_alpha(ratings[:-1])) if len(labellers) > 1 else None,
     )
 
 
-def _finite(value: float | np.floating) -> float | None:
+def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
