@@ -1,0 +1,193 @@
+"""Squared distance of class shares from expected ones: unbiased, with its variance and interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from t2ibench.arrays import Float64Array, IntArray
+
+
+def squared_lean(
+    counts: npt.ArrayLike,
+    expected: npt.ArrayLike | None = None,
+    classes: npt.ArrayLike | None = None,
+) -> Float64Array:
+    """Squared lean of answers in k classes from expected shares r, unbiased at any number.
+
+    h = [Σ_j n_j (n_j − 1) / (N (N − 1)) − 2 Σ_j r_j n_j / N + Σ_j r_j²] / (1 − 1/k)
+
+    It is the U-statistic of Σ_j (p_j − r_j)² / (1 − 1/k). Against uniform shares its root is
+    Cramér's V, and |2 p − 1| for two classes; against other shares r of two classes it is
+    2 |p − r|, the distance of two leans. Below 0 by chance.
+
+    Args:
+        counts: Counts n, shape (..., k); a last axis may be padded with zeros.
+        expected: Shares r of sum 1, broadcast to the counts; uniform by default.
+        classes: Number of classes k, shape (...), where the last axis is padded.
+
+    Returns:
+        h, at most 1 against uniform shares, shape (...); nan for fewer than two answers.
+
+    Source: Simpson 1949, "Measurement of diversity", for Σ p²; Cramér 1946 for V.
+
+    Example:
+        Seven of ten: 42 + 6 of 90 ordered pairs agree, so (.5333 − .5) / .5.
+
+        >>> squared_lean([[7, 3], [5, 5], [10, 0]]).round(4).tolist()
+        [0.0667, -0.1111, 1.0]
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    k = np.asarray(n.shape[-1] if classes is None else classes, dtype=np.float64)
+    r = (
+        np.broadcast_to(1.0 / k[..., None], n.shape)
+        if expected is None
+        else np.asarray(expected, dtype=np.float64)
+    )
+    total = n.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        agree = (n * (n - 1)).sum(axis=-1) / (total * (total - 1))
+        value = agree - 2 * (r * n).sum(axis=-1) / total + (r * r).sum(axis=-1)
+        result: Float64Array = np.where(total >= 2, value / (1 - 1 / k), np.nan)
+    return result
+
+
+def squared_lean_without(
+    counts: npt.ArrayLike,
+    expected: npt.ArrayLike | None = None,
+    classes: npt.ArrayLike | None = None,
+) -> Float64Array:
+    """`squared_lean` without one answer of each class, for the jackknife.
+
+    Args:
+        counts: Shape (..., k).
+        expected: As there.
+        classes: As there.
+
+    Returns:
+        Shape (..., k); nan where a class has no answer, or where fewer than two are left.
+
+    Example:
+        >>> squared_lean_without([2, 1]).tolist()
+        [-1.0, 1.0]
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    fewer = n[..., None, :] - np.eye(n.shape[-1])
+    r = None if expected is None else np.asarray(expected, dtype=np.float64)[..., None, :]
+    k = None if classes is None else np.asarray(classes)[..., None]
+    values = squared_lean(fewer, r, k)
+    result: Float64Array = np.where(n > 0, values, np.nan)
+    return result
+
+
+def pseudo_variance(
+    codes: IntArray, expected: Float64Array, classes: IntArray, weights: Float64Array
+) -> float:
+    """Variance of a weighted sum of squared leans, with one more image that leans nowhere.
+
+    Ten equal answers show no variance, but are compatible with some: with one more image whose
+    answers have the expected shares, V = 4 θ'S θ + 2 tr S², where θ are all p − r of the images
+    of one prompt, scaled to the weights, and S is the covariance of the answers' shares.
+
+    Args:
+        codes: Number of the class that each image was answered with, −1 without an answer, shape
+            (images, questions); two or more answers to each question.
+        expected: Expected shares, shape (questions, k), padded with zeros.
+        classes: Number of classes of each question, shape (questions,).
+        weights: Weight of each question's squared lean, shape (questions,).
+
+    Returns:
+        V.
+
+    Source: derived here: the variance of a quadratic form of a normal vector.
+
+    Example:
+        >>> all_alike = np.zeros((10, 1), dtype=np.int64)
+        >>> even = np.full((1, 2), 0.5)
+        >>> round(pseudo_variance(all_alike, even, np.array([2]), np.ones(1)), 4)
+        0.0645
+    """
+    one_hot = (codes[..., None] == np.arange(expected.shape[1])).astype(np.float64)
+    n = (codes >= 0).sum(axis=0).astype(np.float64)[:, None]
+    scale = np.sqrt(weights / (1.0 - 1.0 / classes))[:, None]
+    means = one_hot.sum(axis=0) / n
+    real = n / (n + 1)
+    theta = scale * (means - expected)
+    deviations = np.where((codes >= 0)[..., None], scale * (one_hot - means), 0.0)
+    spread = (deviations * np.sqrt(real / n / (n - 1))).reshape(len(codes), -1)
+    pseudo = (np.sqrt(real * (1 - real) / (n - 1)) * theta).ravel()
+    covariance = spread.T @ spread + np.outer(pseudo, pseudo)
+    width = expected.shape[1]
+    variances = scale**2 * (1 - real) / (n - 1)
+    for q, r in enumerate(expected):
+        cut = slice(q * width, (q + 1) * width)
+        covariance[cut, cut] += variances[q] * (np.diag(r) - np.outer(r, r))
+    shrunk = (real * theta).ravel()
+    return float(4 * shrunk @ covariance @ shrunk + 2 * (covariance**2).sum())
+
+
+def critical_value(null: npt.ArrayLike, level: float) -> float:
+    """The largest value that a Monte Carlo test at 1 − level does not reject.
+
+    Args:
+        null: Draws of the statistic without an effect, shape (draws,).
+        level: In (0, 1).
+
+    Returns:
+        The largest draw whose p-value (1 + draws ≥ it) / (1 + draws) is at least 1 − level.
+
+    Source: Phipson & Smyth 2010.
+
+    Example:
+        >>> critical_value(np.arange(99), 0.9)
+        90.0
+    """
+    draws = np.sort(np.asarray(null, dtype=np.float64))[::-1]
+    reached = int(np.ceil((1 - level) * (len(draws) + 1) - 1e-9)) - 1
+    return float(draws[min(max(reached, 1), len(draws)) - 1])
+
+
+def anchored_interval(
+    value: float, critical: float, variance: float, df: float, level: float = 0.95
+) -> tuple[float, float]:
+    """Interval of a mean square whose lower end is above 0 where its test rejects 0.
+
+    An estimate x of a mean square h ≥ 0 is skewed at h = 0, where its test has the critical value
+    c, and nearly normal at h = x, with the variance V. Between the two the squared distance that
+    is compatible with h is interpolated in h / x:
+
+    (x − h)² = c² (1 − h/x) + t² V h/x
+
+    The lower end is the root of this in (0, x), so that it is above 0 where x > c; the upper end
+    is x + t √V.
+
+    Args:
+        value: The estimate x, possibly below 0.
+        critical: c, at least 0: the largest value that the test does not reject.
+        variance: V, above 0.
+        df: Degrees of freedom of V.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        Lower end, at most 0 where the test does not reject, and upper end, at least 0.
+
+    Source: derived here; certified by `t2ibench calibrate`.
+
+    Example:
+        >>> low, high = anchored_interval(0.3, 0.2, 0.01, 1e9)
+        >>> round(low, 3), round(high, 3)
+        (0.101, 0.496)
+        >>> anchored_interval(0.1, 0.2, 0.0004, 1e9)[0]
+        0.0
+    """
+    half = float(stdtrit(df, (1 + level) / 2) * np.sqrt(variance))
+    high = max(value + half, 0.0)
+    if value <= critical + 1e-11 * max(1.0, abs(critical)):  # equal but for rounding
+        return min(value, 0.0), high
+    # With r = h / x: x² (1 − r)² = c² (1 − r) + half² r.
+    squares = value**2, max(critical, 0.0) ** 2, half**2
+    middle = 2 * squares[0] - squares[1] + squares[2]
+    root = middle**2 - 4 * squares[0] * (squares[0] - squares[1])
+    share = (middle - np.sqrt(max(root, 0.0))) / (2 * squares[0])
+    return value * float(np.clip(share, 0.0, 1.0)), high
