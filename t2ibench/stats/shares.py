@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
+
+_STEPS = 60  # of bisection: more than float64 has bits
+_SMALLEST = 1e-9  # lower end of an interval whose test only just rejects 0
 
 
 def squared_lean(
@@ -148,26 +153,77 @@ def critical_value(null: npt.ArrayLike, level: float) -> float:
     return float(draws[min(max(reached, 1), len(draws)) - 1])
 
 
+def variance_path(
+    value: float,
+    variance: float,
+    null_variance: float,
+    steepest: float,
+    rows: int,
+    top: float = 1.0,
+) -> Callable[[float], float]:
+    """The variance of an estimated mean squared lean as its true value h moves.
+
+    V(h) = (1 − h/T) [V₀ (1 − h/T) + ρ a h], with V₀ at h = 0 and 0 at the top T, where all
+    answers are alike. For one question about one prompt with N images and two classes a is 4/N and
+    ρ = 1; ρ is smaller where rows differ or share no images. It is taken from the variance at the
+    estimate, cut to [0, 1] and averaged with one row of ρ = 1.
+
+    Args:
+        value: The estimate x.
+        variance: Its estimated variance.
+        null_variance: V₀.
+        steepest: a, an upper bound.
+        rows: Number of rows that the estimate is the mean of.
+        top: T; infinity where the largest value is not known.
+
+    Returns:
+        V, a function of h.
+
+    Source: derived here: for two classes, the variance of (2 p̂ − 1)².
+
+    Example:
+        >>> path = variance_path(0.5, 0.1, 0.02, 0.4, rows=1)
+        >>> path(0.0), round(path(0.5), 3), path(1.0)
+        (0.02, 0.105, 0.0)
+    """
+    rest = 1.0 - value / top
+    known = value > 0 and rest > 0
+    ratio = (variance / rest - null_variance * rest) / (steepest * value) if known else 1.0
+    share = (rows * float(np.clip(ratio, 0.0, 1.0)) + 1.0) / (rows + 1.0)
+
+    def path(h: float) -> float:
+        left = max(1.0 - h / top, 0.0)
+        return left * (null_variance * left + share * steepest * h)
+
+    return path
+
+
 def anchored_interval(
-    value: float, critical: float, variance: float, df: float, level: float = 0.95
+    value: float,
+    critical: float,
+    variance: float,
+    df: float,
+    level: float = 0.95,
+    *,
+    path: Callable[[float], float] | None = None,
+    top: float = float("inf"),
 ) -> tuple[float, float]:
-    """Interval of a mean square whose lower end is above 0 where its test rejects 0.
+    """Interval of a mean square whose lower end is above 0 exactly where its test rejects 0.
 
     An estimate x of a mean square h ≥ 0 is skewed at h = 0, where its test has the critical value
-    c, and nearly normal at h = x, with the variance V. Between the two the squared distance that
-    is compatible with h is interpolated in h / x:
+    c, and nearly normal at h = x, with the variance V. Below x the squared distance that is
+    compatible with h is interpolated in h / x, above it is that of Student's t:
 
-    (x − h)² = c² (1 − h/x) + t² V h/x
-
-    The lower end is the root of this in (0, x), so that it is above 0 where x > c; the upper end
-    is x + t √V.
+    (x − h)² ≤ c² (1 − h/x) + t² V(h) h/x for h < x; (h − x)² ≤ t² V(h) for h > x
 
     Args:
         value: The estimate x, possibly below 0.
         critical: c, at least 0: the largest value that the test does not reject.
-        variance: V, above 0.
+        variance: V at x, above 0.
         df: Degrees of freedom of V.
         level: Confidence level, in (0, 1).
+        path: Variance at h, where it is larger than V; see `variance_path`.
+        top: The largest value of h.
 
     Returns:
         Lower end, at most 0 where the test does not reject, and upper end, at least 0.
@@ -181,13 +237,30 @@ def anchored_interval(
         >>> anchored_interval(0.1, 0.2, 0.0004, 1e9)[0]
         0.0
     """
-    half = float(stdtrit(df, (1 + level) / 2) * np.sqrt(variance))
-    high = max(value + half, 0.0)
+    squared = float(stdtrit(df, (1 + level) / 2)) ** 2
+
+    def spread(h: float) -> float:
+        return squared * max(variance, path(h) if path else 0.0)
+
+    def below(h: float) -> bool:
+        share = h / value
+        return (value - h) ** 2 > critical**2 * (1 - share) + spread(h) * share
+
+    start = max(value, 0.0)
+    high = start + 1.0
+    while high < top and (high - value) ** 2 <= spread(high):
+        high *= 2
+    high = _last(lambda h: h <= start or (h - value) ** 2 <= spread(h), start, min(high, top))
     if value <= critical + 1e-11 * max(1.0, abs(critical)):  # equal but for rounding
         return min(value, 0.0), high
-    # With r = h / x: x² (1 − r)² = c² (1 − r) + half² r.
-    squares = value**2, max(critical, 0.0) ** 2, half**2
-    middle = 2 * squares[0] - squares[1] + squares[2]
-    root = middle**2 - 4 * squares[0] * (squares[0] - squares[1])
-    share = (middle - np.sqrt(max(root, 0.0))) / (2 * squares[0])
-    return value * float(np.clip(share, 0.0, 1.0)), high
+    return max(_last(below, 0.0, value), _SMALLEST), high
+
+
+def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest value in [low, high] up to which a condition holds."""
+    if holds(high):
+        return high
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
