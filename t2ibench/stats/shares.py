@@ -183,8 +183,8 @@ def variance_path(
 
     Example:
         >>> path = variance_path(0.5, 0.1, 0.02, 0.4, rows=1)
-        >>> path(0.0), round(path(0.5), 3), path(1.0)
-        (0.02, 0.105, 0.0)
+        >>> path(0.0), round(path(0.5), 4), path(1.0)
+        (0.02, 0.1025, 0.0)
     """
     rest = 1.0 - value / top
     known = value > 0 and rest > 0
