@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy import stats
+from scipy.special import fdtrc, stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
 
@@ -132,6 +134,68 @@ def pseudo_variance(
     return float(4 * shrunk @ covariance @ shrunk + 2 * (covariance**2).sum())
 
 
+@dataclass(frozen=True, slots=True)
+class FreeSquare:
+    """The squared lean of mean shares.
+
+    Attributes:
+        value: Unbiased.
+        low: Lower end of its interval, above 0 where `p` < 1 − level.
+        high: Upper end.
+        p: One-sided p-value that the mean shares are the expected ones.
+        df: Degrees of freedom of the numerator and of the denominator of the F test.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    df: tuple[float, float]
+
+
+def free_square(
+    deviations: Float64Array, covariance: Float64Array, df: float, level: float = 0.95
+) -> FreeSquare:
+    """Squared lean of shares with an estimated covariance, its test and its interval.
+
+    h = g (θ'θ − tr S) with g = 1 / (1 − 1/k), F = θ'θ / tr S ~ F((tr S)² / tr S², df), and
+    V(h) = A h + 2 g² tr S² with A = 4 g θ'S θ / θ'θ.
+
+    Args:
+        deviations: θ, mean shares less expected ones, shape (k,).
+        covariance: S of θ, shape (k, k).
+        df: Degrees of freedom of S.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        h with its test and its interval.
+
+    Source: Box 1954 for the F test; the interval is `anchored_interval`.
+
+    Example:
+        >>> spread = np.array([[0.0025, -0.0025], [-0.0025, 0.0025]])
+        >>> found = free_square(np.array([0.2, -0.2]), spread, 9)
+        >>> round(found.value, 3), round(found.p, 4), found.low > 0
+        (0.15, 0.0031, True)
+    """
+    g = 1.0 / (1.0 - 1.0 / len(deviations))
+    length, trace = float(deviations @ deviations), float(np.trace(covariance))
+    squares = float((covariance**2).sum())
+    value = g * (length - trace)
+    if not trace > 0:
+        return FreeSquare(value, value, value, float("nan"), (0.0, df))
+    h = trace**2 / squares
+    p = float(np.clip(fdtrc(h, df, length / trace), np.finfo(float).tiny, 1.0))
+    critical = g * trace * (float(stats.f.ppf(level, h, df)) - 1.0)
+    along = float(deviations @ covariance @ deviations) / length if length > 0 else 0.0
+
+    def variance(x: float) -> float:
+        return 4 * g * along * max(x, 0.0) + 2 * g * g * squares
+
+    low, high = anchored_interval(value, critical, variance(value), df, level, path=variance)
+    return FreeSquare(value, low, high, p, (h, df))
+
+
 def critical_value(null: npt.ArrayLike, level: float) -> float:
     """The largest value that a Monte Carlo test at 1 − level does not reject.
 
@@ -244,7 +308,7 @@ def anchored_interval(
 
     def below(h: float) -> bool:
         share = h / value
-        return (value - h) ** 2 > critical**2 * (1 - share) + spread(h) * share
+        return (value - h) ** 2 > max(critical, 0.0) ** 2 * (1 - share) + spread(h) * share
 
     start = max(value, 0.0)
     high = start + 1.0
