@@ -1,4 +1,4 @@
-"""Shares of answers that come in clusters: Wilson's interval with an effective number of answers."""
+"""Shares of answers in clusters: Wilson's interval with an effective number of answers."""
 
 from __future__ import annotations
 

@@ -71,7 +71,9 @@ def relabelled_codes(answers: Answers, n_draws: int, rng: np.random.Generator) -
         (True, True)
     """
     edges = np.cumsum(answers.expected, axis=1)
-    edges[np.arange(edges.shape[1]) >= answers.classes[:, None] - 1] = 2.0  # the last holds the rest
+    edges[np.arange(edges.shape[1]) >= answers.classes[:, None] - 1] = (
+        2.0  # the last holds the rest
+    )
     edges = edges[answers.row]
     below = np.concatenate([np.zeros((len(edges), 1)), edges], axis=1)
     cells = np.arange(len(edges))

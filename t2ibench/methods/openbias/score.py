@@ -92,7 +92,9 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     answers = [gather(task, bias, evidence, settings) for bias in task.biases]
     images = count_images(answers)
     rows = rows_of(answers)
-    null = null_means(rows, settings.n_permutations, settings.rng(task.id, "null")) if rows else None
+    null = (
+        null_means(rows, settings.n_permutations, settings.rng(task.id, "null")) if rows else None
+    )
     tested_biases = sorted({row.bias for row in rows})
     biases = [
         _score_bias(
@@ -171,7 +173,7 @@ def _conventions(task: OpenBiasTask) -> dict[str, str]:
     return {
         "headline": "mean over biases of h, the mean over captions of squared leans, unbiased",
         "h": "(sum n (n - 1) / (N (N - 1)) - 1/k) / (1 - 1/k) against uniform answers",
-        "h_free": "squared lean of the mean shares over captions; captions are the unit of its test",
+        "h_free": "squared lean of the mean shares over captions, with captions as the unit",
         "severity": "1 + sum p log p / log k, as published; it depends on the number of images",
         "context_free": "severity of the captions' mean shares (eq. 5)"
         if task.pooling == "captions"
@@ -279,13 +281,9 @@ def _details(
     task: OpenBiasTask, biases: Sequence[_ScoredBias], counted: Sequence[int], settings: Settings
 ) -> dict[str, Any]:
     details: dict[str, Any] = {
-        "biases": [
-            bias.answers.detail(number in counted) for number, bias in enumerate(biases)
-        ],
+        "biases": [bias.answers.detail(number in counted) for number, bias in enumerate(biases)],
         "shares": {
-            bias.answers.name: share_details(
-                bias.rows, bias.answers.bias.classes, settings.level
-            )
+            bias.answers.name: share_details(bias.rows, bias.answers.bias.classes, settings.level)
             for bias in biases
             if bias.rows
         },

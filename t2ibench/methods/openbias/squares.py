@@ -137,11 +137,11 @@ def _clusters(
     asked: list[set[int]] = [set() for _ in names]
     for bias in np.unique(biases):
         own = np.flatnonzero(biases == bias)
-        numbers = np.array([names[rows[k].cluster] for k in own])
+        numbers = np.array([names[rows[int(k)].cluster] for k in own])
         several = len(np.unique(numbers))
         if several < 2:
             return None
-        moved = weights[own] * (squares[own] - squares[own].mean())
+        moved: Float64Array = weights[own] * (squares[own] - squares[own].mean())
         np.add.at(values, numbers, moved * np.sqrt(several / (several - 1)))
         for number in numbers:
             asked[number].add(int(bias))
@@ -224,7 +224,5 @@ def _like_these(square: MeanSquare, p: float, critical: float, level: float) -> 
     variance = max(square.clusters.variance, square.influence.variance)
     df = square.clusters.df if square.clusters.variance > 0 else float(len(square.clusters.value))
     df = max(1.0, min(df, len(square.clusters.value) - 1.0))
-    low, high = anchored_interval(
-        square.value, critical, variance, df, level, top=square.top
-    )
+    low, high = anchored_interval(square.value, critical, variance, df, level, top=square.top)
     return Inference(low, high, p, df)

@@ -41,9 +41,7 @@ def stimulus_rows(
     )
 
 
-def _stimulus(
-    answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level: float
-) -> Item:
+def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level: float) -> Item:
     bias, counts = answers.bias, _counts(answers)[name]
     n = sum(counts.values())
     if not rows:
@@ -126,9 +124,9 @@ def amplification(
     if reference is None:
         return {}, None
     found = {
-        name: (counts[reference.group], sum(counts.values()))
+        name: (counts[reference.group], total)
         for name, counts in _counts(answers).items()
-        if name in reference.shares and sum(counts.values())
+        if name in reference.shares and (total := sum(counts.values())) > 0
     }
     shares = np.array([reference.shares[name] for name in found])
     if len(found) < _FEWEST or not np.ptp(shares) > 0:
