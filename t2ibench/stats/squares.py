@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import fdtrc, ncfdtr
+from scipy.special import fdtr, fdtrc, ncfdtr
 
 from t2ibench.arrays import Float64Array
 
@@ -43,6 +43,7 @@ def mean_square(
     bottoms: npt.ArrayLike | None = None,
     bottom_variances: npt.ArrayLike | None = None,
     level: float = 0.95,
+    degrees: tuple[float, float] | None = None,
 ) -> MeanSquare:
     """Mean square of the effects N_j / D_j, weighted by D_j².
 
@@ -62,6 +63,8 @@ def mean_square(
         bottoms: D, shape (k,); 1 each by default.
         bottom_variances: U, shape (k,); 0 each by default.
         level: Confidence level, in (0, 1).
+        degrees: Degrees of freedom of the F test, where the effects depend on each other, or
+            their variances were estimated together; from `variances` and `dfs` by default.
 
     Returns:
         The mean square with its test and interval.
@@ -90,8 +93,10 @@ def mean_square(
         return MeanSquare(
             value, value, value, np.finfo(float).tiny if exact else 1.0, 0.0, 0.0, (0, 0)
         )
-    h = total**2 / float((v**2 * f / (f + 2)).sum())
-    h2 = total**2 / float((v**2 / (f + 2)).sum())
+    h, h2 = degrees or (
+        total**2 / float((v**2 * f / (f + 2)).sum()),
+        total**2 / float((v**2 / (f + 2)).sum()),
+    )
     squares = float((n**2).sum())
     p = float(np.clip(fdtrc(h, h2, squares / total), np.finfo(float).tiny, 1.0))
     low, high = _interval(squares, total, float(u.sum()), max(scale, 0.0), (h, h2), level)
@@ -120,7 +125,7 @@ def _interval(
         noncentrality = r**2 * scale * h / variance
         lowest = tail * (1 - np.exp(-noncentrality / np.sqrt(2 * h)))
         freedom = h2 * (h + noncentrality) / h
-        reached = ncfdtr(h, freedom, noncentrality, squares / variance)
+        reached = _noncentral_f(h, float(freedom), float(noncentrality), float(squares / variance))
         return bool(reached > lowest + level if side > 0 else reached < lowest)
 
     if scale <= 0:
@@ -134,6 +139,19 @@ def _interval(
     else:
         return low, float("inf")
     return low, _bisect(lambda r: not beyond(r, -1), top)
+
+
+def _noncentral_f(h: float, h2: float, noncentrality: float, x: float) -> float:
+    """Distribution function of the noncentral F.
+
+    Far from its mean scipy's is nan here and there; there Patnaik's (1949) approximation by a
+    central F stands in, whose error is below .002 where the noncentrality is above 500.
+    """
+    exact = float(ncfdtr(h, h2, noncentrality, x))
+    if np.isfinite(exact):
+        return exact
+    matched = (h + noncentrality) ** 2 / (h + 2 * noncentrality)
+    return float(fdtr(matched, h2, x * h / (h + noncentrality)))
 
 
 def _bisect(below: object, top: Float64Array) -> float:
