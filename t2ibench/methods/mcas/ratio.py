@@ -91,8 +91,8 @@ class _Shares:
         products = (n.value * n.value, n.value * d.value, d.value * d.value)
         k = len(n.strata)
         sums = np.stack([np.bincount(n.stratum, weights=x, minlength=k) for x in products], axis=1)
-        sizes = np.bincount(n.stratum[n.unit != FLOOR], minlength=k)
-        return cls(sums, np.maximum(sizes - 1, 1).astype(np.float64))
+        sizes = np.bincount(n.stratum[n.unit != FLOOR], minlength=k).astype(np.float64)
+        return cls(sums.astype(np.float64), np.maximum(sizes - 1.0, 1.0))
 
     def at(self, t: float) -> tuple[float, float]:
         parts = self.sums @ np.array([1.0, -2.0 * t, t * t])
