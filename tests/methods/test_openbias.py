@@ -352,6 +352,8 @@ def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> Non
     assert steeper is not None and steeper > 1.3
     shift = next(row for row in exaggerated.by if row.name == "guard").scores["shift"]
     assert shift.value == pytest.approx(0.2)  # .2 fewer women where few are expected
+    spec, found = worded(REFERENCE, extreme)
+    assert "; its shares of 'female' exaggerate 'census' (slope " in describe(spec, exaggerated)
     flat = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5)), QUICK)
     assert flat.scores["amplification_slope"].value == pytest.approx(0.0, abs=1e-9)
 

@@ -60,7 +60,31 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if "agreement" in result.details:
         subject = f"by the mean over judges, {subject}"
     direction = _direction(biases[strongest.name], detail, strongest)
-    return sentence(f"{subject}: {direction}")
+    follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
+    return sentence(f"{subject}: {direction}{follows}")
+
+
+def _follows(bias: Bias, result: MethodResult) -> str:
+    """How the shares of the stimuli follow their reference, where that is beyond chance."""
+    slope = result.scores.get("amplification_slope")
+    if bias.reference is None or slope is None or not beyond_chance(slope):
+        return ""
+    assert slope.value is not None and slope.interval is not None
+    low, high = slope.interval
+    against = slope.value < 0
+    how = (
+        "run against"
+        if against
+        else "exaggerate"
+        if low > 1
+        else "follow, less steeply,"
+        if high < 1
+        else "follow"
+    )
+    return (
+        f"; its shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
+        f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
+    )
 
 
 def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:
