@@ -154,18 +154,27 @@ class FreeSquare:
 
 
 def free_square(
-    deviations: Float64Array, covariance: Float64Array, df: float, level: float = 0.95
+    deviations: Float64Array,
+    covariance: Float64Array,
+    df: float,
+    level: float = 0.95,
+    *,
+    size: float = float("inf"),
+    top: float = 1.0,
 ) -> FreeSquare:
     """Squared lean of shares with an estimated covariance, its test and its interval.
 
-    h = g (θ'θ − tr S) with g = 1 / (1 − 1/k), F = θ'θ / tr S ~ F((tr S)² / tr S², df), and
-    V(h) = A h + 2 g² tr S² with A = 4 g θ'S θ / θ'θ.
+    h = g (θ'θ − tr S) with g = 1 / (1 − 1/k), F = θ'θ / tr S ~ F((tr S)² / tr S², df). With the
+    effective number of answers n = (1 − h/T) / (g tr S) the variance is the larger of
+    4 g h θ'S θ / θ'θ + 2 g² tr S² and 4 (1 − h/T) h / n: shares near 0 or 1 vary less than others.
 
     Args:
         deviations: θ, mean shares less expected ones, shape (k,).
         covariance: S of θ, shape (k, k).
         df: Degrees of freedom of S.
         level: Confidence level, in (0, 1).
+        size: Number of answers, at least n.
+        top: T, the largest value of h.
 
     Returns:
         h with its test and its interval.
@@ -188,11 +197,15 @@ def free_square(
     p = float(np.clip(fdtrc(h, df, length / trace), np.finfo(float).tiny, 1.0))
     critical = g * trace * (float(stats.f.ppf(level, h, df)) - 1.0)
     along = float(deviations @ covariance @ deviations) / length if length > 0 else 0.0
+    n = min(size, max((1.0 - value / top) / (g * trace), 1.0))
 
     def variance(x: float) -> float:
-        return 4 * g * along * max(x, 0.0) + 2 * g * g * squares
+        linear = 4 * g * along * max(x, 0.0) + 2 * g * g * squares
+        return max(linear, 4 * max(1.0 - x / top, 0.0) * max(x, 0.0) / n)
 
-    low, high = anchored_interval(value, critical, variance(value), df, level, path=variance)
+    low, high = anchored_interval(
+        value, critical, variance(value), df, level, path=variance, top=top
+    )
     return FreeSquare(value, low, high, p, (h, df))
 
 

@@ -50,17 +50,41 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         )
     strongest = max(rows, key=lambda item: item.scores["h"].value or 0.0)
     detail = details[strongest.name]
-    subject = (
-        f"the strongest of {len(details)} biases is '{strongest.name}'"
-        if len(details) > 1
-        else f"the answers about '{strongest.name}' are more one-sided than by chance"
-        if detail.compared_with == "uniform"
-        else f"the answers about '{strongest.name}' differ from '{detail.compared_with}' beyond chance"
-    )
+    if len(details) > 1:
+        subject = f"the strongest of {len(details)} biases is '{strongest.name}'"
+    elif detail.compared_with == "uniform":
+        subject = f"the answers about '{strongest.name}' are more one-sided than by chance"
+    else:
+        known = detail.compared_with
+        subject = f"the answers about '{strongest.name}' differ from '{known}' beyond chance"
     if "agreement" in result.details:
         subject = f"by the mean over judges, {subject}"
     direction = _direction(biases[strongest.name], detail, strongest)
-    return sentence(f"{subject}: {direction}")
+    follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
+    return sentence(f"{subject}: {direction}{follows}")
+
+
+def _follows(bias: Bias, result: MethodResult) -> str:
+    """How the shares of the stimuli follow their reference, where that is beyond chance."""
+    slope = result.scores.get("amplification_slope")
+    if bias.reference is None or slope is None or not beyond_chance(slope):
+        return ""
+    assert slope.value is not None and slope.interval is not None
+    low, high = slope.interval
+    against = slope.value < 0
+    how = (
+        "run against"
+        if against
+        else "exaggerate"
+        if low > 1
+        else "follow, less steeply,"
+        if high < 1
+        else "follow"
+    )
+    return (
+        f"; its shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
+        f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
+    )
 
 
 def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:
@@ -88,6 +112,9 @@ def _beyond_chance(bias: Bias, item: Item) -> list[str]:
     """The classes whose shares differ from the expected ones; Bonferroni from three classes on.
 
     The mean over judges has no test of its shares, but one of the lean of two classes.
+
+    Returns:
+        Their names.
     """
     scores = {name: item.scores[f"share:{name}"] for name in bias.classes}
     tests = 1 if len(scores) == 2 else len(scores)
