@@ -21,8 +21,8 @@ class Shares:
 
     Attributes:
         values: Shape (k,), of sum 1; the correction may push one below 0 or above 1.
-        low: Lower ends of their intervals, shape (k,).
-        high: Upper ends, shape (k,).
+        low: Lower ends of their intervals, shape (k,), at least 0 unless the share itself is not.
+        high: Upper ends, shape (k,), at most 1 likewise.
         lean: Of two anchors: first share less second, from -1 to 1 but for the correction.
         influence: On the lean.
         p: Two-sided p-value that the lean is 0.
@@ -155,7 +155,8 @@ def corrected_shares(
     dfs = [max(int(row.sum()) - 1, 1) for _, row in parts]
     spread = [satterthwaite([piece[j, j] for piece in pieces], dfs) for j in range(k)]
     ends = [t_interval(float(shares[j]), *spread[j], level) for j in range(k)]
-    low, high = np.array([end[0] for end in ends]), np.array([end[1] for end in ends])
+    low = np.minimum(np.maximum([end[0] for end in ends], 0.0), shares)
+    high = np.maximum(np.minimum([end[1] for end in ends], 1.0), shares)
     if k != 2:
         return Shares(shares, low, high)
     # What a change of q does to the lean, or of a row of C, times that row's share.

@@ -202,9 +202,8 @@ def place(values: npt.ArrayLike, reference: Float64Array) -> tuple[Float64Array,
     ordered = np.sort(np.abs(reference))
     below = np.searchsorted(ordered, np.abs(np.asarray(values, dtype=np.float64)), side="left")
     r = len(ordered)
-    percentile: Float64Array = 100.0 * below / r
-    p: Float64Array = (1.0 + r - below) / (r + 1.0)
-    return percentile, p
+    beyond = below.astype(np.float64)
+    return 100.0 * beyond / r, (1.0 + r - beyond) / (r + 1.0)
 
 
 def extremes(found: Nearness) -> tuple[IntArray, IntArray]:

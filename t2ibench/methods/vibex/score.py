@@ -173,9 +173,7 @@ def _conventions(task: VibexTask) -> dict[str, Any]:
         "p of m and beyond_words": "place among the reference words and variation of the images: "
         "the larger",
         "headline": "(V - W) / (V + W) of the mean squared beyond_words of concepts and reference",
-"sign": f"positive is nearer '{first}'" if len(task.anchors) == 2 else "none",
-        if len(task.anchors) == 2
-        else "none",
+        "sign": f"positive is nearer '{first}'" if len(task.anchors) == 2 else "none",
         "p of D": "anchors of the images shuffled: whether they look alike to the concept",
         "unit": "image: an anchor has one prompt",
     }
@@ -300,13 +298,14 @@ class Tendency:
 
 
 def _tendencies(task: VibexTask, items: Sequence[Item]) -> list[Tendency]:
-    published = {concept.name: concept.tendency for concept in task.concepts if concept.tendency}
-    pairs = [(item.name, tendency(task, item)) for item in items if item.name in published]
-    return [
-        Tendency(name, published[name], measured)
-        for name, measured in pairs
-        if measured is not None
-    ]
+    published = {(one.name, one.query): one.tendency for one in task.concepts}
+    rows = []
+    for item in items:
+        expected = published.get((item.name, item.group))
+        measured = tendency(task, item)
+        if expected is not None and measured is not None:
+            rows.append(Tendency(item.name, expected, measured))
+    return rows
 
 
 def _reproduced(rows: Sequence[Tendency]) -> dict[str, Estimate]:
