@@ -298,7 +298,9 @@ class Tendency:
 
 
 def _tendencies(task: VibexTask, items: Sequence[Item]) -> list[Tendency]:
-    published = {(one.name, one.query): one.tendency for one in task.concepts}
+    published: dict[tuple[str, str | None], str | None] = {
+        (one.name, one.query): one.tendency for one in task.concepts
+    }
     rows = []
     for item in items:
         expected = published.get((item.name, item.group))
