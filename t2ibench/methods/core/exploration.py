@@ -40,6 +40,28 @@ class Exploration(Protocol[TaskT_contra]):
         """
         ...
 
+    def reference(self, task: TaskT_contra, /) -> Sequence[str]:
+        """The texts that the concepts of a task are compared with.
+
+        Args:
+            task: A task of the method.
+
+        Returns:
+            The reference texts.
+        """
+        ...
+
+    def reference_template(self, anchors: Sequence[str], /) -> str:
+        """How a reference word is put where no task says it.
+
+        Args:
+            anchors: Prompts of the anchors.
+
+        Returns:
+            A template with '{word}' or '{a word}', in the words of the anchors.
+        """
+        ...
+
     def task_file(
         self,
         name: str,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from t2ibench.methods.core.exploration import Exploration, ExploredConcept
-from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.methods.vibex.schema import EVERYDAY, VibexTask
 
 
 class VibexExploration:
@@ -22,6 +22,40 @@ class VibexExploration:
             Prompt to the anchor's name.
         """
         return {anchor.prompt: anchor.name for anchor in task.anchors}
+
+    def reference(self, task: VibexTask, /) -> tuple[str, ...]:
+        """The texts that the concepts of a task are compared with.
+
+        Args:
+            task: The task.
+
+        Returns:
+            Its reference words, in their template.
+        """
+        return task.reference.texts
+
+    def reference_template(self, anchors: Sequence[str], /) -> str:
+        """How a reference word is put: as the anchors are, where they share their first words.
+
+        Args:
+            anchors: Prompts of the anchors.
+
+        Returns:
+            The template.
+
+        Examples:
+            >>> prompts = ["picture that shows a woman", "picture that shows a man"]
+            >>> EXPLORATION.reference_template(prompts)
+            'picture that shows {a word}'
+            >>> EXPLORATION.reference_template(["picture taken in Germany", "a lake"])
+            '{word}'
+        """
+        words = [prompt.split() for prompt in anchors]
+        same = [len(set(column)) == 1 for column in zip(*words, strict=False)]
+        shared = words[0][: [*same, False].index(False)]
+        if shared[-1:] in (["a"], ["an"]) and not any("{" in word for word in shared):
+            return " ".join([*shared[:-1], "{a word}"])
+        return "{word}"
 
     def task_file(
         self,
@@ -55,6 +89,7 @@ class VibexExploration:
             "tags": ["explored"],
             "images_per_prompt": images_per_prompt,
             "anchors": [{"name": label, "prompt": prompt} for prompt, label in anchors.items()],
+            "reference": {"words": EVERYDAY, "template": self.reference_template(list(anchors))},
             "concepts": [row for concept in concepts for row in _queries(concept)],
         }
         return task | ({"intersections": [list(pair) for pair in pairs]} if pairs else {})
