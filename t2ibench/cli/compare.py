@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from t2ibench.cli.gates import report
     from t2ibench.errors import T2IBenchError
+    from t2ibench.reports.cells import level_of
     from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.compare import compare
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
     names = _names(first, second, (arguments.first, arguments.second))
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
-    print(render(arguments.format, comparison_table(shown, names)), end="")
+    print(render(arguments.format, comparison_table(shown, names, level_of(first))), end="")
     return report(check_comparison(gates, found)) if gates else 0
 
 
@@ -62,12 +63,15 @@ def _names(first: Results, second: Results, paths: Sequence[str]) -> list[str]:
     return [str(path) for path in paths] if len(set(names)) == 1 else names
 
 
-def comparison_table(differences: Sequence[Difference], names: Sequence[str]) -> Table:
+def comparison_table(
+    differences: Sequence[Difference], names: Sequence[str], interval_name: str
+) -> Table:
     """The differences as a table.
 
     Args:
         differences: What to show.
         names: What the two runs are called.
+        interval_name: Head of the column of intervals.
 
     Returns:
         Rows for readers, records for programs.
@@ -98,7 +102,7 @@ def comparison_table(differences: Sequence[Difference], names: Sequence[str]) ->
         f"{counts['second']}; {counts['opposite'] + counts['tie']} undecided, "
         f"{counts[None]} not compared."
     )
-    headers = ["Task", "Row", *names, "Difference", "CI", "p (Holm)", "Verdict", "Note"]
+    headers = ["Task", "Row", *names, "Difference", interval_name, "p (Holm)", "Verdict", "Note"]
     return Table(headers, rows, [summary, _NOTE], records)
 
 

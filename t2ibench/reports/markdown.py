@@ -29,15 +29,17 @@ COLUMNS = (
 )
 EXPLANATION = (
     "The headline is a lean: 0 is balanced, +1 and -1 are all one side (of shares P and 1 - P, it "
-    "is 2 P - 1); 'In words' says which side is which. 'rms' is the root mean square of the leans "
-    "of several prompts, which may lean either way; 'excess' is how much more the concepts lean "
-    "than unrelated words do, from -1 to 1. A fair model's headline lies in the band 'Fair' at "
-    "this number of images. About 'these': these very prompts, with other images; 'like these': "
-    "prompts like them, too. Holm's correction is over all tasks of this table. 'inconclusive': a "
-    "control contradicts the test, which then decides nothing. A score describes this model as "
-    "this encoder or judge sees it; it says nothing about real people, and no single number sums a "
-    "model up."
+    "is 2 P - 1). A fair model's headline lies in the band 'Fair' at this number of images. About "
+    "'these': these very prompts, with other images; 'like these': prompts like them, too. Holm's "
+    "correction is over all tasks of this table. A score describes this model as this encoder or "
+    "judge sees it; it says nothing about real people, and no single number sums a model up."
 )
+_SCALES = {
+    "mean_square": "rms: the root mean square of the leans of several prompts, each of which may "
+    "lean either way.",
+    "excess": "excess: how much more the concepts lean than unrelated words do, from -1 to 1.",
+}
+_INCONCLUSIVE = "inconclusive: a control contradicts the test, so it decides nothing."
 _PUBLISHED = (
     f"{PUBLISHED} as the paper computes it, kept for comparison: its p-value and its interval are "
     "not vouched for."
@@ -65,8 +67,14 @@ def explanations(results: Results) -> list[str]:
     Returns:
         Paragraphs.
     """
-    marked = any(PUBLISHED in main_score(task) for task in results.tasks.values())
-    return [EXPLANATION, *([_PUBLISHED] if marked else [])]
+    tasks = list(results.tasks.values())
+    scales = {task.headline.scale for task in tasks}
+    also = [text for scale, text in _SCALES.items() if scale in scales]
+    if any(task.inconclusive for task in tasks):
+        also.append(_INCONCLUSIVE)
+    if any(PUBLISHED in main_score(task) for task in tasks):
+        also.append(_PUBLISHED)
+    return [EXPLANATION, *([" ".join(also)] if also else [])]
 
 
 def sentences(results: Results) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.headline import Part
+from t2ibench.results.build import rounded
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.pairing import Contrast, linear, mean_squares
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
@@ -265,10 +266,10 @@ class _Pair:
         verdict = _verdict(found, total) if ranked and self.remarks.decidable else None
         return replace(
             blank,
-            value=found.value,
-            low=found.low,
-            high=found.high,
-            p=found.p if self.remarks.decidable else None,
+            value=rounded(found.value),
+            low=rounded(found.low),
+            high=rounded(found.high),
+            p=rounded(found.p) if self.remarks.decidable else None,
             paired=True,
             verdict=verdict,
         )
