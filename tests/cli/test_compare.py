@@ -87,7 +87,7 @@ def test_a_model_and_its_debiased_version(tmp_path: Path, cli: Cli) -> None:
     assert biased.tasks.keys() == fair.tasks.keys()
     folders = sorted(path for path in tmp_path.iterdir() if path.is_dir())
     status, out, _ = cli("compare", *folders, "--rows")
-    assert status == 0 and "person gender" in out and "unpaired" not in out
+    assert status == 0 and "person gender" in out and "| unpaired" not in out
     rows = [line for line in out.splitlines() if "| headline" in line]
     assert len(rows) == 2 and all(" leans less" in line for line in rows)
     (fairer,) = {line.split(" leans less")[0].rpartition("| ")[2] for line in rows}
