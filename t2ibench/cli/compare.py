@@ -59,8 +59,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _names(first: Results, second: Results, paths: Sequence[str]) -> list[str]:
-    names = [first.model.name or "first", second.model.name or "second"]
-    return [str(path) for path in paths] if len(set(names)) == 1 else names
+    """What tells the runs apart: their models' names, their folders', or where they are."""
+    models = [first.model.name or "first", second.model.name or "second"]
+    folders = [Path(path).resolve().name for path in paths]
+    return next(
+        (names for names in (models, folders) if len(set(names)) == 2), list(map(str, paths))
+    )
 
 
 def comparison_table(
