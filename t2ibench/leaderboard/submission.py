@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
-from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import embeds_images
 from t2ibench.models.generators import can_regenerate
@@ -21,6 +21,8 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescore import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.results.paired import FILE as INFLUENCES
+from t2ibench.results.paired import PairedTask, write_paired
 from t2ibench.results.run import EncoderRecord, GeneratorRecord, RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.results.write import assemble, command_of, generator_info, stored_results
@@ -34,10 +36,9 @@ from t2ibench.version import __version__
 
 LARGEST = 50_000_000
 THUMB, SHOWN_IMAGES = 96, 2  # pixels; images of a prompt
-DRAWS = 500  # of each headline's bootstrap: what ranks are made of
 # Every file that a submission may hold.
 FILES = re.compile(
-    r"results\.json|attempts\.jsonl|draws\.safetensors|thumbs/[0-9a-f]{64}\.jpg|samples/[a-z0-9_]{1,80}\.jsonl"
+    r"results\.json|attempts\.jsonl|influences\.safetensors|thumbs/[0-9a-f]{64}\.jpg|samples/[a-z0-9_]{1,80}\.jsonl"
     r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
     r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
 )
@@ -62,7 +63,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     t2ibench: Annotated[str, Field(max_length=40)]
     name: Annotated[str, Field(min_length=1, max_length=120)]
     model: Annotated[str, Field(min_length=1, max_length=300)]
@@ -147,7 +148,7 @@ def pack(
     _pack_evidence(folder, plan, attempts, target / "evidence")
     stores = open_stores(target / "evidence", record.encoders, record.judges)
     scored = score_plan(plan, PackedImages(attempts), stores, reporter)
-    _save(target / "draws.safetensors", short(scored.draws))
+    write_paired(target / INFLUENCES, of_headlines(scored.paired))
     info = generator_info(generator)
     if name:
         info = info.model_copy(update={"name": name})
@@ -187,21 +188,16 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, target: Path, c
             write_bytes(target / f"{attempt.key}.jpg", thumbnail(images.path(attempt), THUMB, 80))
 
 
-def short(draws: Mapping[str, Float64Array]) -> dict[str, Any]:
-    """The first draws of each headline, in half precision.
-
-    Prompts and images are resampled by the same random numbers in every model, so the draws of
-    two models are pairs.
+def of_headlines(paired: Mapping[str, PairedTask]) -> dict[str, PairedTask]:
+    """The influences on headlines, which ranks and comparisons are made of.
 
     Args:
-        draws: Task id to bootstrap draws of its headline, shape (n_draws,).
+        paired: Task id to influences on its headline and on its rows.
 
     Returns:
-        Task id to its first draws, as float16; NaN becomes 0.
+        The same without rows.
     """
-    return {
-        name: np.nan_to_num(rows[:DRAWS]).astype(np.float16) for name, rows in sorted(draws.items())
-    }
+    return {name: replace(task, rows={}) for name, task in paired.items()}
 
 
 def _generator(folder: RunFolder) -> GeneratorRecord:
@@ -372,12 +368,21 @@ def read_manifest(target: Path) -> Manifest:
     if not target.is_dir():
         raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")
     try:
-        return Manifest.model_validate_json(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+        text = file.read_text(encoding="utf-8")
+        data = json.loads(text)
+    except (OSError, ValueError, RecursionError):
         raise T2IBenchError(
             f"'{target}' is not a submission: it has no readable submission.json.",
             "`t2ibench leaderboard add RUN` makes one.",
         ) from None
+    if isinstance(data, dict) and data.get("version") == 1:
+        raise T2IBenchError(
+            f"'{target}' was packed before submissions held influences.safetensors, which models "
+            "are ranked by.",
+            "Pack the run again with this version: `t2ibench leaderboard add RUN`.",
+        )
+    try:
+        return Manifest.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -50,14 +50,17 @@ def displayed(headline: Headline) -> Displayed:
         >>> displayed(Headline(value=-0.04, scale="mean_square")).value
         0.0
     """
-    numbers = (
-        headline.value,
-        headline.ci_low,
-        headline.ci_high,
-        headline.fair_low,
-        headline.fair_high,
+    root = headline.scale == "mean_square"
+    value, low, high, fair_low, fair_high = (
+        math.sqrt(max(number, 0.0)) if root and number is not None else number
+        for number in (
+            headline.value,
+            headline.ci_low,
+            headline.ci_high,
+            headline.fair_low,
+            headline.fair_high,
+        )
     )
-    if headline.scale == "mean_square":
-        numbers = tuple(None if x is None else math.sqrt(max(x, 0.0)) for x in numbers)
     label = LABELS.get(headline.scale or "", "magnitude")
-    return Displayed(label, *numbers, signed=headline.scale == "lean")
+    signed = headline.scale == "lean"
+    return Displayed(label, value, low, high, fair_low, fair_high, signed)
