@@ -10,10 +10,11 @@ from tabulate import tabulate
 
 from t2ibench.methods import METHODS
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import displayed
+from t2ibench.results.display import about_encoders, displayed
 from t2ibench.results.schema import Results, Score, TaskResult
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table as RichTable
 
 COLUMNS = (
@@ -33,6 +34,11 @@ EXPLANATION = (
     "two-sided unless the task says otherwise; Holm's correction is over all tasks of this table. "
     "A score describes these prompts, this model and this encoder or judge; it says nothing about "
     "real people, and no single number sums a model up."
+)
+
+OF_ENCODERS = (
+    "These tests read words alone: they describe the text encoder, which is the instrument, and "
+    "not the generator. They are the same for every model that is read with this encoder."
 )
 
 
@@ -145,6 +151,27 @@ def _escape(text: str) -> str:
     return escaped.replace("\n", " ").replace("`", "'")
 
 
+def two_tables(results: Results) -> tuple[list[list[str]], list[list[str]]]:
+    """The rows of the generator's tasks, and those of tests of the text encoder alone.
+
+    Args:
+        results: What results.json holds.
+
+    Returns:
+        Rows as of `table_rows`; either may be empty.
+    """
+    of_generator: list[list[str]] = []
+    of_encoders: list[list[str]] = []
+    for row, task in zip(table_rows(results), results.tasks.values(), strict=True):
+        (of_encoders if about_encoders(task) else of_generator).append(row)
+    return of_generator, of_encoders
+
+
+def _table(rows: list[list[str]]) -> str:
+    cells = [[_escape(cell) for cell in row] for row in rows]
+    return tabulate(cells, headers=COLUMNS, tablefmt="github", disable_numparse=True)
+
+
 def results_markdown(results: Results) -> str:
     """The text of results.md.
 
@@ -158,13 +185,12 @@ def results_markdown(results: Results) -> str:
     parts = [f"# {_escape(name)}", ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
-    table = tabulate(
-        [[_escape(cell) for cell in row] for row in table_rows(results)],
-        headers=COLUMNS,
-        tablefmt="github",
-        disable_numparse=True,
-    )
-    parts += [table, "", EXPLANATION, ""]
+    of_generator, of_encoders = two_tables(results)
+    if of_generator or not of_encoders:
+        parts += [_table(of_generator), "", EXPLANATION, ""]
+    if of_encoders:
+        parts += ["## Text encoders", "", OF_ENCODERS, "", _table(of_encoders), ""]
+        parts += [] if of_generator else [EXPLANATION, ""]
     encoders = sorted({name for task in results.tasks.values() for name in task.settings.encoders})
     judges = sorted({name for task in results.tasks.values() for name in task.settings.judges})
     for title, names in (("Encoders", encoders), ("Judges", judges)):
@@ -202,20 +228,32 @@ def _remarks(results: Results) -> Iterator[str]:
 _DISPENSABLE = ("Excluded", "p", "Images", "Score", "Fair", "95 % CI")
 
 
-def results_table(results: Results, width: int) -> RichTable:
-    """The results as a table for a terminal; less important columns are dropped to fit.
+def results_table(results: Results, width: int) -> Group:
+    """The results as tables for a terminal; less important columns are dropped to fit.
 
     Args:
         results: What results.json holds.
         width: Columns of the terminal.
 
     Returns:
-        The table, for rich.
+        The generator's tasks, and tests of the text encoder alone where there are any, for rich.
     """
+    from rich.console import Group
+
+    name = results.model.name
+    of_generator, of_encoders = two_tables(results)
+    tables = [_rich_table(of_generator, name or "text encoders", width)] if of_generator else []
+    if of_encoders:
+        tables.append(_rich_table(of_encoders, "text encoders", width, OF_ENCODERS))
+    return Group(*tables)
+
+
+def _rich_table(
+    rows: list[list[str]], title: str, width: int, caption: str | None = None
+) -> RichTable:
     from rich.markup import escape
     from rich.table import Table as RichTable
 
-    rows = list(table_rows(results))
     widths = [3 + max(len(cell) for cell in column) for column in zip(COLUMNS, *rows, strict=True)]
     dropped: set[str] = set()
     for name in _DISPENSABLE:
@@ -223,7 +261,7 @@ def results_table(results: Results, width: int) -> RichTable:
         if sum(kept) + 1 <= width:
             break
         dropped.add(name)
-    table = RichTable(title=f"t2ibench: {escape(results.model.name or 'text encoders')}")
+    table = RichTable(title=f"t2ibench: {escape(title)}", caption=caption)
     for column in COLUMNS:
         if column not in dropped:
             table.add_column(column, justify="left" if column == "Task" else "right", no_wrap=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from t2ibench.results.schema import Headline
+from t2ibench.methods import METHODS
+from t2ibench.methods.core.schema import ImageTask
+from t2ibench.results.schema import Headline, TaskResult
 
 LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
@@ -50,7 +52,7 @@ def displayed(headline: Headline) -> Displayed:
         >>> displayed(Headline(value=-0.04, scale="mean_square")).value
         0.0
     """
-    numbers = (
+    numbers: tuple[float | None, ...] = (
         headline.value,
         headline.ci_low,
         headline.ci_high,
@@ -61,3 +63,17 @@ def displayed(headline: Headline) -> Displayed:
         numbers = tuple(None if x is None else math.sqrt(max(x, 0.0)) for x in numbers)
     label = LABELS.get(headline.scale or "", "magnitude")
     return Displayed(label, *numbers, signed=headline.scale == "lean")
+
+
+def about_encoders(task: TaskResult) -> bool:
+    """Whether a result describes the text encoder alone, so that no generator has a part in it.
+
+    Args:
+        task: From results.json.
+
+    Returns:
+        True for tests of words that need no images.
+    """
+    if task.n_images or any(task.excluded.values()):
+        return False
+    return not issubclass(METHODS.get(task.method).Task, ImageTask)
