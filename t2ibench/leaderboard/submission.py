@@ -21,7 +21,7 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescore import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
-from t2ibench.results.run import EncoderRecord, GeneratorRecord, RunFolder, open_run
+from t2ibench.results.run import ControlRecord, EncoderRecord, GeneratorRecord, RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.results.write import assemble, command_of, generator_info, stored_results
 from t2ibench.store.answers import AnswerStore
@@ -56,6 +56,7 @@ class Manifest(BaseModel):
         fingerprint: The generator's.
         revision: Version of the weights.
         encoders: Name to fingerprint.
+        controls: Encoders of random weights, by the encoder that they are held against.
         judges: Name to fingerprint.
         files: File to SHA-256.
     """
@@ -70,6 +71,7 @@ class Manifest(BaseModel):
     fingerprint: Sha256
     revision: str | None = None
     encoders: dict[str, Sha256]
+    controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, Sha256] = Field(default_factory=dict)
     files: dict[str, Sha256]
 
@@ -145,7 +147,7 @@ def pack(
             old.unlink()
     write_rows(target / "attempts.jsonl", map(attempt_row, attempts))
     _pack_evidence(folder, plan, attempts, target / "evidence")
-    stores = open_stores(target / "evidence", record.encoders, record.judges)
+    stores = open_stores(target / "evidence", record.encoders, record.judges, record.controls)
     scored = score_plan(plan, PackedImages(attempts), stores, reporter)
     _save(target / "draws.safetensors", short(scored.draws))
     info = generator_info(generator)
@@ -274,16 +276,32 @@ def _pack_evidence(
     hashes = {
         (attempt.prompt, attempt.index): attempt.sha256 for attempt in attempts if attempt.sha256
     }
-    embedded = sorted(
-        {sha for (prompt, index), sha in hashes.items() if index < plan.embedded.get(prompt, 0)}
-    )
-    texts = sorted(text_key(text) for text in plan.texts)
-    for name, encoder in folder.record.encoders.items():
-        store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
+
+    def embedded(counts: Mapping[str, int]) -> list[str]:
+        return sorted(
+            {sha for (prompt, index), sha in hashes.items() if index < counts.get(prompt, 0)}
+        )
+
+    def keys_of(texts: Iterable[str]) -> list[str]:
+        return sorted(text_key(text) for text in texts)
+
+    images, texts = embedded(plan.embedded), keys_of(plan.texts)
+    packed = [
+        (name, encoder.fingerprint, texts, images if encoder.embeds_images else [])
+        for name, encoder in folder.record.encoders.items()
+    ]
+    images, texts = embedded(plan.controlled), keys_of(plan.controlled_texts)
+    packed += [
+        (control.name, control.fingerprint, texts, images)
+        for control in folder.record.controls.values()
+    ]
+    for name, fingerprint, texts, images in packed:
+        store = EvidenceStore(folder.evidence, name, fingerprint)
         target_folder = target / store.folder.name
-        kinds: list[tuple[Literal["images", "texts"], list[str]]] = [("texts", texts)]
-        if encoder.embeds_images:
-            kinds.append(("images", embedded))
+        kinds: tuple[tuple[Literal["images", "texts"], list[str]], ...] = (
+            ("texts", texts),
+            ("images", images),
+        )
         for kind, keys in kinds:
             lacking = store.missing(kind, keys)
             if lacking:
@@ -344,6 +362,7 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
         fingerprint=generator.fingerprint,
         revision=generator.revision,
         encoders={name: encoder.fingerprint for name, encoder in folder.record.encoders.items()},
+        controls=folder.record.controls,
         judges=folder.record.judges,
         files=files,
     )
