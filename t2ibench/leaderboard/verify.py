@@ -10,19 +10,17 @@ from typing import Literal
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
-from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.leaderboard.differences import differences
+from t2ibench.leaderboard.differences import differences, influence_differences
 from t2ibench.leaderboard.submission import (
     FILES,
     LARGEST,
     THUMB,
     Manifest,
     PackedImages,
+    of_headlines,
     read_manifest,
-    short,
 )
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
@@ -33,6 +31,8 @@ from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import EncoderEvidence, Stores, open_stores, score_plan
 from t2ibench.pipeline.work import generate_batch
 from t2ibench.results.build import adjusted_run
+from t2ibench.results.paired import FILE as INFLUENCES
+from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_results
 from t2ibench.settings import Settings
 from t2ibench.store.evidence import text_key
@@ -120,7 +120,7 @@ def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{name} is listed in submission.json but missing"
         elif hashlib.sha256(files[name].read_bytes()).hexdigest() != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
-    for name in ("results.json", "attempts.jsonl"):
+    for name in ("results.json", "attempts.jsonl", INFLUENCES):
         if name not in files:
             yield f"{name} is missing"
 
@@ -144,7 +144,7 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
     )
     computed: dict[str, TaskResult] = {}
-    draws: dict[str, Float64Array] = {}
+    paired: dict[str, PairedTask] = {}
     needed: set[tuple[str, int]] = set()
     for settings, group in _groups(results, tasks):
         plan = make_plan(group, settings)
@@ -153,7 +153,7 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         if not verdict.problems:
             scored = score_plan(plan, images, stores, SilentReporter())
             computed |= scored.results
-            draws |= scored.draws
+            paired |= scored.paired
     extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
     if extra:
         verdict.problems.append(
@@ -163,7 +163,8 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
     if not verdict.problems:
         computed = adjusted_run({name: computed[name] for name in results.tasks})
         verdict.problems += differences(results, computed)
-        verdict.problems += _draw_problems(folder, draws)
+        claimed = read_paired(folder / INFLUENCES)
+        verdict.problems += influence_differences(claimed, of_headlines(paired))
     if draw and not verdict.problems:
         _draw_again(manifest, results, attempts, stores, draw, verdict)
 
@@ -318,21 +319,6 @@ def _thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[s
             small = False
         if not small:
             yield f"thumbs/{path.name} is not a JPEG of at most {THUMB} pixels"
-
-
-def _draw_problems(folder: Path, draws: dict[str, Float64Array]) -> Iterator[str]:
-    """Bootstrap draws that do not follow from the evidence."""
-    path = folder / "draws.safetensors"
-    if not path.is_file():
-        yield "draws.safetensors is missing"
-        return
-    claimed, computed = load_file(path), short(draws)
-    for name in sorted(claimed.keys() | computed.keys()):
-        packed, recomputed = claimed.get(name), computed.get(name)
-        if packed is None or recomputed is None or packed.shape != recomputed.shape:
-            yield f"the bootstrap draws of {name} are not those of the task"
-        elif not np.allclose(packed, recomputed, atol=2e-3):
-            yield f"the bootstrap draws of {name} do not follow from the evidence"
 
 
 def _draw_again(

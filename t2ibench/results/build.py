@@ -11,7 +11,7 @@ from t2ibench.methods import method_of
 from t2ibench.methods.core import controls as core_controls
 from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.results.display import about_encoders
+from t2ibench.results.display import text_only
 from t2ibench.results.schema import (
     Control,
     EncoderScores,
@@ -203,7 +203,7 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     """
     families: dict[bool, dict[str, TaskResult]] = {False: {}, True: {}}
     for name, task in tasks.items():
-        families[about_encoders(task)][name] = task
+        families[text_only(task)][name] = task
     done = _adjusted_family(families[False]) | _adjusted_family(families[True])
     return {name: done[name] for name in tasks}
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from t2ibench.reports.markdown import OF_ENCODERS, results_markdown, results_table
 from t2ibench.results.build import adjusted_run
-from t2ibench.results.display import about_encoders
+from t2ibench.results.display import text_only
 from t2ibench.results.schema import (
     GeneratorInfo,
     Headline,
@@ -61,7 +61,7 @@ def test_words_alone_come_second_with_the_line_that_says_what_they_describe() ->
 
 def test_a_run_of_words_alone_has_one_table_and_its_explanation() -> None:
     text = results_markdown(results(of_words=BOTH["of_words"]))
-    assert text.count("| Task") == 1 and "The headline" in text
+    assert text.count("| Task") == 1 and "The headline is" in text
     assert "## Text encoders" not in results_markdown(results(of_images=BOTH["of_images"]))
 
 
@@ -84,6 +84,6 @@ def test_p_values_are_adjusted_within_each_table() -> None:
 
 
 def test_images_that_are_missing_are_still_images() -> None:
-    assert about_encoders(BOTH["of_words"])
-    assert not about_encoders(task("t2iat", 0.5, 0))
-    assert not about_encoders(task("weat", 0.5, 0, excluded={"refused": 3}))
+    assert text_only(BOTH["of_words"])
+    assert not text_only(task("t2iat", 0.5, 0))
+    assert not text_only(task("weat", 0.5, 0, excluded={"refused": 3}))
