@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -88,27 +88,31 @@ class Prepared:
             for name in self.settings.encoder
         ]
 
-    def controls(self, encoders: Sequence[Encoder]) -> dict[str, Encoder]:
+    def controls(
+        self, encoders: Sequence[Encoder], warn: Callable[[str], None]
+    ) -> dict[str, Encoder]:
         """Encoders of random weights, which have learnt nothing.
 
         Args:
             encoders: The encoders, loaded.
+            warn: Told why one cannot be made; the run goes on without it.
 
         Returns:
             Name of an encoder to its control; only for those that can be made untrained.
-
-        Raises:
-            T2IBenchError: one cannot be made.
         """
         if self.settings.control_encoder == "none":
             return {}
         controls: dict[str, Encoder] = {}
         for encoder in encoders:
-            if isinstance(encoder, HasUntrained):
+            if not isinstance(encoder, HasUntrained):
+                continue
+            try:
                 with failing(f"The encoder '{encoder.name}' failed in untrained() with"):
                     controls[encoder.name] = checked(
                         encoder.untrained(), Encoder, "encoder", f"{encoder.name}, untrained"
                     )
+            except T2IBenchError as error:
+                warn(f"{str(error).rstrip('.')}. There is no control of random weights.")
         return controls
 
     def judges(self) -> list[Judge]:

@@ -109,7 +109,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         from_object=prepared.objects.generator is not None,
         controls={
             name: open_encoder(control, folder.evidence)
-            for name, control in prepared.controls(encoders).items()
+            for name, control in prepared.controls(encoders, reporter.warn).items()
         },
     )
     _check_names(job)
