@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from t2ibench.arguments import format_args, parse_args
+from t2ibench.arguments import args_of, format_args, names_of, paths_of
 from t2ibench.errors import T2IBenchError, did_you_mean
 
 if TYPE_CHECKING:
@@ -47,43 +47,6 @@ class Flag:
     decides: bool = True
 
 
-def _names(value: Any) -> Any:
-    """One name, several separated by commas, or a list of them."""
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        value = value.split(",")
-    if isinstance(value, (list, tuple)):
-        stripped = (name.strip() if isinstance(name, str) else name for name in value)
-        return tuple(name for name in stripped if name != "")
-    return value
-
-
-def _paths(value: Any) -> Any:
-    if isinstance(value, (str, Path)):
-        value = [value]
-    return tuple(str(path) for path in value) if isinstance(value, (list, tuple)) else value
-
-
-def _args(value: Any, flag: str = "--model-args") -> Any:
-    """'k=v,k=v', a list of such texts, or a mapping."""
-    if value is None:
-        return {}
-    if isinstance(value, str):
-        return parse_args(value, flag)
-    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return parse_args(",".join(value), flag)
-    if isinstance(value, Mapping):
-        return {str(key): _text(item) for key, item in value.items()}
-    return value
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, (int, float, Path)) else value
-
-
 def _auto(value: Any) -> Any:
     return None if value == "auto" else value
 
@@ -95,10 +58,10 @@ def _path(value: Any) -> Any:
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
 REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args")
-Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_names)]
-Args = Annotated[dict[str, str], BeforeValidator(_args)]
-JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: _args(value, "--judge-args"))]
-Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
+Args = Annotated[dict[str, str], BeforeValidator(args_of)]
+JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--judge-args"))]
+Paths = Annotated[tuple[str, ...], BeforeValidator(paths_of)]
 
 
 class Measurement(BaseModel):
@@ -232,6 +195,8 @@ class RunSettings(Measurement):
         dtype: Their precision; None to choose.
         output_dir: Folder of all runs.
         engine: The executor; see `t2ibench ls executors`.
+        control_encoder: What images are embedded with beside each encoder, for the control of that
+            name: 'random', one of the same architecture with random weights, or 'none'.
         generate_only: Stop after generating.
     """
 
@@ -263,6 +228,10 @@ class RunSettings(Measurement):
     include_path: Annotated[
         Paths, Flag("what to measure", "DIR", "further tasks; may be repeated")
     ] = ()
+    control_encoder: Annotated[
+        Literal["random", "none"],
+        Flag("what to measure", "C", "random (an untrained encoder of the same kind), or none"),
+    ] = "random"
     batch_size: Annotated[
         Positive | None,
         BeforeValidator(_auto),
@@ -391,6 +360,7 @@ def _problem(name: str, item: Any) -> str:
         "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
         "bool_parsing": "true or false",
         "bool_type": "true or false",
+        "literal_error": str(item.get("ctx", {}).get("expected")),
     }.get(kind)
     if expected is None:
         return f"{name}: {item['msg']} (found {value!r})."

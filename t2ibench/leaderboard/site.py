@@ -23,8 +23,8 @@ from t2ibench.methods import METHODS
 from t2ibench.reports.cells import headline
 from t2ibench.reports.csv import CsvWriter
 from t2ibench.reports.writers import Table, render
-from t2ibench.results.compare import Difference, compare, text_only
-from t2ibench.results.display import displayed
+from t2ibench.results.compare import Difference, compare
+from t2ibench.results.display import displayed, text_only
 from t2ibench.results.paired import read_paired_run
 from t2ibench.results.schema import TaskResult
 from t2ibench.store.files import write_text

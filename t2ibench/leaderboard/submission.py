@@ -10,11 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from safetensors.numpy import save_file
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.packing import pack_evidence
 from t2ibench.models.encoders import embeds_images
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
@@ -23,12 +22,17 @@ from t2ibench.pipeline.rescore import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import PairedTask, write_paired
-from t2ibench.results.run import EncoderRecord, GeneratorRecord, RunFolder, open_run
+from t2ibench.results.run import (
+    ControlRecord,
+    EncoderRecord,
+    GeneratorRecord,
+    RunFolder,
+    open_run,
+)
 from t2ibench.results.schema import Results
 from t2ibench.results.write import assemble, command_of, generator_info, stored_results
-from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore, slug, text_key
-from t2ibench.store.files import write_atomically, write_bytes, write_text
+from t2ibench.store.evidence import slug
+from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import thumbnail
@@ -57,6 +61,7 @@ class Manifest(BaseModel):
         fingerprint: The generator's.
         revision: Version of the weights.
         encoders: Name to fingerprint.
+        controls: Encoders of random weights, by the encoder that they are held against.
         judges: Name to fingerprint.
         files: File to SHA-256.
     """
@@ -71,6 +76,7 @@ class Manifest(BaseModel):
     fingerprint: Sha256
     revision: str | None = None
     encoders: dict[str, Sha256]
+    controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, Sha256] = Field(default_factory=dict)
     files: dict[str, Sha256]
 
@@ -145,8 +151,8 @@ def pack(
         if old.is_file():
             old.unlink()
     write_rows(target / "attempts.jsonl", map(attempt_row, attempts))
-    _pack_evidence(folder, plan, attempts, target / "evidence")
-    stores = open_stores(target / "evidence", record.encoders, record.judges)
+    pack_evidence(folder, plan, attempts, target / "evidence")
+    stores = open_stores(target / "evidence", record.encoders, record.judges, record.controls)
     scored = score_plan(plan, PackedImages(attempts), stores, reporter)
     write_paired(target / INFLUENCES, of_headlines(scored.paired))
     info = generator_info(generator)
@@ -264,66 +270,6 @@ def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != "file"}
 
 
-def _pack_evidence(
-    folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path
-) -> None:
-    hashes = {
-        (attempt.prompt, attempt.index): attempt.sha256 for attempt in attempts if attempt.sha256
-    }
-    embedded = sorted(
-        {sha for (prompt, index), sha in hashes.items() if index < plan.embedded.get(prompt, 0)}
-    )
-    texts = sorted(text_key(text) for text in plan.texts)
-    for name, encoder in folder.record.encoders.items():
-        store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
-        target_folder = target / store.folder.name
-        kinds: list[tuple[Literal["images", "texts"], list[str]]] = [("texts", texts)]
-        if encoder.embeds_images:
-            kinds.append(("images", embedded))
-        for kind, keys in kinds:
-            lacking = store.missing(kind, keys)
-            if lacking:
-                raise T2IBenchError(
-                    f"{len(lacking)} {kind} have no embedding by {name}.",
-                    "Run the command again to complete the run.",
-                )
-            if keys:
-                rows = np.stack([store.get(kind, key) for key in keys]).astype(np.float16)
-                raw = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(len(keys), -1)
-                _save(
-                    target_folder / f"{kind}-packed.safetensors", {"keys": raw, "embeddings": rows}
-                )
-    for name, fingerprint in folder.record.judges.items():
-        answers = AnswerStore(folder.evidence, name, fingerprint)
-        lines: dict[str, None] = {}
-        for prompt, questions in plan.questions.items():
-            for (question, classes), count in questions.items():
-                for index in range(count):
-                    sha = hashes.get((prompt, index))
-                    answer = answers.get(sha, question, classes) if sha else None
-                    if sha and answer is None:
-                        raise T2IBenchError(
-                            f"{name} has not answered '{question}' about every image.",
-                            "Run the command again to complete the run.",
-                        )
-                    if answer:
-                        row = {
-                            "image": answer.image,
-                            "question": answer.question,
-                            "classes": list(answer.classes),
-                            "answer": answer.answer,
-                        }
-                        lines[json.dumps(row, ensure_ascii=False)] = None
-        if lines:
-            write_text(
-                target / answers.folder.name / "answers-packed.jsonl", "\n".join(lines) + "\n"
-            )
-
-
-def _save(path: Path, tensors: dict[str, Any]) -> None:
-    write_atomically(path, lambda file: save_file(tensors, file))
-
-
 def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
     generator = _generator(folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
@@ -340,6 +286,7 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
         fingerprint=generator.fingerprint,
         revision=generator.revision,
         encoders={name: encoder.fingerprint for name, encoder in folder.record.encoders.items()},
+        controls=folder.record.controls,
         judges=folder.record.judges,
         files=files,
     )

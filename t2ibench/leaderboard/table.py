@@ -15,7 +15,7 @@ import numpy as np
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.ranks import Draws, Measured, Rank, draws_of, rank_intervals
 from t2ibench.leaderboard.submission import Manifest, read_manifest
-from t2ibench.results.compare import text_only
+from t2ibench.results.display import text_only
 from t2ibench.results.paired import PairedTask, read_paired_run
 from t2ibench.results.schema import Results, TaskResult, read_results
 from t2ibench.stats.student import satterthwaite, t_interval

@@ -28,7 +28,7 @@ from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.encoding import encode
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.scoring import Stores, open_stores, score_plan
+from t2ibench.pipeline.scoring import EncoderEvidence, Stores, open_stores, score_plan
 from t2ibench.pipeline.work import generate_batch
 from t2ibench.results.build import adjusted_run
 from t2ibench.results.paired import FILE as INFLUENCES
@@ -140,7 +140,9 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         return
     attempts = list(_attempts(folder, manifest))
     images = PackedImages(attempts)
-    stores = open_stores(folder / "evidence", manifest.encoder_records(), manifest.judges)
+    stores = open_stores(
+        folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
+    )
     computed: dict[str, TaskResult] = {}
     paired: dict[str, PairedTask] = {}
     needed: set[tuple[str, int]] = set()
@@ -274,19 +276,27 @@ def _evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iter
         absent = encoder.store.missing("texts", [text_key(text) for text in plan.texts])
         if absent:
             yield f"{len(absent)} texts have no embedding by {name}"
+    for name, control in stores.controls.items():
+        absent = control.store.missing("texts", [text_key(text) for text in plan.controlled_texts])
+        if absent:
+            yield f"{len(absent)} texts have no embedding by the control of {name}"
 
 
 def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
     where = f"image {attempt.index} of '{attempt.prompt}'"
     sha = attempt.sha256 or ""
+    readers: dict[str, EncoderEvidence] = {}
     if attempt.index < plan.embedded.get(attempt.prompt, 0):
-        for name, encoder in stores.encoders.items():
-            if encoder.embeds_images and not encoder.store.has("images", sha):
-                yield f"{where} has no embedding by {name}"
-            elif encoder.embeds_images:
-                row = encoder.store.get("images", sha).astype(np.float64)
-                if not np.isfinite(row).all() or abs(float(row @ row) - 1.0) > 0.02:
-                    yield f"the embedding of {where} by {name} is not of unit length"
+        readers |= {name: one for name, one in stores.encoders.items() if one.embeds_images}
+    if attempt.index < plan.controlled.get(attempt.prompt, 0):
+        readers |= {f"the control of {name}": one for name, one in stores.controls.items()}
+    for name, encoder in readers.items():
+        if not encoder.store.has("images", sha):
+            yield f"{where} has no embedding by {name}"
+            continue
+        row = encoder.store.get("images", sha).astype(np.float64)
+        if not np.isfinite(row).all() or abs(float(row @ row) - 1.0) > 0.02:
+            yield f"the embedding of {where} by {name} is not of unit length"
     for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
         if attempt.index >= count:
             continue

@@ -15,11 +15,12 @@ from t2ibench.errors import MissingEvidence, T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
+from t2ibench.pipeline.blind import held_against
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
-from t2ibench.results.run import EncoderRecord
+from t2ibench.results.run import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
@@ -80,11 +81,14 @@ class Stores:
     Attributes:
         encoders: Name to embeddings.
         judges: Name to answers.
+        controls: What an encoder of random weights has embedded, by the name of the encoder that
+            it is held against.
         labels: People's answers; None where nobody labelled.
     """
 
     encoders: Mapping[str, EncoderEvidence]
     judges: Mapping[str, JudgeEvidence]
+    controls: Mapping[str, EncoderEvidence] = field(default_factory=dict)
     labels: LabelStore | None = None
 
 
@@ -104,7 +108,10 @@ class Scored:
 
 
 def open_stores(
-    root: Path, encoders: Mapping[str, EncoderRecord], judges: Mapping[str, str]
+    root: Path,
+    encoders: Mapping[str, EncoderRecord],
+    judges: Mapping[str, str],
+    controls: Mapping[str, ControlRecord] | None = None,
 ) -> Stores:
     """What was observed, from its folder.
 
@@ -112,6 +119,7 @@ def open_stores(
         root: A run's or a submission's evidence/.
         encoders: By name.
         judges: Name to fingerprint.
+        controls: Encoders of random weights, by the name of the encoder that they belong to.
 
     Returns:
         The stores, opened.
@@ -128,6 +136,12 @@ def open_stores(
         {
             name: JudgeEvidence(AnswerStore(root, name, fingerprint), fingerprint)
             for name, fingerprint in judges.items()
+        },
+        {
+            name: EncoderEvidence(
+                EvidenceStore(root, control.name, control.fingerprint), control.fingerprint
+            )
+            for name, control in (controls or {}).items()
         },
         LabelStore(root),
     )
@@ -308,6 +322,15 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
             evidence, settings = _evidence(plan, task, images, stores)
             if evidence:
                 combined, by_encoder = score_task(task, evidence, plan.settings)
+                if not plan.needs[task.id].questions:
+                    blind = {
+                        name: StoredEvidence(images, stores.controls[name].store)
+                        for name in evidence
+                        if name in stores.controls
+                    }
+                    combined, by_encoder = held_against(
+                        task.spec, (combined, by_encoder), blind, plan.settings
+                    )
             elif plan.needs[task.id].questions:
                 combined, by_encoder = _undefined("no judge was asked")
             else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tabulate import LATEX_ESCAPE_RULES, tabulate
 
-from t2ibench.reports.markdown import columns, explanations, table_rows
+from t2ibench.reports.markdown import OF_ENCODERS, columns, explanations, table_rows
 from t2ibench.reports.writers import Table
+from t2ibench.results.display import in_two
 from t2ibench.results.schema import Results
 
 
@@ -35,9 +36,19 @@ class LatexWriter:
             results: What results.json holds.
 
         Returns:
-            A tabular environment and its explanation.
+            A tabular environment and its explanation; after it those of tests of the text encoder
+            alone, where there are any.
         """
-        return self.table(Table(columns(results), list(table_rows(results)), explanations(results)))
+        of_generator, of_encoders = in_two(results)
+        parts: list[tuple[Results, list[str]]] = []
+        if of_generator.tasks or not of_encoders.tasks:
+            parts.append((of_generator, []))
+        if of_encoders.tasks:
+            parts.append((of_encoders, [OF_ENCODERS]))
+        return "\n".join(
+            self.table(Table(columns(part), list(table_rows(part)), [*notes, *explanations(part)]))
+            for part, notes in parts
+        )
 
 
 def _escape(text: str) -> str:

@@ -10,9 +10,11 @@ from tabulate import tabulate
 
 from t2ibench.reports.cells import PUBLISHED, excluded, level_of, main_score, task_cells
 from t2ibench.reports.writers import Table
+from t2ibench.results.display import in_two
 from t2ibench.results.schema import Results
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table as RichTable
 
 COLUMNS = (
@@ -33,6 +35,10 @@ EXPLANATION = (
     "'these': these very prompts, with other images; 'like these': prompts like them, too. Holm's "
     "correction is over all tasks of this table. A score describes this model as this encoder or "
     "judge sees it; it says nothing about real people, and no single number sums a model up."
+)
+OF_ENCODERS = (
+    "These tests read words alone: they describe the text encoder, which is the instrument, and "
+    "not the generator. They are the same for every model that is read with this encoder."
 )
 _SCALES = {
     "mean_square": "rms: the root mean square of the leans of several prompts, each of which may "
@@ -118,6 +124,15 @@ def _escape(text: str) -> str:
     return escaped.replace("\n", " ").replace("`", "'")
 
 
+def _table(results: Results) -> str:
+    return tabulate(
+        [[_escape(cell) for cell in row] for row in table_rows(results)],
+        headers=columns(results),
+        tablefmt="github",
+        disable_numparse=True,
+    )
+
+
 def results_markdown(results: Results) -> str:
     """The text of results.md.
 
@@ -131,13 +146,11 @@ def results_markdown(results: Results) -> str:
     parts = [f"# {_escape(name)}", ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
-    table = tabulate(
-        [[_escape(cell) for cell in row] for row in table_rows(results)],
-        headers=columns(results),
-        tablefmt="github",
-        disable_numparse=True,
-    )
-    parts += [table, ""]
+    of_generator, of_encoders = in_two(results)
+    if of_generator.tasks or not of_encoders.tasks:
+        parts += [_table(of_generator), ""]
+    if of_encoders.tasks:
+        parts += ["## Text encoders", "", OF_ENCODERS, "", _table(of_encoders), ""]
     for text in explanations(results):
         parts += [text, ""]
     encoders = sorted({name for task in results.tasks.values() for name in task.settings.encoders})
@@ -178,16 +191,29 @@ def _remarks(results: Results) -> Iterator[str]:
 _DISPENSABLE = ("Excluded", "p", "Images", "Score", "Fair", "About", "CI")
 
 
-def results_table(results: Results, width: int) -> RichTable:
-    """The results as a table for a terminal; less important columns are dropped to fit.
+def results_table(results: Results, width: int) -> Group:
+    """The results as tables for a terminal; less important columns are dropped to fit.
 
     Args:
         results: What results.json holds.
         width: Columns of the terminal.
 
     Returns:
-        The table, for rich.
+        The generator's tasks, and tests of the text encoder alone where there are any, for rich.
     """
+    from rich.console import Group
+
+    of_generator, of_encoders = in_two(results)
+    tables = []
+    if of_generator.tasks:
+        tables.append(_rich_table(of_generator, results.model.name, width))
+    if of_encoders.tasks:
+        tables.append(_rich_table(of_encoders, None, width))
+        tables[-1].caption = OF_ENCODERS
+    return Group(*tables)
+
+
+def _rich_table(results: Results, title: str | None, width: int) -> RichTable:
     from rich.markup import escape
     from rich.table import Table as RichTable
 
@@ -199,7 +225,7 @@ def results_table(results: Results, width: int) -> RichTable:
         if sum(kept) + 1 <= width:
             break
         dropped.add(name)
-    table = RichTable(title=f"t2ibench: {escape(results.model.name or 'text encoders')}")
+    table = RichTable(title=f"t2ibench: {escape(title or 'text encoders')}")
     for column, head in zip(COLUMNS, heads, strict=True):
         if column not in dropped:
             table.add_column(head, justify="left" if column == "Task" else "right", no_wrap=True)

@@ -11,6 +11,7 @@ from typing import Literal
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.headline import Part
 from t2ibench.results.build import rounded
+from t2ibench.results.display import text_only
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.pairing import Contrast, linear, mean_squares
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
@@ -90,18 +91,6 @@ def difference_interval(first: Score, second: Score) -> tuple[float | None, floa
     low = a - b - math.hypot(a - a_low, b_high - b)
     high = a - b + math.hypot(a_high - a, b - b_low)
     return low, high
-
-
-def text_only(task: TaskResult) -> bool:
-    """Whether a result is of an encoder's texts alone, so not of a generator.
-
-    Args:
-        task: A task's result.
-
-    Returns:
-        True where no image counts and none was looked for.
-    """
-    return not task.n_images and not any(task.excluded.values()) and bool(task.n_prompts)
 
 
 def compare(
