@@ -17,6 +17,7 @@ VERBS = (
     "propose",
     "caption",
     "leaderboard",
+    "calibrate",
     "check-adapter",
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from t2ibench.cli.calibrate_parser import add_calibrate
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
@@ -93,6 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_propose(verbs, _handler("propose"))
     _add_caption(verbs)
     add_leaderboard(verbs, _handler("leaderboard"))
+    add_calibrate(verbs, _handler("calibrate"))
     _add_check_adapter(verbs)
     return parser
 

@@ -16,4 +16,5 @@ METHOD = Family(
     main_score=MainScore("mcas_mean", "MCAS"),
     estimand="Cliff's delta between the image associations of targets stereotyped as A and as B.",
     combine=lazy("t2ibench.methods.mcas.composites:combine"),
+    calibrates="t2ibench.methods.mcas.calibrate:cells",
 )

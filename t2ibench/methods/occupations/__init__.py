@@ -18,4 +18,5 @@ METHOD = Family(
         "The mean over stimuli of |2 P(Asc > 0) - 1|: how one-sidedly the images of a "
         "stimulus lean to one of two groups."
     ),
+    calibrates="t2ibench.methods.occupations.calibrate:cells",
 )

@@ -18,4 +18,5 @@ METHOD = Family(
         "Cliff's delta between the associations of X's and of Y's images with A rather than B."
     ),
     variants=lazy("t2ibench.methods.t2iat.design:variants"),
+    calibrates="t2ibench.methods.t2iat.calibrate:cells",
 )

@@ -20,4 +20,5 @@ METHOD = Family(
         "its counterfactuals, above what a mixture of them gives."
     ),
     proposes="t2ibench.methods.tibet.propose:PROPOSAL",
+    calibrates="t2ibench.methods.tibet.calibrate:cells",
 )
