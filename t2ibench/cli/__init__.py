@@ -18,6 +18,7 @@ VERBS = (
     "caption",
     "leaderboard",
     "calibrate",
+    "power",
     "check-adapter",
 )
 

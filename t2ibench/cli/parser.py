@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from t2ibench.cli.calibrate_parser import add_calibrate
+from t2ibench.cli.calibrate_parser import add_calibrate, add_power
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
@@ -95,6 +95,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_caption(verbs)
     add_leaderboard(verbs, _handler("leaderboard"))
     add_calibrate(verbs, _handler("calibrate"))
+    add_power(verbs, _handler("power"))
     _add_check_adapter(verbs)
     return parser
 

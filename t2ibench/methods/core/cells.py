@@ -82,6 +82,7 @@ class Cell:
         row_score: The score of the rows that is checked; None checks none.
         share: Of the data sets that a calibration asks for; below 1 where one takes long.
         quick: Whether it is part of `--quick`.
+        typical: Whether it stands for the method's tasks where `t2ibench power` knows no run.
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
@@ -94,6 +95,7 @@ class Cell:
     row_score: str | None = None
     share: float = 1.0
     quick: bool = False
+    typical: bool = False
     conservative: str | None = None
     doubles: str | None = None
 

@@ -91,6 +91,7 @@ def _cell(
     *,
     share: float = 1.0,
     quick: bool = False,
+    typical: bool = False,
     doubles: str | None = None,
 ) -> Cell:
     task = _task(*size)
@@ -101,6 +102,7 @@ def _cell(
         row_score="lean",
         share=share,
         quick=quick,
+        typical=typical,
         doubles=doubles,
     )
 
@@ -125,7 +127,7 @@ def cells() -> list[Cell]:
               share=0.5),
         _cell("lean .15", (14, 10, 8, 8), 0.15, share=0.5),
         _cell(medium, (3, 20, 16, 4), 0.4, 0.2),
-        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.5, quick=True),
+        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.5, quick=True, typical=True),
         _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.25,
               doubles=_name(medium, (14, 10, 8, 8))),
         _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.5),

@@ -98,6 +98,7 @@ def _cell(
     spread: bool = False,
     share: float = 1.0,
     quick: bool = False,
+    typical: bool = False,
     doubles: str | None = None,
 ) -> Cell:
     task = _task(*size, classes)
@@ -109,6 +110,7 @@ def _cell(
         row_score="squared_lean",
         share=share,
         quick=quick,
+        typical=typical,
         conservative=_SQUARES,
         doubles=doubles,
     )
@@ -137,7 +139,7 @@ def cells() -> list[Cell]:
         _cell("fair, a judge with errors", (11, 10), judging=wrong),
         _cell("lean .15", (11, 20), lean=0.15),
         _cell(even, (3, 10), lean=0.4),
-        _cell(even, (11, 10), lean=0.4, quick=True),
+        _cell(even, (11, 10), lean=0.4, quick=True, typical=True),
         _cell(even, (11, 20), lean=0.4, doubles=_name(even, 11, 10, (2,))),
         _cell(even, (11, 10), (5,), lean=0.4),
         _cell(even, (40, 10), lean=0.4, share=0.5),
