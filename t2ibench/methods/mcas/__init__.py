@@ -14,7 +14,12 @@ METHOD = Family(
     score=lazy("t2ibench.methods.mcas.score:score"),
     describe=lazy("t2ibench.methods.mcas.describe:describe"),
     main_score=MainScore("mcas_mean", "MCAS"),
-    estimand="Cliff's delta between the image associations of targets stereotyped as A and as B.",
+    row_scores=("lean",),
+    estimand=(
+        "Half the difference of the mean leans of targets stereotyped as A and as B, within "
+        "categories: 1 if all images of the former are like the images of A and all of the latter "
+        "like those of B, 0 if they do not differ, -1 if it is the other way round."
+    ),
     combine=lazy("t2ibench.methods.mcas.composites:combine"),
     calibrates="t2ibench.methods.mcas.calibrate:cells",
 )

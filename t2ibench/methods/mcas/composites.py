@@ -13,12 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, average, average_results
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, average_results
+from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.mcas.amplification import alpha_set, alpha_slope
+from t2ibench.methods.mcas.headline import Design, with_like_these
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.settings import Settings
-from t2ibench.stats import percentile_interval
 
 TERMS = ("ii", "itp", "it", "tt")
+_PUBLISHED = ("delta", "signed_delta", "alpha")  # absolute values and a ratio: no interval
+_SUMMARISED = (*TERMS, "mcas", "ii_minus_tt", *_PUBLISHED)
+_BY_SIDE = ("mcas", "delta", "alpha")  # whose means Tables 3 and 4 give by stereotype
 _FEWEST_POINTS = 6  # targets with an alpha, for a curve
 
 
@@ -99,7 +105,7 @@ def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dic
 
 
 def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """Mean of the association scores over encoders (or of one), then the composite scores.
+    """Mean of leans and association scores over encoders (or of one), then the composite scores.
 
     Args:
         task: The task.
@@ -107,47 +113,113 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
         settings: How it is measured.
 
     Returns:
-        By target 'mcas', 'delta', 'signed_delta' and 'alpha' too (None where the interval of TT
-        covers 0); for the task the mean of each over targets, such as 'mcas_mean', and in
-        `details` the summary by stereotype and the curve of alpha over delta.
+        By target also 'mcas' and 'ii_minus_tt' (with intervals), 'delta', 'signed_delta' and
+        'alpha' as published, and 'signed_alpha' where its set is bounded. For the task the mean of
+        each over targets, such as 'mcas_mean', and 'alpha_slope'. In `details` the summary by
+        stereotype (Table 4), that by category, and the curve of alpha over delta.
     """
-    combined = average_results(results)
+    combined = average_results(results, settings.level)
     if combined.reason:
         return combined
-    stereotypes = {target.name: target.stereotype for target in task.targets}
     by = [
-        replace(item, scores={**item.scores, **_composites(item.scores, settings)})
+        replace(item, scores={**item.scores, **_composites(item.scores, settings.level)})
         for item in combined.by
     ]
-    scores = dict(combined.scores)
+    stereotypes = {target.name: target.stereotype for target in task.targets}
+    scores = {**combined.scores, "alpha_slope": alpha_slope(by, settings.level)}
     by_stereotype: dict[str, Any] = {}
-    for name in (*TERMS, "mcas", "delta", "signed_delta", "alpha"):
+    names = {"A": task.attributes.A.name, "B": task.attributes.B.name, "all": "all"}
+    for name in _SUMMARISED:
         known = [item for item in by if item.scores[name].value is not None]
         values = [item.scores[name].value or 0.0 for item in known]
-        by_stereotype[name] = summarise(values, [stereotypes[item.name] for item in known])
-        scores[f"{name}_mean"] = _mean([item.scores[name] for item in known])
-    details = {"by_stereotype": by_stereotype, "alpha_by_delta_loess": _loess(by)}
-    return replace(combined, by=by, scores=scores, details=details)
+        summary = summarise(values, [stereotypes[item.name] for item in known])
+        by_stereotype[name] = {names[side]: row for side, row in summary.items()}
+        scores[f"{name}_mean"] = _mean([item.scores[name] for item in known], settings.level)
+        for side in ("A", "B") if name in _BY_SIDE else ():
+            members = [item.scores[name] for item in known if stereotypes[item.name] == side]
+            scores[f"{name}_mean_{side}"] = _mean(members, settings.level)
+    details = {
+        "by_stereotype": by_stereotype,
+        "by_category": _by_category(task, by, settings.level),
+        "alpha_by_delta_loess": _loess(by),
+    }
+    found = _headline(task, by, combined.headline, settings.level)
+    return replace(combined, headline=found, by=by, scores=scores, details=details)
 
 
-def _mean(estimates: Sequence[Estimate]) -> Estimate:
+def _mean(estimates: Sequence[Estimate], level: float) -> Estimate:
+    """The mean over these targets; targets share the attributes' units."""
     if not estimates:
         return Estimate.undefined("no target has a value")
-    merged = average(estimates)
-    return Estimate(merged.value, merged.boot)
+    weight = 1.0 / len(estimates)
+    value = float(np.mean([estimate.value for estimate in estimates]))
+    influences = [estimate.influence for estimate in estimates if estimate.influence is not None]
+    if len(influences) < len(estimates):
+        return Estimate(value, as_published=estimates[0].as_published)
+    shared = Influence.combined([(weight, influence) for influence in influences])
+    return Estimate.from_influence(value, shared, level)
 
 
-def _composites(terms: Mapping[str, Estimate], settings: Settings) -> dict[str, Estimate]:
+def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estimate]:
     values = composite(*(terms[name].value for name in TERMS))
-    boots = composite(*(terms[name].boot for name in TERMS))
-    scores = {name: Estimate(float(value), boots[name]) for name, value in values.items()}
-    tt = terms["tt"].boot
-    low, high = percentile_interval(tt, settings.level) if tt is not None else (-1.0, 1.0)
-    if low <= 0.0 <= high:
-        scores["alpha"] = Estimate.undefined(
-            "the interval of TT covers 0, so the ratio is not defined"
+    influence = {name: terms[name].influence or Influence.none() for name in TERMS}
+    ii, tt = terms["ii"].value or 0.0, terms["tt"].value or 0.0
+    total = Influence.combined([(1.0, influence[name]) for name in TERMS])
+    step = Influence.combined([(1.0, influence["ii"]), (-1.0, influence["tt"])])
+    published = {
+        name: Estimate(float(values[name]), as_published=True)
+        for name in _PUBLISHED
+        if np.isfinite(values[name])
+    }
+    none = Estimate.undefined("TT is 0, so the ratio is not defined")
+    return {
+        "mcas": Estimate.from_influence(float(values["mcas"]), total, level),
+        "ii_minus_tt": Estimate.from_influence(ii - tt, step, level),
+        **{name: published.get(name, none) for name in _PUBLISHED},
+        "signed_alpha": alpha_set(terms, level),
+    }
+
+
+def _headline(task: McasTask, by: Sequence[Item], found: Headline, level: float) -> Headline:
+    """The mean over encoders, about other targets too."""
+    if found.value is None or "like_these" in found.inference:
+        return found
+    specs = {target.name: target for target in task.targets}
+    design = Design.of([specs[item.name] for item in by])
+    leans = [item.scores["lean"] for item in by]
+    if any(lean.value is None for lean in leans) or not design.compares:
+        return found
+    values = np.array([lean.value for lean in leans], dtype=np.float64)
+    influences = [lean.influence or Influence.none() for lean in leans]
+    return with_like_these(found, design, values, influences, level)
+
+
+def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, Any] | None:
+    """The lean within each category, where the task has several."""
+    specs = {target.name: target for target in task.targets}
+    categories = list(dict.fromkeys(specs[item.name].category for item in by))
+    if len(categories) < 2:
+        return None
+    table = {}
+    for category in categories:
+        members = [item for item in by if specs[item.name].category == category]
+        weights = Design.of([specs[item.name] for item in members]).weights / 2.0
+        leans = [item.scores["lean"] for item in members]
+        if not weights.any() or any(lean.influence is None for lean in leans):
+            continue
+        parts = [
+            (float(weight), lean.influence or Influence.none())
+            for weight, lean in zip(weights, leans, strict=True)
+        ]
+        value = sum(
+            weight * (lean.value or 0.0) for weight, lean in zip(weights, leans, strict=True)
         )
-    return scores
+        lean = Estimate.from_influence(float(value), Influence.combined(parts), level)
+        low, high = lean.interval or (None, None)
+        table[category or "other"] = {
+            "lean": lean.value, "ci_low": low, "ci_high": high, "p": lean.p, "targets": len(members)
+        }  # fmt: skip
+    return table
 
 
 def _loess(by: Sequence[Item]) -> list[list[float]] | None:

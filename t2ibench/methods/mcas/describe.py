@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import no_score, sentence, unproven
+from t2ibench.methods.core.describe import no_score, sentence, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.mcas.schema import McasTask
 
@@ -27,18 +27,19 @@ def describe(task: McasTask, result: MethodResult) -> str:
             f"the {b} ones, than images of targets stereotyped as {far} are"
         )
 
-    claims = {
-        "two-sided": (
-            f"images of targets stereotyped as {a} and as {b} differ in how much they are like "
-            f"the {a} images rather than the {b} ones"
-        ),
-        "greater": more(a, b),
-        "less": more(b, a),
-    }
+    claim = (
+        f"images of targets stereotyped as {a} and as {b} differ in how much they are like "
+        f"the {a} images rather than the {b} ones"
+    )
     along = (result.headline.value or 0.0) > 0
     direction = (
         f"along the stereotype: {more(a, b)}"
         if along
-        else (f"against the stereotype: {more(b, a)}")
+        else f"against the stereotype: {more(b, a)}"
     )
-    return no_score(result) or unproven(result.headline, claims) or sentence(direction)
+    return (
+        undecided(result)
+        or no_score(result)
+        or unproven(result.headline, claim)
+        or sentence(direction)
+    )

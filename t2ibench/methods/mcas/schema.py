@@ -14,8 +14,9 @@ class McasAttribute(Strict):
 
     Attributes:
         name: What reports call it.
-        prompts: Prompts for the attribute images.
-        words: The attribute as text.
+        prompts: Prompts for the attribute images. Where both attributes have as many, prompt i of
+            one is the partner of prompt i of the other: they differ in the attribute alone.
+        words: The attribute as text, paired in the same way.
     """
 
     name: Text
@@ -36,12 +37,23 @@ class McasTarget(Strict):
     Attributes:
         name: The keyword.
         prompt: The prompt for its images, which is also its text.
+        paraphrases: Further prompts for it. With them, the target is the mean over its prompts,
+            and what differs between prompts counts as uncertainty.
         stereotype: The attribute it is stereotypically associated with.
+        category: What it is one of. Targets of one stereotype are compared with those of the
+            other within a category.
     """
 
     name: Text
     prompt: Text
+    paraphrases: tuple[Text, ...] = ()
     stereotype: Side | None = None
+    category: Text | None = None
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """All of its prompts."""
+        return (self.prompt, *self.paraphrases)
 
 
 class McasTask(ImageTask):

@@ -1,4 +1,4 @@
-"""The four association scores of multimodal composite association scores.
+"""Leans and association scores of MCAS targets.
 
 Mandal, Leavy & Little 2023 (MCAS) and 2024 (delta, alpha); the composites are in `composites`.
 """
@@ -16,20 +16,27 @@ from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
     adherence_warnings,
-    association,
     standardised,
-    standardised_draws,
 )
+from t2ibench.methods.core.controls import Control, contradiction
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.headline import Headline, Inference
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.needs import Needs, PromptNeed
-from t2ibench.methods.mcas.schema import McasAttribute, McasTarget, McasTask
-from t2ibench.settings import Settings
-from t2ibench.stats import (
-    resample_weights,
-    two_sample_bootstrap,
-    two_sample_permutation,
+from t2ibench.methods.mcas import controls
+from t2ibench.methods.mcas.axis import Axis, Poles
+from t2ibench.methods.mcas.headline import ONE_SIDE, Contrast, Design, headline, with_like_these
+from t2ibench.methods.mcas.ratio import ratio_set
+from t2ibench.methods.mcas.schema import McasAttribute, McasTask
+from t2ibench.methods.mcas.targets import (
+    Target,
+    chosen_targets,
+    image_influences,
+    image_poles,
+    text_axis,
 )
+from t2ibench.settings import Settings
 
 
 def _attributes(task: McasTask) -> dict[str, McasAttribute]:
@@ -48,107 +55,87 @@ def needs(task: McasTask, settings: Settings) -> Needs:
     """
     n_attribute = settings.guided_images(task.attribute_images_per_prompt)
     n_target = settings.images(task.images_per_prompt)
-    targets = settings.limited(task.targets)
+    targets = [prompt for target in chosen_targets(task, settings) for prompt in target.prompts]
     attributes = _attributes(task).values()
     prompts = [
         PromptNeed(prompt, n_attribute) for attribute in attributes for prompt in attribute.prompts
     ]
-    prompts += [PromptNeed(target.prompt, n_target) for target in targets]
+    prompts += [PromptNeed(prompt, n_target) for prompt in targets]
     texts = [word for attribute in attributes for word in attribute.words]
-    texts += [target.prompt for target in targets]
-    return Needs(tuple(prompts), tuple(dict.fromkeys(texts)))
+    return Needs(tuple(prompts), tuple(dict.fromkeys([*texts, *targets])))
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
-    """One attribute as images and as words.
+class Attributes:
+    """The two attributes as images and as words.
 
     Attributes:
-        images: Its images.
-        words: Shape (k, d).
-        image_weights: Bootstrap weights of the images, shape (draws, n).
-        word_weights: Bootstrap weights of the words, shape (draws, k).
+        images: Images of A and of B.
+        words: Words of A and of B, each of shape (k, d).
+        poles: The attributes by their images.
+        seen: The axis of their images.
+        said: The axis of their words.
     """
 
-    images: PromptImages
-    words: Float64Array
-    image_weights: Float64Array
-    word_weights: Float64Array
+    images: tuple[PromptImages, PromptImages]
+    words: tuple[Float64Array, Float64Array]
+    poles: Poles
+    seen: Axis
+    said: Axis
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoredTarget:
-    """The scores of one target's images.
-
-    Attributes:
-        target: The target.
-        images: Its images.
-        terms: See `target_terms`.
-        asc: Association of each image with the attribute images, shape (n,).
-    """
-
-    target: McasTarget
-    images: PromptImages
-    terms: dict[str, Estimate]
-    asc: Float64Array
-
-
-def target_terms(
-    images: Float64Array, text: Float64Array, a: Attribute, b: Attribute, weights: Float64Array
-) -> dict[str, Estimate]:
+def target_terms(target: Target, attributes: Attributes, level: float) -> dict[str, Estimate]:
     """The four association scores of one target (eqs. 1 and 2), plain and standardised.
 
     Each is the mean over the rows w (the target's images, or its text) of
     asc(w) = mean over A of cos(w, a) - mean over B of cos(w, b),
-    where A and B are the attributes' images or their words.
+    where A and B are the attributes' images or their words. Each prompt counts alike.
 
     Args:
-        images: Target images, shape (n, d).
-        text: The target's text, shape (1, d).
-        a: First attribute.
-        b: Second attribute.
-        weights: Bootstrap weights of the target images, shape (draws, n).
+        target: The target.
+        attributes: A and B.
+        level: Confidence level, in (0, 1).
 
     Returns:
-        'ii', 'itp', 'it', 'tt' with bootstrap draws, and 'ii_d' … 'tt_d', each association
-        divided by the standard deviation (ddof 1) of its cosines over A and B.
+        'ii', 'itp', 'it', 'tt' with intervals, and 'ii_d' … 'tt_d', each association divided by
+        the standard deviation (ddof 1) of its cosines over A and B.
     """
-    always = np.ones((len(weights), 1))
+    seen, said = attributes.seen, attributes.said
+    images = tuple(side.embeddings for side in attributes.images)
     cells = {
-        "ii": (images, weights, "images"),
-        "itp": (text, always, "images"),
-        "it": (images, weights, "words"),
-        "tt": (text, always, "words"),
-    }
+        "ii": (target.point, target.images.embeddings, seen, images, target.image_influence),
+        "itp": (target.text, target.texts, seen, images, target.text_influence),
+        "it": (
+            target.point, target.images.embeddings, said, attributes.words, target.image_influence
+        ),
+        "tt": (target.text, target.texts, said, attributes.words, target.text_influence),
+    }  # fmt: skip
     terms: dict[str, Estimate] = {}
-    for name, (rows, row_weights, kind) in cells.items():
-        (cos_a, weights_a), (cos_b, weights_b) = (
-            (rows @ side.images.embeddings.T, side.image_weights)
-            if kind == "images"
-            else (rows @ side.words.T, side.word_weights)
-            for side in (a, b)
+    for name, (point, rows, axis, (a, b), influence_of) in cells.items():
+        influence = Influence.combined(
+            [
+                (1.0, axis.influence(axis.directions @ point)),
+                (1.0, influence_of(axis.direction)),
+            ]
         )
-        draws = weights_a @ cos_a.T - weights_b @ cos_b.T
-        difference = cos_a.mean(axis=1) - cos_b.mean(axis=1)
-        terms[name] = Estimate(float(difference.mean()), (draws * row_weights).sum(axis=1))
-        d_draws = standardised_draws(cos_a, cos_b, weights_a, weights_b)
-        terms[f"{name}_d"] = Estimate(
-            float(standardised(cos_a, cos_b).mean()), (d_draws * row_weights).sum(axis=1)
-        )
+        value = float(point @ axis.direction)
+        terms[name] = Estimate.from_influence(value, influence, level)
+        ratios = standardised(rows @ a.T, rows @ b.T)
+        terms[f"{name}_d"] = Estimate(float(ratios.mean()), as_published=True)
     return terms
 
 
 def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """The association scores of each target; `combine` makes the composites of them.
+    """Leans and association scores of each target; `combine` makes the composites of them.
 
-    II, ITP, IT and TT of each target as in `target_terms` (Mandal et al. 2024, section 3,
-    eqs. 1 and 2), and with Asc(x) of a target's image x with the attribute images:
+    With d_p = mean of A_p - mean of B_p of a pair p of attribute prompts, d their mean and
+    U = mean over p ≠ q of d_p·d_q, a target's lean is (2 x·d - middle) / U (`axis.Axis`), and
 
-    headline = |P(Asc(x) > Asc(y)) - P(Asc(x) < Asc(y))|, Cliff's delta, x over images of targets
-    stereotyped as A, y over those stereotyped as B
+    headline L = (mean point of targets of A - of B)·d / U,
 
-    Its null moves whole targets (`unit: prompt`) or single images between the two stereotypes.
-    `composites.composite` holds MCAS, delta and alpha, with a worked example.
+    half the difference of their mean leans, within categories. II, ITP, IT and TT of each target
+    as in `target_terms` (Mandal et al. 2024, section 3, eqs. 1 and 2). `composites.composite`
+    holds MCAS, delta and alpha, with a worked example.
 
     Args:
         task: The task.
@@ -156,149 +143,212 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         settings: How it is measured.
 
     Returns:
-        By target: the four terms, plain and standardised. For the task: 'cliffs_delta' of the
-        image associations of targets stereotyped as A and as B, and 'adherence'.
+        By target: 'lean' and the four terms, plain and standardised. For the task: 'adherence'.
 
     Raises:
         MissingEvidence: an image or a text was never observed.
     """
     collector = ImageCollector(evidence)
     attributes = _collect_attributes(task, evidence, settings, collector)
-    targets: list[_ScoredTarget] = []
-    warnings: list[str] = []
-    for target in settings.limited(task.targets):
-        images = collector.collect([target.prompt], settings.images(task.images_per_prompt))
-        if len(images) and attributes:
-            targets.append(_score_target(task, target, images, attributes, evidence, settings))
-        else:
-            warnings.append(f"Left out, because it has no image: {target.name}.")
+    targets, warnings = _collect_targets(task, evidence, settings, collector)
     if attributes is None or not targets:
         which = "target" if attributes else "attribute"
         return MethodResult.undefined(f"there are no {which} images", collector, warnings)
-    headline = _headline(task, targets, settings)
-    a, b = attributes["A"], attributes["B"]
-    hits, total = adherence(a.images.embeddings, b.images.embeddings, a.words, b.words)
+    shown = controls.separation(task, attributes.poles, attributes.seen, settings.level)
+    design = Design.of([target.spec for target in targets])
+    leans = _leans(targets, attributes.seen, settings.level, shown.contradicts)
+    found = _headline(design, targets, attributes.seen, leans, shown.contradicts, settings.level)
+    (a, b), (words_a, words_b) = attributes.images, attributes.words
+    hits, total = adherence(a.embeddings, b.embeddings, words_a, words_b)
+    controlled = {
+        "separation": shown,
+        "adherence": controls.adhering(hits, total),
+        **_more_controls(task, design, targets, attributes, settings),
+    }
     return MethodResult(
-        headline,
-        {
-            "cliffs_delta": replace(headline, signed=False),
-            "adherence": adherence_estimate(hits, total),
-        },
+        found,
+        {"adherence": adherence_estimate(hits, total)},
         [
-            Item(scored.target.name, scored.terms, _side_name(task, scored), len(scored.images))
-            for scored in targets
+            Item(
+                target.spec.name,
+                {"lean": lean, **target_terms(target, attributes, settings.level)},
+                _side_name(task, target),
+                len(target.images),
+            )
+            for target, lean in zip(targets, leans, strict=True)
         ],
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions=_conventions(task),
-        warnings=warnings + adherence_warnings(hits, total, "attribute"),
-        samples=_samples(targets),
+        conventions=_conventions(task, attributes.poles),
+        warnings=[
+            *warnings,
+            *_left_out_prompts(attributes),
+            *adherence_warnings(hits, total, "attribute"),
+        ],
+        samples=_samples(targets, attributes.seen),
+        controls=controlled,
+        inconclusive=contradiction(controlled),
     )
 
 
-def _conventions(task: McasTask) -> dict[str, Any]:
+def _headline(
+    design: Design,
+    targets: Sequence[Target],
+    axis: Axis,
+    leans: Sequence[Estimate],
+    reason: str | None,
+    level: float,
+) -> Headline:
+    if not design.compares:
+        return Headline.undefined(ONE_SIDE)
+    contrast = Contrast.of(design, targets, axis)
+    if reason is not None:
+        # The test holds for any axis; without the axis' length there is nothing to divide by.
+        tested = ratio_set(contrast.top, 1.0, contrast.influence, Influence.none(), level)
+        p = tested.p if np.isfinite(tested.p) else None
+        return replace(Headline.undefined(reason), inference={"these": Inference(p=p)})
+    found = headline(contrast, level)
+    if found.value is None:
+        return found
+    values = np.array([lean.value for lean in leans], dtype=np.float64)
+    influences = [lean.influence or Influence.none() for lean in leans]
+    return with_like_these(found, design, values, influences, level)
+
+
+def _leans(
+    targets: Sequence[Target], axis: Axis, level: float, reason: str | None
+) -> list[Estimate]:
+    """Each target's lean with its Fieller set.
+
+    A few images that are all alike show no variance, yet are compatible with some: that of half an
+    image at each pole is the least (as Jeffreys' prior adds to a share).
+    """
+    if reason is not None:
+        return [Estimate.undefined(reason)] * len(targets)
+    leans = []
+    images = image_influences(targets, 2.0 * axis.direction)
+    for target, influence in zip(targets, images, strict=True):
+        value, of_axis = axis.lean(target.point)
+        n = len(target.images)
+        spread = influence.variance / axis.length**2
+        if len(influence.strata) == 1 and n == len(influence.value) > 1:
+            bounded = float(np.clip(value, -1.0, 1.0))
+            spread = ((n - 1) * spread + (1.0 + bounded**2) / n) / n
+        floored = influence.with_floor(spread * axis.length**2)
+        top = float(2.0 * axis.direction @ target.point - axis.middle)
+        tops = axis.influence(2.0 * axis.directions @ target.point - axis.middles)
+        of_top = Influence.combined([(1.0, tops), (1.0, floored)])
+        found = ratio_set(top, axis.length, of_top, axis.length_influence, level)
+        whole = Influence.combined([(1.0, of_axis), (1.0 / axis.length, floored)])
+        if not np.isfinite(found.p):
+            leans.append(Estimate(value))
+            continue
+        interval = (found.low, found.high)
+        leans.append(Estimate(value, p=found.p, test="t", interval=interval, influence=whole))
+    return leans
+
+
+def _more_controls(
+    task: McasTask,
+    design: Design,
+    targets: Sequence[Target],
+    attributes: Attributes,
+    settings: Settings,
+) -> dict[str, Control]:
+    if not design.compares:
+        return {}
+    rng = settings.rng(task.id, "shuffled attribute labels")
+    return {
+        "shuffled": controls.shuffled(design, targets, attributes.images, rng),
+        "halves": controls.halves(design, targets, attributes.images, attributes.seen),
+        "text_only": controls.text_only(design, targets, attributes.words),
+    }
+
+
+def _conventions(task: McasTask, poles: Poles) -> dict[str, Any]:
     """Choices that decide the numbers."""
+    pairs = "pairs of attribute prompts" if poles.paired else poles.name
     return {
         "sign": f"positive is nearer '{task.attributes.A.name}'",
+        "these": f"these targets, with other images and other {pairs}",
+        "like_these": "other targets of these categories and stereotypes, too",
         "encoders": "association scores are averaged before composites are computed",
-        "unit": "prompt of attribute images, then image; word; target image",
+        "unit": f"{pairs}; attribute words; images of a target",
         "similarity": "cosine",
     }
 
 
-def _side_name(task: McasTask, scored: _ScoredTarget) -> str | None:
-    side = scored.target.stereotype
+def _side_name(task: McasTask, target: Target) -> str | None:
+    side = target.spec.stereotype
     return _attributes(task)[side].name if side else None
 
 
-def _samples(targets: Sequence[_ScoredTarget]) -> list[dict[str, Any]]:
+def _samples(targets: Sequence[Target], axis: Axis) -> list[dict[str, Any]]:
     """One row for each target image."""
-    return [
-        {
-            "prompt": scored.target.prompt,
-            "index": int(index),
-            "target": scored.target.name,
-            "asc": float(asc),
-        }
-        for scored in targets
-        for index, asc in zip(scored.images.indices, scored.asc, strict=True)
-    ]
+    rows = []
+    for target in targets:
+        images = target.images
+        found = axis.projected(images.embeddings)
+        rows += [
+            {
+                "prompt": images.prompts[cluster],
+                "index": int(index),
+                "target": target.spec.name,
+                "asc": float(asc),
+            }
+            for cluster, index, asc in zip(images.clusters, images.indices, found, strict=True)
+        ]
+    return rows
 
 
 def _collect_attributes(
     task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
-) -> dict[str, Attribute] | None:
+) -> Attributes | None:
     """Both attributes; None where one has no image."""
     n = settings.guided_images(task.attribute_images_per_prompt)
-    rng = settings.rng(task.id, "attributes")
-    attributes = {}
-    for side, attribute in _attributes(task).items():
-        images = collector.collect(attribute.prompts, n)
+    sides: Mapping[str, McasAttribute] = _attributes(task)
+    a, b = (collector.collect(side.prompts, n) for side in sides.values())
+    if not len(a) or not len(b):
+        return None
+    poles = image_poles(a, b, task.unit == "image")
+    if not len(poles.a) or not len(poles.b):
+        return None
+    words_a, words_b = (
+        evidence.texts(list(side.words)).astype(np.float64) for side in sides.values()
+    )
+    axis = Axis.between(poles)
+    return Attributes((a, b), (words_a, words_b), poles, axis, text_axis(words_a, words_b))
+
+
+def _left_out_prompts(attributes: Attributes) -> list[str]:
+    """A warning where attribute prompts have no image."""
+    missing = [
+        prompt
+        for side in attributes.images
+        for number, prompt in enumerate(side.prompts)
+        if not (side.clusters == number).any()
+    ]
+    if not missing:
+        return []
+    partners = ", with their partners" if attributes.poles.paired else ""
+    return [f"Attribute prompts without images are left out{partners}: {', '.join(missing)}."]
+
+
+def _collect_targets(
+    task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
+) -> tuple[list[Target], list[str]]:
+    """The targets that have images, and warnings about the others."""
+    targets: list[Target] = []
+    lacking: list[str] = []
+    for spec in chosen_targets(task, settings):
+        images = collector.collect(spec.prompts, settings.images(task.images_per_prompt))
         if not len(images):
-            return None
-        words = evidence.texts(list(attribute.words)).astype(np.float64)
-        attributes[side] = Attribute(
-            images,
-            words,
-            resample_weights(images.clusters, settings.n_bootstrap, rng),
-            resample_weights(np.arange(len(words)), settings.n_bootstrap, rng),
-        )
-    return attributes
+            lacking.append(spec.name)
+            continue
+        texts = evidence.texts(list(spec.prompts)).astype(np.float64)
+        targets.append(Target(spec, images, texts, task.unit == "image"))
+    named = ", ".join(lacking)
+    return targets, [f"Left out, because they have no image: {named}."] if lacking else []
 
 
-def _score_target(
-    task: McasTask,
-    target: McasTarget,
-    images: PromptImages,
-    attributes: Mapping[str, Attribute],
-    evidence: Evidence,
-    settings: Settings,
-) -> _ScoredTarget:
-    rng = settings.rng(task.id, f"bootstrap of {target.name}")
-    weights = resample_weights(np.arange(len(images)), settings.n_bootstrap, rng)
-    text = evidence.texts([target.prompt]).astype(np.float64)
-    a, b = attributes["A"], attributes["B"]
-    terms = target_terms(images.embeddings, text, a, b, weights)
-    asc = association(images.embeddings, a.images.embeddings, b.images.embeddings)
-    return _ScoredTarget(target, images, terms, asc)
-
-
-def _headline(task: McasTask, targets: Sequence[_ScoredTarget], settings: Settings) -> Estimate:
-    """Cliff's delta between the image associations of stereotypically A and B targets."""
-    sides = {
-        side: [scored for scored in targets if scored.target.stereotype == side] for side in "AB"
-    }
-    if not sides["A"] or not sides["B"]:
-        return Estimate.undefined(
-            "all targets of this run have the same stereotype, so two groups cannot be compared "
-            "(--limit keeps the first ones)"
-        )
-    values, labels = {}, {}
-    for side, chosen in sides.items():
-        values[side] = np.concatenate([scored.asc for scored in chosen])
-        labels[side] = np.repeat(np.arange(len(chosen)), [len(scored.asc) for scored in chosen])
-    by_prompt = task.unit == "prompt"
-    boot = two_sample_bootstrap(
-        values["A"],
-        values["B"],
-        labels["A"] if by_prompt else None,
-        labels["B"] if by_prompt else None,
-        statistics=("cliffs_delta",),
-        n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, "bootstrap"),
-    )
-    pooled = np.concatenate([values["A"], values["B"]])
-    test = two_sample_permutation(
-        pooled,
-        np.arange(len(pooled)) < len(values["A"]),
-        np.concatenate([labels["A"], labels["B"] + len(sides["A"])]) if by_prompt else None,
-        statistics=("cliffs_delta",),
-        alternative=task.alternative,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, "permutation"),
-    )
-    return Estimate.from_permutation(
-        test["cliffs_delta"], boot["cliffs_delta"], task.alternative, signed=True
-    )
