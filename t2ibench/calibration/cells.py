@@ -13,7 +13,7 @@ from t2ibench.registry import load_target
 
 QUICK_SETS = 150
 FULL_SETS = 2000
-_FEWEST = 20
+_FEWEST = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,9 @@ class Space:
         axis = _unit(rng.normal(size=self.d))
         # Pictures of different things still resemble each other (cosine .5 of their centres).
         own = _unit(rng.normal(size=(len(number), self.d)))
-        centres = _unit(_unit(rng.normal(size=self.d)) + own)
+        centres = _unit(rng.normal(size=self.d)) + own
+        # What pictures are about says nothing of the attribute, or it would be part of the lean.
+        centres = _unit(centres - np.outer(centres @ axis, axis))
         sizes = [scene.images for scene in scenes]
         prompt = np.repeat(np.arange(len(scenes)), sizes)
         offsets = self.wording * _unit(rng.normal(size=(len(scenes), self.d)))
