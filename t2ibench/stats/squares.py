@@ -43,6 +43,7 @@ def mean_square(
     bottoms: npt.ArrayLike | None = None,
     bottom_variances: npt.ArrayLike | None = None,
     level: float = 0.95,
+    degrees: tuple[float, float] | None = None,
 ) -> MeanSquare:
     """Mean square of the effects N_j / D_j, weighted by D_j².
 
@@ -62,6 +63,8 @@ def mean_square(
         bottoms: D, shape (k,); 1 each by default.
         bottom_variances: U, shape (k,); 0 each by default.
         level: Confidence level, in (0, 1).
+        degrees: Degrees of freedom of the F test, where the effects depend on each other, or
+            their variances were estimated together; from `variances` and `dfs` by default.
 
     Returns:
         The mean square with its test and interval.
@@ -90,8 +93,10 @@ def mean_square(
         return MeanSquare(
             value, value, value, np.finfo(float).tiny if exact else 1.0, 0.0, 0.0, (0, 0)
         )
-    h = total**2 / float((v**2 * f / (f + 2)).sum())
-    h2 = total**2 / float((v**2 / (f + 2)).sum())
+    h, h2 = degrees or (
+        total**2 / float((v**2 * f / (f + 2)).sum()),
+        total**2 / float((v**2 / (f + 2)).sum()),
+    )
     squares = float((n**2).sum())
     p = float(np.clip(fdtrc(h, h2, squares / total), np.finfo(float).tiny, 1.0))
     low, high = _interval(squares, total, float(u.sum()), max(scale, 0.0), (h, h2), level)

@@ -206,3 +206,46 @@ def _fieller_end(
     exact = (c0 == 0) & (c1 == 0) & (c2 == 0)
     finished: Float64Array = np.where(exact, value, np.where(lead > 0, end, side * np.inf))
     return finished
+
+
+def fieller(
+    top: float,
+    bottom: float,
+    covariance: npt.ArrayLike,
+    df: float,
+    level: float = 0.95,
+) -> tuple[float, float, float]:
+    """Fieller's set of the ratio of two estimates whose covariance was estimated as a whole.
+
+    Such as of two means over the same stimuli, where `ratio` is for means that are independent.
+    The set holds every t with (N − t D)² ≤ q² (v_NN − 2 t v_ND + t² v_DD).
+
+    Args:
+        top: N.
+        bottom: D.
+        covariance: Of N and D, shape (2, 2).
+        df: Its degrees of freedom.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        Lower end, upper end (-inf and inf where the set is unbounded) and the two-sided p-value
+        that the ratio is 0, which is below 1 - level where 0 is outside the set; nan where the
+        covariance is unknown.
+
+    Source: Fieller 1954, "Some problems in interval estimation".
+
+    Example:
+        >>> low, high, p = fieller(2.0, 4.0, [[1.0, 0.0], [0.0, 0.0]], 1e9)
+        >>> round(low, 3), round(high, 3), round(p, 4)
+        (0.01, 0.99, 0.0455)
+    """
+    (nn, nd), (_, dd) = np.asarray(covariance, dtype=np.float64)
+    if not (np.isfinite([nn, nd, dd]).all() and df > 0):
+        return float("nan"), float("nan"), float("nan")
+    squared = float(stdtrit(df, (1 + level) / 2)) ** 2
+    p = t_test(top, float(nn), df)
+    lead, middle = bottom**2 - squared * dd, top * bottom - squared * nd
+    if not lead > 0:
+        return -float("inf"), float("inf"), p
+    root = float(np.sqrt(max(middle**2 - lead * (top**2 - squared * nn), 0.0)))
+    return (middle - root) / lead, (middle + root) / lead, p

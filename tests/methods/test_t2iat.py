@@ -49,9 +49,9 @@ def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
     images, texts = {}, {}
     for stimulus in stimuli_of(task, Settings()):
         lean = bias if stimulus.concept == "flowers" else -bias
-        prompts = [(stimulus.neutral, lean, 5)]
+        prompts = [(prompt, lean, 5) for prompt in stimulus.neutral]
         for side, sign in (("A", 3.0), ("B", -3.0)):
-            prompts += [(prompt, sign, 3) for prompt in stimulus.guided[side]]
+            prompts += [(prompt, sign, 3) for prompt in stimulus.guided(side)]
         for prompt, lean, n in prompts:
             rows = centres[stimulus.word] + lean * axis
             images[prompt] = unit(rows + 0.6 * rng.normal(size=(n, dim)))
@@ -232,9 +232,10 @@ def test_limit_keeps_the_first_stimuli() -> None:
 )
 def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
     task = make_task()
-    assert describe(task, score(task, make_evidence(task, bias), SETTINGS)) == (
+    result = score(task, make_evidence(task, bias), SETTINGS)
+    assert describe(task, result) == (
         f"Images of {near} are more like those with pleasant, rather than unpleasant, than images "
-        f"of {far} are."
+        f"of {far} are (lean {result.headline.value:+.2f})."
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from t2ibench.errors import did_you_mean, nearest
 from t2ibench.methods.core.prompts import fill, placeholders, wrong_articles
-from t2ibench.methods.core.schema import GuidedPrompts, Warned
+from t2ibench.methods.core.schema import GuidedPrompts, Warned, Wording
 
 Location = tuple[str | int, ...]
 
@@ -169,7 +169,7 @@ def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
 def guided(
     prompts: GuidedPrompts, stimuli: Sequence[str], attributes: Sequence[str]
 ) -> Iterator[Finding]:
-    """A neutral and a guided template, and the articles of what they make.
+    """Neutral and guided templates of every wording, and the articles of what they make.
 
     Args:
         prompts: The templates.
@@ -179,22 +179,35 @@ def guided(
     Yields:
         Problems of the templates; without problems, warnings about articles.
     """
+    for number, wording in enumerate(prompts.wordings):
+        at: Location = ("prompts", "paraphrases", number - 1) if number else ("prompts",)
+        for earlier in prompts.wordings[:number]:
+            for key in ("neutral", "guided"):
+                text = getattr(wording, key)
+                if text == getattr(earlier, key):
+                    yield Finding((*at, key), f"the wording '{text}' is given more than once")
+        yield from _wording(wording, stimuli, attributes, at)
+
+
+def _wording(
+    wording: Wording, stimuli: Sequence[str], attributes: Sequence[str], at: Location
+) -> Iterator[Finding]:
     problems = [
-        *template(prompts.neutral, ["stimulus"], ("prompts", "neutral")),
-        *template(prompts.guided, ["stimulus", "attribute"], ("prompts", "guided")),
+        *template(wording.neutral, ["stimulus"], (*at, "neutral")),
+        *template(wording.guided, ["stimulus", "attribute"], (*at, "guided")),
     ]
     yield from problems
     if problems:
         return
     yield from articles(
-        (fill(prompts.neutral, stimulus=word) for word in stimuli), ("prompts", "neutral")
+        (fill(wording.neutral, stimulus=word) for word in stimuli), (*at, "neutral")
     )
     pairs = [(word, attributes[0]) for word in stimuli]
     pairs += [(stimuli[0], word) for word in attributes]
     yield from articles(
         (
-            fill(prompts.guided, stimulus=stimulus, attribute=attribute)
+            fill(wording.guided, stimulus=stimulus, attribute=attribute)
             for stimulus, attribute in pairs
         ),
-        ("prompts", "guided"),
+        (*at, "guided"),
     )

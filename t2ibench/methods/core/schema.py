@@ -179,8 +179,8 @@ class TwoWordGroups(Strict):
     B: WordGroup
 
 
-class GuidedPrompts(Strict):
-    """Prompt templates with and without an attribute.
+class Wording(Strict):
+    """One way to ask for a picture, with and without an attribute.
 
     Attributes:
         neutral: With '{stimulus}' (or '{a stimulus}'), without the attribute.
@@ -189,6 +189,22 @@ class GuidedPrompts(Strict):
 
     neutral: Text
     guided: Text
+
+
+class GuidedPrompts(Wording):
+    """Prompt templates with and without an attribute.
+
+    Attributes:
+        paraphrases: Further wordings of the same two prompts. With one wording, what it happens to
+            do to the pictures cannot be told from what is measured.
+    """
+
+    paraphrases: tuple[Wording, ...] = ()
+
+    @property
+    def wordings(self) -> tuple[Wording, ...]:
+        """Every wording, the first one first."""
+        return (self, *self.paraphrases)
 
 
 class ProposedBy(Strict):

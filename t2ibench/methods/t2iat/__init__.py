@@ -14,8 +14,10 @@ METHOD = Family(
     score=lazy("t2ibench.methods.t2iat.score:score"),
     describe=lazy("t2ibench.methods.t2iat.describe:describe"),
     main_score=MainScore("d", "d"),
+    row_scores=("lean",),
     estimand=(
-        "Cliff's delta between the associations of X's and of Y's images with A rather than B."
+        "Half the difference between the mean leans of X's and of Y's images towards A rather "
+        "than B: 2 P - 1 of a mixture whose share of A-like images is P in X and 1 - P in Y."
     ),
     variants=lazy("t2ibench.methods.t2iat.design:variants"),
     calibrates="t2ibench.methods.t2iat.calibrate:cells",

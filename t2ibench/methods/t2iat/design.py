@@ -13,6 +13,19 @@ from t2ibench.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
+class Prompts:
+    """The prompts of one stimulus in one wording.
+
+    Attributes:
+        neutral: Without an attribute.
+        guided: With the words of 'A' and of 'B'.
+    """
+
+    neutral: str
+    guided: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Stimulus:
     """One stimulus and its prompts.
 
@@ -20,15 +33,31 @@ class Stimulus:
         side: 'X' or 'Y'.
         concept: Name of its concept.
         word: The stimulus itself.
-        neutral: The prompt without an attribute.
-        guided: The prompts with the words of 'A' and of 'B'.
+        number: Its position in its concept, from 0.
+        wordings: Its prompts in each wording.
     """
 
     side: str
     concept: str
     word: str
-    neutral: str
-    guided: dict[str, list[str]]
+    number: int
+    wordings: tuple[Prompts, ...]
+
+    @property
+    def neutral(self) -> list[str]:
+        """The prompts without an attribute."""
+        return [prompts.neutral for prompts in self.wordings]
+
+    def guided(self, attribute: str) -> list[str]:
+        """The prompts with an attribute.
+
+        Args:
+            attribute: 'A' or 'B'.
+
+        Returns:
+            Those of all wordings.
+        """
+        return [prompt for prompts in self.wordings for prompt in prompts.guided[attribute]]
 
 
 def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
@@ -45,16 +74,22 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
     count = None if task.pairing == "cross" else task.words_per_stimulus
     for side, concept in (("X", task.concepts.X), ("Y", task.concepts.Y)):
         for number, word in enumerate(settings.limited(concept.stimuli)):
-            guided = {
-                name: guided_prompts(task.prompts.guided, word, cycle_words(words, number, count))
-                for name, words in attributes.items()
-            }
-            neutral = fill(task.prompts.neutral, stimulus=word)
-            yield Stimulus(side, concept.name, word, neutral, guided)
+            chosen = {name: cycle_words(words, number, count) for name, words in attributes.items()}
+            wordings = tuple(
+                Prompts(
+                    fill(wording.neutral, stimulus=word),
+                    {
+                        name: guided_prompts(wording.guided, word, words)
+                        for name, words in chosen.items()
+                    },
+                )
+                for wording in task.prompts.wordings
+            )
+            yield Stimulus(side, concept.name, word, number, wordings)
 
 
 def needs(task: T2iatTask, settings: Settings) -> Needs:
-    """Images of neutral and guided prompts; the guided prompts as texts for the adherence check.
+    """Images of neutral and guided prompts, and the same prompts as texts.
 
     Args:
         task: The task.
@@ -64,13 +99,12 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
         Prompts and texts.
     """
     n_neutral, n_guided = task.image_counts(settings)
-    prompts, texts = [], []
+    prompts = []
     for stimulus in stimuli_of(task, settings):
-        prompts.append(PromptNeed(stimulus.neutral, n_neutral))
-        for guided in stimulus.guided.values():
-            texts += guided
-            prompts += [PromptNeed(prompt, n_guided) for prompt in guided]
-    return Needs(tuple(prompts), tuple(dict.fromkeys(texts)))
+        prompts += [PromptNeed(prompt, n_neutral) for prompt in stimulus.neutral]
+        for attribute in "AB":
+            prompts += [PromptNeed(prompt, n_guided) for prompt in stimulus.guided(attribute)]
+    return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))
 
 
 def variants(task: T2iatTask) -> dict[str, T2iatTask]:

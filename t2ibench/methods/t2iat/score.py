@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
     adherence_warnings,
-    association,
-    association_draws,
     left_out_warnings,
 )
+from t2ibench.methods.core.controls import contradiction
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
-from t2ibench.methods.t2iat.design import Stimulus, stimuli_of
+from t2ibench.methods.core.evidence import Evidence, ImageCollector
+from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.lean_controls import adherence_control
+from t2ibench.methods.core.lean_scores import positions
+from t2ibench.methods.t2iat.images import StimulusImages, collect
+from t2ibench.methods.t2iat.leans import Tested, tested
+from t2ibench.methods.t2iat.published import Associations, associate, published_scores
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
-from t2ibench.stats import (
-    one_sample_bootstrap,
-    sign_flip_permutation,
-    two_sample_bootstrap,
-    two_sample_permutation,
-)
 
-_TWO_SAMPLE = ("mean_difference", "cohens_d", "union_d", "cliffs_delta")
 _CONVENTION = {
     "cohen": "Cohen's d over images, pooled within-group SD",
     "weat": "SD over X and Y together, ddof 1, over images",
@@ -37,115 +30,71 @@ _CONVENTION = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _StimulusImages:
-    """The images of one stimulus: neutral, and guided to A and to B."""
-
-    stimulus: Stimulus
-    neutral: PromptImages
-    a: PromptImages
-    b: PromptImages
-
-    @property
-    def complete(self) -> bool:
-        return all(len(images) for images in (self.neutral, self.a, self.b))
-
-
-@dataclass(frozen=True, slots=True)
-class _Associations:
-    """The associations of one concept's neutral images.
-
-    Attributes:
-        images: The stimuli behind them.
-        by_stimulus: Each stimulus's associations, shape (its images,).
-        cosines: Mean cosine of each image to attribute 'A' and 'B', shape (n,).
-        draws: Where stimuli share attribute images, the associations under resampling of those,
-            shape (draws, n).
-    """
-
-    images: list[_StimulusImages]
-    by_stimulus: list[Float64Array]
-    cosines: dict[str, Float64Array]
-    draws: Float64Array | None
-
-    @property
-    def values(self) -> Float64Array:
-        """Shape (n,)."""
-        return np.concatenate(self.by_stimulus)
-
-    @property
-    def labels(self) -> IntArray:
-        """Each image's stimulus, shape (n,)."""
-        return np.repeat(np.arange(len(self.by_stimulus)), [len(asc) for asc in self.by_stimulus])
-
-    @property
-    def prompt_means(self) -> Float64Array:
-        """Shape (stimuli,)."""
-        return np.array([asc.mean() for asc in self.by_stimulus])
-
-
 def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Differential association, its test and its components (Wang et al. 2023).
+    """The lean of X less that of Y, and the paper's scores.
 
-    For a neutral image x, with the images A and B that the attribute prompts of its own stimulus
-    gave (`match: stimulus`) or those of its whole concept (`match: concept`):
+    For a stimulus j, with the means y, a and b of its neutral images and of those with A and with
+    B along a direction from B to A that the images of the other stimuli give:
 
-    Asc(x) = mean over A of cos(x, a) - mean over B of cos(x, b)       (eq. 2)
-    S = mean over X of Asc - mean over Y of Asc                        (eq. 1)
-    d = S / pooled within-group SD of Asc          (eq. 4; other SDs by `effect_size`)
-    headline = |P(Asc(x) > Asc(y)) - P(Asc(x) < Asc(y))|, Cliff's delta of the two concepts
+    lean_j = (2 y - a - b) / (a - b)
+    headline L = (mean of 2 y - a - b over X - mean over Y) / (mean of a - b over X + over Y)
 
-    The null moves whole stimuli (`unit: prompt`) or single images between X and Y. `association`
-    holds Asc, with a worked example.
+    So L is half the difference of the mean leans of X and Y, from -1 to 1. Its interval and its
+    p-value are about other stimuli of the same concepts ('like_these'), or about other images of
+    the same ('these'). `core.leans` measures leans; `published_scores` holds the paper's S and d.
 
     Args:
         task: The task.
-        evidence: Images of the neutral and the guided prompts, texts of the guided ones.
+        evidence: Images and texts of the neutral and the guided prompts.
         settings: How it is measured.
 
     Returns:
-        Scores 'S', 'd', 'd_prompt' (Cohen's d over prompt means, larger by construction),
-        'cliffs_delta', each concept's own association 'asc_X' and 'asc_Y', the four cell means,
-        and 'adherence'. By stimulus: 'asc'.
+        The headline; each concept's own lean 'lean_X' and 'lean_Y'; 'lean_text', L of the prompts'
+        texts, and 'amplification', how much further L goes in that direction; the paper's scores;
+        and 'adherence'. By stimulus: 'lean' and, as published, 'asc'.
 
     Raises:
         MissingEvidence: an image or a text was never observed.
     """
     collector = ImageCollector(evidence)
-    collected = [
-        _collect(stimulus, collector, *task.image_counts(settings))
-        for stimulus in stimuli_of(task, settings)
-    ]
+    collected = collect(task, collector, settings)
     complete = [images for images in collected if images.complete]
     warnings = left_out_warnings([i.stimulus.word for i in collected if not i.complete])
-    concepts: dict[str, _Associations] = {}
+    concepts: dict[str, Associations] = {}
     for side, concept in (("X", task.concepts.X), ("Y", task.concepts.Y)):
         images = [images for images in complete if images.stimulus.side == side]
         if not images:
             reason = f"no stimulus of {side} ({concept.name}) has all of its images"
             return MethodResult.undefined(reason, collector, warnings)
-        concepts[side] = _associations(task, side, images, settings)
-    boot = _bootstrap(task, concepts, settings)
-    headline, scores = _differential(task, concepts, boot, settings)
-    for side, associations in concepts.items():
-        scores |= _own_scores(task, side, associations, boot, settings)
+        concepts[side] = associate(task, side, images, settings)
+    found = tested(task, complete, evidence, settings)
     hits, total = _adherence(complete, evidence)
+    measured = None if isinstance(found, str) else found
+    controls = {} if measured is None else dict(measured.controls)
+    controls["adherence"] = adherence_control(hits, total)
     return MethodResult(
-        headline,
-        {**scores, "adherence": adherence_estimate(hits, total)},
-        _by_stimulus(task, concepts, settings),
+        Headline.undefined(found) if isinstance(found, str) else found.headline,
+        {
+            **({} if measured is None else measured.scores),
+            **published_scores(task, concepts, settings),
+            "adherence": adherence_estimate(hits, total),
+        },
+        _by_stimulus(concepts, measured),
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
         conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "attribute"),
-        samples=_samples(concepts),
+        samples=_samples(concepts, measured),
+        controls=controls,
+        inconclusive=contradiction(controls),
     )
 
 
 def _conventions(task: T2iatTask) -> dict[str, Any]:
     """Choices that decide the numbers."""
     return {
+        "headline": "(mean lean of X - mean lean of Y) / 2, directions held out by stimulus",
         "effect_size": _CONVENTION[task.effect_size],
         "unit": task.unit,
         "match": task.match,
@@ -154,182 +103,46 @@ def _conventions(task: T2iatTask) -> dict[str, Any]:
     }
 
 
-def _collect(
-    stimulus: Stimulus, collector: ImageCollector, n_neutral: int, n_guided: int
-) -> _StimulusImages:
-    return _StimulusImages(
-        stimulus,
-        collector.collect([stimulus.neutral], n_neutral),
-        collector.collect(stimulus.guided["A"], n_guided),
-        collector.collect(stimulus.guided["B"], n_guided),
-    )
-
-
-def _associations(
-    task: T2iatTask, side: str, images: list[_StimulusImages], settings: Settings
-) -> _Associations:
-    """Every neutral image's association with the attribute images it is matched to."""
-    all_a = PromptImages.merged([stimulus.a for stimulus in images])
-    all_b = PromptImages.merged([stimulus.b for stimulus in images])
-    shared = task.match == "concept"
-    by_stimulus, cosines_a, cosines_b = [], [], []
-    for stimulus in images:
-        neutral = stimulus.neutral.embeddings
-        a = all_a.embeddings if shared else stimulus.a.embeddings
-        b = all_b.embeddings if shared else stimulus.b.embeddings
-        by_stimulus.append(association(neutral, a, b))
-        cosines_a.append(neutral @ a.mean(axis=0))
-        cosines_b.append(neutral @ b.mean(axis=0))
-    draws = None
-    if shared:
-        # Shared by all neutral images, so resampling stimuli alone would miss their variation.
-        neutral = np.concatenate([stimulus.neutral.embeddings for stimulus in images])
-        rng = settings.rng(task.id, f"attribute images of {side}")
-        draws = association_draws(neutral, all_a, all_b, settings.n_bootstrap, rng)
-    cosines = {"A": np.concatenate(cosines_a), "B": np.concatenate(cosines_b)}
-    return _Associations(images, by_stimulus, cosines, draws)
-
-
-def _bootstrap(
-    task: T2iatTask, concepts: Mapping[str, _Associations], settings: Settings
-) -> dict[str, Float64Array]:
-    """Draws of the two-sample statistics and of both means, shape (draws,) each."""
-    x, y = concepts["X"], concepts["Y"]
-    by_prompt = task.unit == "prompt"
-    return two_sample_bootstrap(
-        x.values if x.draws is None else x.draws,
-        y.values if y.draws is None else y.draws,
-        x.labels if by_prompt else None,
-        y.labels if by_prompt else None,
-        statistics=(*_TWO_SAMPLE, "mean_x", "mean_y"),
-        n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, "bootstrap"),
-    )
-
-
-def _differential(
-    task: T2iatTask,
-    concepts: Mapping[str, _Associations],
-    boot: Mapping[str, Float64Array],
-    settings: Settings,
-) -> tuple[Estimate, dict[str, Estimate]]:
-    """The headline, and the scores that compare X with Y."""
-    x, y = concepts["X"], concepts["Y"]
-    by_prompt = task.unit == "prompt"
-    values = np.concatenate([x.values, y.values])
-    tests = two_sample_permutation(
-        values,
-        np.arange(len(values)) < len(x.values),
-        np.concatenate([x.labels, y.labels + len(x.images)]) if by_prompt else None,
-        statistics=_TWO_SAMPLE,
-        alternative=task.alternative,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, "permutation"),
-    )
-    by_name = {
-        name: Estimate.from_permutation(tests[name], boot[name], task.alternative)
-        for name in _TWO_SAMPLE
-    }
-    over_images = by_name["union_d" if task.effect_size == "weat" else "cohens_d"]
-    scores = {
-        "S": by_name["mean_difference"],
-        "d": _over_prompts(task, concepts, settings, "union_d_ddof0")
-        if task.effect_size == "t2iat_code"
-        else over_images,
-        "d_prompt": _over_prompts(task, concepts, settings, "cohens_d"),
-        "cliffs_delta": by_name["cliffs_delta"],
-    }
-    return replace(by_name["cliffs_delta"], signed=True), scores
-
-
-def _over_prompts(
-    task: T2iatTask, concepts: Mapping[str, _Associations], settings: Settings, statistic: str
-) -> Estimate:
-    """An effect size over prompt means; averaging first makes it larger than one over images."""
-    x, y = concepts["X"].prompt_means, concepts["Y"].prompt_means
-    boot = two_sample_bootstrap(
-        x,
-        y,
-        statistics=(statistic,),
-        n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, "bootstrap of prompts"),
-    )
-    test = two_sample_permutation(
-        np.concatenate([x, y]),
-        np.arange(len(x) + len(y)) < len(x),
-        statistics=(statistic,),
-        alternative=task.alternative,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, "permutation of prompts"),
-    )
-    return Estimate.from_permutation(test[statistic], boot[statistic], task.alternative)
-
-
-def _own_scores(
-    task: T2iatTask,
-    side: str,
-    associations: _Associations,
-    boot: Mapping[str, Float64Array],
-    settings: Settings,
-) -> dict[str, Estimate]:
-    """One concept's own association and its cell means, which the difference hides."""
-    labels = associations.labels if task.unit == "prompt" else None
-    flips = sign_flip_permutation(
-        associations.values,
-        labels,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, f"sign flips {side}"),
-    )
-    scores = {f"asc_{side}": Estimate.from_permutation(flips, boot[f"mean_{side.lower()}"])}
-    for attribute, cosines in associations.cosines.items():
-        cell = one_sample_bootstrap(
-            cosines,
-            labels,
-            n_draws=settings.n_bootstrap,
-            rng=settings.rng(task.id, f"bootstrap of cell {side}"),
-        )
-        scores[f"cell_{side}{attribute}"] = Estimate(float(cosines.mean()), cell["mean"])
-    return scores
-
-
-def _adherence(images: Sequence[_StimulusImages], evidence: Evidence) -> tuple[int, int]:
+def _adherence(images: Sequence[StimulusImages], evidence: Evidence) -> tuple[int, int]:
     """Attribute images that show their attribute, and all of them."""
     hits, total = 0, 0
-    for stimulus in images:
-        a_texts, b_texts = (evidence.texts(stimulus.stimulus.guided[name]) for name in "AB")
-        adherent, count = adherence(stimulus.a.embeddings, stimulus.b.embeddings, a_texts, b_texts)
-        hits, total = hits + adherent, total + count
+    for one in images:
+        for prompts, marked in zip(one.stimulus.wordings, one.wordings, strict=True):
+            a_texts, b_texts = (evidence.texts(prompts.guided[name]) for name in "AB")
+            adherent, count = adherence(marked.a.embeddings, marked.b.embeddings, a_texts, b_texts)
+            hits, total = hits + adherent, total + count
     return hits, total
 
 
-def _by_stimulus(
-    task: T2iatTask, concepts: Mapping[str, _Associations], settings: Settings
-) -> list[Item]:
-    rows = []
+def _by_stimulus(concepts: Mapping[str, Associations], measured: Tested | None) -> list[Item]:
+    """One row for each stimulus: those of X, then those of Y."""
+    rows: list[Item] = []
     for associations in concepts.values():
         for images, asc in zip(associations.images, associations.by_stimulus, strict=True):
+            scores = {} if measured is None else {"lean": measured.rows[len(rows)]}
+            scores["asc"] = Estimate(float(asc.mean()), as_published=True)
             stimulus = images.stimulus
-            rng = settings.rng(task.id, f"bootstrap of {stimulus.side} {stimulus.word}")
-            boot = one_sample_bootstrap(asc, n_draws=settings.n_bootstrap, rng=rng)
-            scores = {"asc": Estimate(float(asc.mean()), boot["mean"])}
             rows.append(Item(stimulus.word, scores, stimulus.concept, len(asc)))
     return rows
 
 
-def _samples(concepts: Mapping[str, _Associations]) -> list[dict[str, Any]]:
-    """One row for each neutral image: what its association was."""
-    return [
-        {
-            "prompt": images.stimulus.neutral,
-            "index": int(index),
-            "concept": images.stimulus.concept,
-            "stimulus": images.stimulus.word,
-            "asc": float(value),
-        }
-        for associations in concepts.values()
-        for images, asc in zip(associations.images, associations.by_stimulus, strict=True)
-        for index, value in zip(images.neutral.indices, asc, strict=True)
-    ]
+def _samples(concepts: Mapping[str, Associations], measured: Tested | None) -> list[dict[str, Any]]:
+    """One row for each neutral image: its association, and where it lies between A and B."""
+    places = None if measured is None else positions(measured.leans)
+    rows: list[dict[str, Any]] = []
+    number = 0
+    for associations in concepts.values():
+        for images, asc in zip(associations.images, associations.by_stimulus, strict=True):
+            neutral = images.neutral
+            leans = None if places is None else [x for part in places[number] for x in part]
+            number += 1
+            for at, (index, value) in enumerate(zip(neutral.indices, asc, strict=True)):
+                row: dict[str, Any] = {
+                    "prompt": neutral.prompts[neutral.clusters[at]],
+                    "index": int(index),
+                    "concept": images.stimulus.concept,
+                    "stimulus": images.stimulus.word,
+                    "asc": float(value),
+                }
+                rows.append(row if leans is None else {**row, "lean": float(leans[at])})
+    return rows

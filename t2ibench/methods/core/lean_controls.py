@@ -1,0 +1,225 @@
+"""Controls of the tests that measure leans."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from t2ibench.arrays import BoolArray, Float64Array
+from t2ibench.methods.core.controls import Control
+from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
+from t2ibench.methods.core.projections import held_out, moments, project
+
+N_SHUFFLES = 20
+GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
+_TOO_MANY = 5  # of the shuffles as far from 0 as the headline: one is expected by chance
+_HALVES = 0.005
+_FEWEST = 2  # images of a prompt in each half, or on each side of a shuffle
+
+
+def separation(leans: Leans, first: str, second: str) -> Control:
+    """Whether the encoder tells the images of the two attributes apart.
+
+    Args:
+        leans: The leans.
+        first: Name of attribute A.
+        second: Name of attribute B.
+
+    Returns:
+        The control; it contradicts where z is not above `GATE`.
+    """
+    z = leans.separation
+    says = (
+        f"The encoder tells the images with {first} from those with {second}: z = {z:.1f}, where "
+        f"{GATE:g} is asked for."
+    )
+    failed = not z > GATE
+    if failed:
+        says = says.replace("The encoder tells", "The encoder hardly tells", 1)
+    reason = f"the encoder hardly tells images with {first} from those with {second} (z = {z:.1f})"
+    return Control(says, z, contradicts=reason if failed else None)
+
+
+def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
+    """The difference between the neutral images with even and with odd numbers, as N.
+
+    Args:
+        leans: The leans.
+
+    Returns:
+        Difference of N, its variance and its degrees of freedom, shape (stimuli,) each; None where
+        a half has fewer than two images of a prompt.
+    """
+    found = []
+    for wordings, direction in zip(leans.images, leans.directions, strict=True):
+        parts = []
+        for one in wordings:
+            even = one.neutral.indices % 2 == 0
+            if min(even.sum(), (~even).sum()) < _FEWEST:
+                return None
+            parts += [
+                moments(_chosen(one.neutral, kept), direction[None]) for kept in (even, ~even)
+            ]
+        mean, variance, df = np.array(parts)[..., 0].T.reshape(3, len(wordings), 2)
+        weight = 2.0 / len(wordings)
+        shares = weight**2 * variance
+        total = shares.sum()
+        known = shares > 0
+        freedom = total**2 / (shares[known] ** 2 / df[known]).sum() if known.any() else np.inf
+        found.append((weight * (mean[:, 0] - mean[:, 1]).sum(), total, freedom))
+    difference, variance, df = np.array(found).T
+    return difference, variance, df
+
+
+def _chosen(images: PromptImages, kept: BoolArray) -> PromptImages:
+    return PromptImages(
+        images.embeddings[kept], images.clusters[kept], images.prompts, images.indices[kept]
+    )
+
+
+def halves_control(value: float, p: float) -> Control:
+    """Whether two halves of the images agree.
+
+    Args:
+        value: How far apart they are.
+        p: p-value that they are not.
+
+    Returns:
+        The control; it contradicts where p is below .005.
+    """
+    says = f"Images with even and with odd numbers: the leans differ by {value:.2f} (p = {p:.2g})."
+    reason = f"images with even and with odd numbers disagree (p = {p:.2g})"
+    return Control(says, value, p=p, contradicts=reason if p < _HALVES else None)
+
+
+def shuffled(
+    leans: Leans, rng: np.random.Generator, n_shuffles: int = N_SHUFFLES
+) -> tuple[Float64Array, Float64Array] | None:
+    """N along directions that mean nothing, as long as the real ones.
+
+    The labels of the images with an attribute are shuffled within each stimulus and wording, so
+    that as many of A as of B get either label, and the attribute cancels. The
+    directions are held out as the real ones are, and scaled to their lengths: what they give is on
+    the scale of the real N.
+
+    Args:
+        leans: The leans.
+        rng: Where the shuffles come from.
+        n_shuffles: How many.
+
+    Returns:
+        N, and its variance, shape (stimuli, shuffles) each; None with fewer than two images of
+        each attribute.
+    """
+    found = []
+    for wordings in leans.images:
+        contrasts = [
+            _contrasts(side, rng, n_shuffles) for one in wordings for side in (one.a, one.b)
+        ]
+        if any(one is None for one in contrasts):
+            return None
+        found.append(np.sum([one for one in contrasts if one is not None], axis=0))
+    directions = held_out(np.array(found))
+    lengths = np.linalg.norm(directions, axis=2)
+    real = np.linalg.norm(leans.directions, axis=1)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = np.nan_to_num(directions * (real / lengths)[..., None])
+    along = project(leans.images, scaled)
+    top = np.einsum("jtcs,c->jts", along.mean, TOP)
+    count = top.shape[1]
+    if count > 1:
+        return top.mean(axis=1), top.var(axis=1, ddof=1) / count
+    return top[:, 0], np.einsum("jcs,c->js", along.variance[:, 0], TOP**2)
+
+
+def _contrasts(
+    images: PromptImages, rng: np.random.Generator, n_shuffles: int
+) -> Float64Array | None:
+    """Mean of one half of the images less that of the other, shape (shuffles, d)."""
+    count = len(images)
+    if count < _FEWEST:
+        return None
+    signs = np.zeros(count)
+    signs[: count // 2], signs[count // 2 : 2 * (count // 2)] = 1.0, -1.0
+    drawn = rng.permuted(np.tile(signs, (n_shuffles, 1)), axis=1) / (count // 2)
+    contrasts: Float64Array = drawn @ images.embeddings
+    return contrasts
+
+
+def shuffled_control(
+    headline: float, p: float | None, shuffles: Float64Array, scale: str
+) -> Control:
+    """Whether directions that mean nothing show as much as the real one.
+
+    Args:
+        headline: The headline.
+        p: Its p-value.
+        shuffles: The same number with shuffled labels, shape (shuffles,).
+        scale: What it is called.
+
+    Returns:
+        The control. It contradicts where the headline is beyond chance, and five or more of
+        20 shuffles are as far from 0: then what the headline shows is not about the attribute.
+    """
+    as_far = int((np.abs(shuffles) >= abs(headline)).sum())
+    count = len(shuffles)
+    says = (
+        f"With the labels of the images with an attribute shuffled, {as_far} of {count} "
+        f"{scale}s are as far from 0."
+    )
+    reason = None
+    if p is not None and p < 0.05 and as_far >= _TOO_MANY * count / N_SHUFFLES:
+        reason = (
+            f"{as_far} of {count} tests with shuffled labels show as much, so what it shows is not "
+            "about the attribute"
+        )
+    low, high = float(np.min(shuffles)), float(np.max(shuffles))
+    share = (1 + as_far) / (1 + count)
+    return Control(says, float(np.mean(shuffles)), low, high, share, reason)
+
+
+def text_leans(
+    neutral: Float64Array, a: Float64Array, b: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """N and D of each stimulus from the embeddings of its prompts instead of images.
+
+    Args:
+        neutral: Mean over wordings, shape (stimuli, d).
+        a: The same of the prompts with attribute A.
+        b: The same of those with B.
+
+    Returns:
+        N and D, shape (stimuli,) each.
+    """
+    sides = np.stack([neutral, a, b])
+    means = np.einsum("sjd,jd->js", sides, held_out(a - b))
+    return means @ TOP, means @ BOTTOM
+
+
+def adherence_control(hits: int, total: int) -> Control:
+    """Whether images with an attribute are nearer its text than the other attribute's.
+
+    Args:
+        hits: Images that are.
+        total: All of them.
+
+    Returns:
+        The control, which never contradicts: texts and images may be aligned badly.
+    """
+    says = f"{hits} of {total} images with an attribute are nearer its own text."
+    return Control(says, hits / total)
+
+
+def text_control(value: float | None, scale: str) -> Control:
+    """The same score from the words alone.
+
+    Args:
+        value: The score of the texts; None where they do not differ.
+        scale: What it is called.
+
+    Returns:
+        The control, which never contradicts.
+    """
+    if value is None:
+        return Control("The texts with either attribute do not differ.")
+    return Control(f"From the words alone, without any image, the {scale} is {value:+.2f}.", value)
