@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.stats import f, ncf, nct, norm, t
+from scipy.special import ncfdtr
+from scipy.stats import f, nct, norm, t
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
@@ -125,7 +126,7 @@ class Squares:
         noncentrality = len(variances) * effect**2 * h / total
         if noncentrality > 1e4:
             return 1.0
-        return float(ncf.sf(f.ppf(self.level, h, h2), h, h2, noncentrality))
+        return float(1 - ncfdtr(h, h2, noncentrality, f.ppf(self.level, h, h2)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from t2ibench.arrays import Float64Array
 from t2ibench.calibration.cells import Job, cells_of
 from t2ibench.calibration.simulate import Table
+from t2ibench.methods.core.cells import Cell
 from t2ibench.methods.core.headline import QUESTIONS
 
 REJECTS = (0.035, 0.065)  # of data sets without bias, at a level of .05
@@ -52,7 +53,7 @@ class Verdict:
         checks: What was looked at; empty where the method failed.
         decided: Share of the data sets whose headline decides something: it has a value, and no
             control contradicts it.
-        conservative: Why it may be more cautious than the bands.
+        conservative: Why it, or its rows, may be more cautious than the bands.
         failed: How the method failed; None where it did not.
     """
 
@@ -106,30 +107,42 @@ def verdicts(jobs: Sequence[Job], tables: Mapping[tuple[str, str], Table | str])
             found.append(Verdict(job.method, job.cell, job.sets, (), failed=table))
             continue
         half = tables.get((job.method, cell.doubles)) if cell.doubles else None
-        checks = _checks(table, half if isinstance(half, dict) else None, cell.conservative)
+        checks = _checks(cell, table, half if isinstance(half, dict) else None)
         decided = float(table["decided"].mean())
-        found.append(
-            Verdict(job.method, job.cell, job.sets, tuple(checks), decided, cell.conservative)
-        )
+        why = cell.conservative or cell.conservative_rows
+        found.append(Verdict(job.method, job.cell, job.sets, tuple(checks), decided, why))
     return found
 
 
-def _checks(table: Table, half: Table | None, conservative: str | None) -> list[Check]:
-    cautious = conservative is not None
+def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
     checks: list[Check | None] = []
+    whole = cell.conservative is not None
     for name in (*QUESTIONS, "rows"):
+        cautious = whole or (name == "rows" and cell.conservative_rows is not None)
         checks += [
-            _rate(f"{name} rejects", table, REJECTS, (-np.inf if cautious else 0.035, 0.065)),
-            _rate(f"{name} covers", table, COVERS, (0.93, np.inf if cautious else 0.97)),
+            _rate(
+                f"{name} rejects", table, REJECTS, (-np.inf if cautious else REJECTS[0], REJECTS[1])
+            ),
+            _rate(f"{name} covers", table, COVERS, (COVERS[0], np.inf if cautious else COVERS[1])),
             None if cautious else _rate(f"{name} agrees", table, AGREES, AGREES),
         ]
     checks += [
-        _rate("fair", table, COVERS, (0.93, np.inf if cautious else 0.97)),
+        _rate("fair", table, COVERS, _high(COVERS) if whole else COVERS),
         _mean("bias", table["error"], np.zeros(1)),
     ]
     if half is not None:
         checks.append(_mean("doubling", table["value"], half["value"]))
     return [check for check in checks if check is not None]
+
+
+def _low(band: tuple[float, float]) -> tuple[float, float]:
+    """The band and all that is below it."""
+    return -np.inf, band[1]
+
+
+def _high(band: tuple[float, float]) -> tuple[float, float]:
+    """The band and all that is above it."""
+    return band[0], np.inf
 
 
 def _rate(

@@ -85,6 +85,7 @@ class Cell:
         typical: Whether it stands for the method's tasks where `t2ibench power` knows no run.
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
+        conservative_rows: The same, for the rows alone.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
     """
 
@@ -97,6 +98,7 @@ class Cell:
     quick: bool = False
     typical: bool = False
     conservative: str | None = None
+    conservative_rows: str | None = None
     doubles: str | None = None
 
 

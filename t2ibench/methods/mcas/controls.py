@@ -224,5 +224,3 @@ def adhering(hits: int, total: int) -> Control:
         f"{hits} of {total} attribute images are nearer the words of their own attribute.",
         hits / total if total else None,
     )
-
-

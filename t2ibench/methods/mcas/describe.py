@@ -33,9 +33,7 @@ def describe(task: McasTask, result: MethodResult) -> str:
     )
     along = (result.headline.value or 0.0) > 0
     direction = (
-        f"along the stereotype: {more(a, b)}"
-        if along
-        else f"against the stereotype: {more(b, a)}"
+        f"along the stereotype: {more(a, b)}" if along else f"against the stereotype: {more(b, a)}"
     )
     return (
         undecided(result)

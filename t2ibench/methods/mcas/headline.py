@@ -162,9 +162,7 @@ def headline(contrast: Contrast, level: float) -> Headline:
     if not np.isfinite(value):
         return Headline.undefined("the distance between the attributes is unknown")
     if not np.isfinite(found.p):
-        return Headline(
-            value, inference={"these": Inference(reason="one unit has no variance")}
-        )
+        return Headline(value, inference={"these": Inference(reason="one unit has no variance")})
     half = float(stdtrit(found.df, (1 + level) / 2) * found.null_deviation)
     return Headline(
         value,

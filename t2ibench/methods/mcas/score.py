@@ -350,5 +350,3 @@ def _collect_targets(
         targets.append(Target(spec, images, texts, task.unit == "image"))
     named = ", ".join(lacking)
     return targets, [f"Left out, because they have no image: {named}."] if lacking else []
-
-

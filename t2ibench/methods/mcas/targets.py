@@ -107,9 +107,7 @@ def word_poles(a: Float64Array, b: Float64Array) -> Poles:
     Returns:
         The poles, paired where both have as many words.
     """
-    return Poles(
-        a, b, np.arange(len(a)), np.arange(len(b)), len(a) == len(b), "attribute words"
-    )
+    return Poles(a, b, np.arange(len(a)), np.arange(len(b)), len(a) == len(b), "attribute words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +171,7 @@ class Target:
         """
         if len(self.texts) == 1 or self.by_image:
             return Influence.none()
-        return Influence.of_mean(
-            self._stratum, np.arange(len(self.texts)), self.texts @ direction
-        )
+        return Influence.of_mean(self._stratum, np.arange(len(self.texts)), self.texts @ direction)
 
     @property
     def _stratum(self) -> str:

@@ -13,6 +13,11 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 _SIDES = {"splendid": 1.0, "dreadful": -1.0}
 _SPACE = Space()
+_FEWEST = 5
+_FEW = (
+    "Three images that are all alike do not show how much images vary: the variance of a row has a "
+    "floor"
+)
 
 
 @dataclass(frozen=True)
@@ -38,12 +43,13 @@ class AssociationWorld:
         x = random_leans(rng, self.lean, self.clustering, k)
         y = random_leans(rng, -self.lean, self.clustering, k)
         names = (*concepts.X.stimuli, *concepts.Y.stimuli)
-        leans = dict(zip(names, [*x, *y], strict=True))
+        leans = dict(zip(names, map(float, [*x, *y]), strict=True))
         scenes, texts = read_needs(needs(self.task, SETTINGS), leans, _SIDES)
         evidence = self.space.evidence(rng, scenes, texts)
         if self.space.wording:  # what these prompts show is not their leans alone
             return Sample(evidence, {"like_these": self.lean})
-        return Sample(evidence, {"these": float(x.mean() - y.mean()) / 2, "like_these": self.lean})
+        truth = float(x.mean() - y.mean()) / 2
+        return Sample(evidence, {"these": truth, "like_these": self.lean}, leans)
 
 
 def _task(k: int, n: int, m: int) -> T2iatTask:
@@ -77,9 +83,11 @@ def _cell(
         f"{name}; {k} + {k} stimuli, {n} and {m} images",
         task,
         AssociationWorld(task, lean, clustering, space),
+        row_score="lean",
         share=share,
         quick=quick,
         typical=typical,
+        conservative_rows=_FEW if n < _FEWEST else None,
         doubles=doubles,
     )
 
