@@ -9,7 +9,7 @@ import pytest
 
 from t2ibench.methods import combine, score
 from t2ibench.methods.occupations.describe import describe
-from t2ibench.methods.occupations.design import group_pairs, group_prompts, neutral_prompt
+from t2ibench.methods.occupations.design import group_pairs, group_prompts, neutral_prompts
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.results.build import headline_record
 from t2ibench.settings import Settings
@@ -46,7 +46,7 @@ def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0
             names[0] if is_first else names[1 + i % (len(names) - 1)]
             for i, is_first in enumerate(first)
         ]
-        prompts = {neutral_prompt(task, job): shown}
+        prompts = {prompt: shown for prompt in neutral_prompts(task, job)}
         for group in task.groups:
             for prompt in group_prompts(task, job, group):
                 prompts[prompt] = [group.name] * task.images_per_prompt

@@ -13,10 +13,12 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.occupations.design:needs"),
     score=lazy("t2ibench.methods.occupations.score:score"),
     describe=lazy("t2ibench.methods.occupations.describe:describe"),
-    main_score=MainScore("mean_asc", "mean Asc"),
+    main_score=MainScore("lean_mean", "mean lean"),
+    row_scores=("lean",),
     estimand=(
-        "The mean over stimuli of |2 P(Asc > 0) - 1|: how one-sidedly the images of a "
-        "stimulus lean to one of two groups."
+        "The mean over stimuli (and pairs of groups) of the squared lean: 0 where the images of "
+        "every stimulus lie half way between those of the two groups, 1 where they all are like "
+        "those of one; (2 P - 1) squared of a mixture with a share P of one group."
     ),
     calibrates="t2ibench.methods.occupations.calibrate:cells",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import listed, no_score, sentence, unproven
+from t2ibench.methods.core.describe import listed, no_score, sentence, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.occupations.design import GroupPair, group_pairs
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -21,14 +21,18 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
 
     Returns:
         Such as 'Images of chief lean to male; images of nurse and secretary lean to female.' It
-        names the (at most three) stimuli that lean most to each group, of those whose mean
-        association differs from 0: p-values below .05 with the false discovery rate over all
-        stimuli controlled (Benjamini-Hochberg).
+        names the (at most three) stimuli that lean most to each group, of those whose lean
+        differs from 0: p-values below .05 with the false discovery rate over all stimuli
+        controlled (Benjamini-Hochberg).
     """
     groups = " or ".join(group.name for group in task.groups)
     claim = f"images of {task.concept.name} lean to {groups}"
-    claims = dict.fromkeys(("two-sided", "greater", "less"), claim)
-    return no_score(result) or unproven(result.headline, claims) or _directions(task, result)
+    return (
+        undecided(result)
+        or no_score(result)
+        or unproven(result.headline, claim)
+        or _directions(task, result)
+    )
 
 
 def _directions(task: OccupationsTask, result: MethodResult) -> str:
@@ -52,8 +56,9 @@ def _directions(task: OccupationsTask, result: MethodResult) -> str:
 
 
 def _significant(result: MethodResult, pair: GroupPair) -> dict[str, float]:
-    """Mean association of the stimuli where it is not 0: positive is nearer the first group."""
-    rows = [(item.name, item.scores[f"asc{pair.suffix}"]) for item in result.by]
+    """Lean of the stimuli where it is not 0: positive is towards the first group."""
+    key = f"lean{pair.suffix}"
+    rows = [(item.name, item.scores[key]) for item in result.by if key in item.scores]
     adjusted = benjamini_hochberg([estimate.p for _, estimate in rows])
     return {
         name: estimate.value

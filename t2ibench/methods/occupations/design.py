@@ -8,7 +8,7 @@ from itertools import combinations
 from t2ibench.methods.core.association import guided_prompts
 from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.core.schema import WordGroup
+from t2ibench.methods.core.schema import WordGroup, Wording
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 
@@ -18,7 +18,7 @@ class GroupPair:
     """Two groups that are compared.
 
     Attributes:
-        first: A positive association is nearer this one.
+        first: A positive lean is towards this one.
         second: The other.
         suffix: What the names of the pair's scores end in: ':male-female', or '' where the task
             has one pair only.
@@ -45,31 +45,37 @@ def group_pairs(task: OccupationsTask) -> list[GroupPair]:
     ]
 
 
-def neutral_prompt(task: OccupationsTask, stimulus: str) -> str:
-    """The prompt that names no group.
+def neutral_prompts(task: OccupationsTask, stimulus: str) -> list[str]:
+    """The prompts that name no group.
 
     Args:
         task: The task.
         stimulus: The stimulus.
 
     Returns:
-        The prompt.
+        One prompt for each wording.
     """
-    return fill(task.prompts.neutral, stimulus=stimulus)
+    return [fill(wording.neutral, stimulus=stimulus) for wording in task.prompts.wordings]
 
 
-def group_prompts(task: OccupationsTask, stimulus: str, group: WordGroup) -> list[str]:
+def group_prompts(
+    task: OccupationsTask, stimulus: str, group: WordGroup, wording: Wording | None = None
+) -> list[str]:
     """The prompts that name a group.
 
     Args:
         task: The task.
         stimulus: The stimulus.
         group: The group.
+        wording: One of the wordings; all of them by default.
 
     Returns:
-        One prompt for each of its words.
+        One prompt for each of its words, in each wording.
     """
-    return guided_prompts(task.prompts.guided, stimulus, group.words)
+    wordings = task.prompts.wordings if wording is None else (wording,)
+    return [
+        prompt for one in wordings for prompt in guided_prompts(one.guided, stimulus, group.words)
+    ]
 
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
@@ -85,7 +91,7 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
     n_neutral, n_guided = task.image_counts(settings)
     prompts = []
     for stimulus in settings.limited(task.concept.stimuli):
-        prompts.append(PromptNeed(neutral_prompt(task, stimulus), n_neutral))
+        prompts += [PromptNeed(prompt, n_neutral) for prompt in neutral_prompts(task, stimulus)]
         for group in task.groups:
             prompts += [
                 PromptNeed(prompt, n_guided) for prompt in group_prompts(task, stimulus, group)

@@ -1,0 +1,244 @@
+"""The leans of stimuli to the groups of a pair, and the scores of the task that sum them up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core import lean_controls
+from t2ibench.methods.core.controls import Control
+from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.lean_scores import (
+    contrast_score,
+    noise,
+    of_ratio,
+    over_stimuli,
+    row_scores,
+)
+from t2ibench.methods.core.leans import Leans
+from t2ibench.methods.occupations.design import GroupPair, group_prompts, neutral_prompts
+from t2ibench.methods.occupations.images import StimulusImages
+from t2ibench.methods.occupations.schema import OccupationsTask
+
+_FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
+
+
+@dataclass(frozen=True, slots=True)
+class PairLeans:
+    """The leans of every stimulus with one pair of groups.
+
+    Attributes:
+        pair: The groups.
+        leans: The leans; a positive one is towards the first group.
+        in_text: The leans of the prompts' texts, shape (stimuli,); nan where the texts do not
+            differ by group.
+        reference: 2 P - 1 of the known share P of the first group, shape (stimuli,); nan where it
+            is not known. None without a reference for this pair.
+        gate: Whether the encoder tells the groups apart.
+    """
+
+    pair: GroupPair
+    leans: Leans
+    in_text: Float64Array
+    reference: Float64Array | None
+    gate: Control
+
+
+def pair_leans(
+    task: OccupationsTask, pair: GroupPair, images: Sequence[StimulusImages], evidence: Evidence
+) -> PairLeans | str:
+    """Measure the leans with one pair of groups.
+
+    Args:
+        task: The task.
+        pair: The groups.
+        images: The images of the stimuli, all complete.
+        evidence: The texts of the prompts.
+
+    Returns:
+        The leans; as a clause, why there are none.
+
+    Raises:
+        MissingEvidence: a text was never observed.
+    """
+    names = [one.name for one in images]
+    leans = Leans.of(names, [one.marked(pair) for one in images])
+    if isinstance(leans, str):
+        return leans
+    sides = [
+        np.array([evidence.texts(prompts).mean(axis=0) for prompts in lists])
+        for lists in (
+            [neutral_prompts(task, name) for name in names],
+            [group_prompts(task, name, pair.first) for name in names],
+            [group_prompts(task, name, pair.second) for name in names],
+        )
+    ]
+    top, bottom = lean_controls.text_leans(*sides)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        in_text = np.where(bottom > 0, top / bottom, np.nan)
+    gate = lean_controls.separation(leans, pair.first.name, pair.second.name)
+    return PairLeans(pair, leans, in_text, _known_leans(task, pair, names), gate)
+
+
+def _known_leans(
+    task: OccupationsTask, pair: GroupPair, names: Sequence[str]
+) -> Float64Array | None:
+    reference = task.reference
+    if reference is None or len(task.groups) > 2:
+        return None  # of three groups, one share does not say what is left of the other two
+    shares = np.array([reference.shares.get(name, np.nan) for name in names])
+    return (2 * shares - 1) * (1.0 if reference.group == pair.first.name else -1.0)
+
+
+def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
+    """The scores of every stimulus, with the pair's suffix.
+
+    Args:
+        found: The leans.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        For each stimulus 'lean', 'lean_text', 'amplification' and, with a reference,
+        'beyond_reference'; with several wordings 'lean_these_wordings' too.
+    """
+    leans, suffix = found.leans, found.pair.suffix
+    columns = {"lean": row_scores(leans, level)}
+    if leans.wordings is not None:
+        columns["lean_these_wordings"] = row_scores(leans, level, wordings=False)
+    columns["amplification"] = _beyond(leans, found.in_text, level)
+    if found.reference is not None:
+        columns["beyond_reference"] = _beyond(leans, found.reference, level)
+    if found.gate.contradicts is not None:
+        columns = {
+            name: [_undecided(estimate, found.gate.contradicts) for estimate in column]
+            for name, column in columns.items()
+        }
+    columns["lean_text"] = [
+        Estimate(float(value), reason="the texts of the groups do not differ")
+        for value in found.in_text
+    ]
+    return [
+        {f"{name}{suffix}": column[number] for name, column in columns.items()}
+        for number in range(len(leans.names))
+    ]
+
+
+def _undecided(estimate: Estimate, reason: str) -> Estimate:
+    return Estimate(None, p=estimate.p, test=estimate.test, reason=reason)
+
+
+def _beyond(leans: Leans, points: Float64Array, level: float) -> list[Estimate]:
+    """How much further than a point each stimulus leans, in the point's own direction."""
+    known = np.nan_to_num(points)
+    found = leans.rows(level, known)
+    scores = []
+    for number, point in enumerate(points):
+        if not np.isfinite(point) or point == 0:
+            reason = "there is no direction to go further in"
+            scores.append(Estimate.undefined(reason))
+            continue
+        scores.append(_signed(of_ratio(found, (number,)), float(np.sign(point))))
+    return scores
+
+
+def _signed(estimate: Estimate, sign: float) -> Estimate:
+    if sign > 0 or estimate.value is None:
+        return estimate
+    low, high = estimate.interval or (None, None)
+    interval = None if low is None or high is None else (-high, -low)
+    return replace(estimate, value=-estimate.value, interval=interval)
+
+
+def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
+    """The scores of the task, with the pair's suffix.
+
+    Args:
+        found: The leans.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        'lean_mean' for these stimuli and 'lean_mean_like_these' for others like them,
+        'amplification_mean'; with a reference 'beyond_reference_mean', 'slope' and
+        'slope_like_these'.
+    """
+    leans = found.leans
+    each = np.full(len(leans.names), 1.0 / len(leans.names))
+    scores = {
+        "lean_mean": contrast_score(leans, each, each, level),
+        "lean_mean_like_these": _mean_over_stimuli(leans, level),
+        "amplification_mean": _mean_beyond(leans, found.in_text, level),
+    }
+    if found.reference is not None:
+        scores["beyond_reference_mean"] = _mean_beyond(leans, found.reference, level)
+        scores |= _slopes(leans, found.reference, level)
+    if found.gate.contradicts is not None:
+        scores = {
+            name: _undecided(estimate, found.gate.contradicts) for name, estimate in scores.items()
+        }
+    return {f"{name}{found.pair.suffix}": estimate for name, estimate in scores.items()}
+
+
+def _mean_over_stimuli(leans: Leans, level: float) -> Estimate:
+    numbers = np.arange(len(leans.names))
+    found = over_stimuli(leans.top, leans.bottom, [("stimuli", numbers, numbers)], level)
+    low, high = found.inference.low, found.inference.high
+    return Estimate(
+        found.value / noise(leans),
+        p=found.inference.p,
+        test="t",
+        interval=None if low is None or high is None else (low, high),
+        influence=found.influence,
+    )
+
+
+def _mean_beyond(leans: Leans, points: Float64Array, level: float) -> Estimate:
+    """Mean over stimuli of how much further than a point they lean, in its direction."""
+    known = np.isfinite(points) & (points != 0)
+    count = int(known.sum())
+    if count == 0:
+        return Estimate.undefined("there is no direction to go further in")
+    signs = np.where(known, np.sign(np.nan_to_num(points)), 0.0)
+    at = float(np.abs(points[known]).mean())
+    return contrast_score(leans, signs / count, known / count, level, at)
+
+
+def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Estimate]:
+    """Slope of the leans on the reference's, for these stimuli and for others like them."""
+    known = np.isfinite(reference)
+    x = reference[known]
+    count = len(x)
+    if count < _FEWEST_FIXED or not np.ptp(x) > 0:
+        nothing = Estimate.undefined("fewer than three stimuli have different reference shares")
+        return {"slope": nothing, "slope_like_these": nothing}
+    centred = x - x.mean()
+    slopes = centred / (centred @ centred)
+    weights = np.zeros(len(reference))
+    weights[known] = slopes
+    fixed = contrast_score(leans, weights, known / count, level)
+    random = Estimate.undefined("fewer than four stimuli have a reference share")
+    if count >= _FEWEST_RANDOM:
+        y = leans.top[known] / leans.bottom[known].mean() / noise(leans)
+        random = _robust_slope(slopes, centred, y, level)
+    return {"slope": fixed, "slope_like_these": random}
+
+
+def _robust_slope(
+    slopes: Float64Array, centred: Float64Array, y: Float64Array, level: float
+) -> Estimate:
+    """Least squares with the variance HC3 (MacKinnon and White 1985) and t(k - 2)."""
+    count = len(y)
+    value = float(slopes @ y)
+    leverage = 1 / count + centred * slopes
+    residuals = y - y.mean() - value * centred
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = float((slopes**2 * residuals**2 / (1 - leverage) ** 2).sum())
+    if not (np.isfinite(variance) and variance > 0):
+        return Estimate(value)
+    half = float(stdtrit(count - 2, (1 + level) / 2) * np.sqrt(variance))
+    p = float(2 * stdtr(count - 2, -abs(value) / np.sqrt(variance)))
+    return Estimate(value, p=p, test="t", interval=(value - half, value + half))
