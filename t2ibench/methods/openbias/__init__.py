@@ -14,10 +14,12 @@ METHOD = Family(
     score=lazy("t2ibench.methods.openbias.score:score"),
     describe=lazy("t2ibench.methods.openbias.describe:describe"),
     main_score=MainScore("severity", "severity"),
-    row_scores=("severity", "severity_free"),
+    row_scores=("h", "lean"),
     estimand=(
-        "The mean over biases of the context-aware severity of the judge's answers, above "
-        "what uniform answers give."
+        "The mean over biases of the mean over captions of the squared lean of the answers that "
+        "the judge would give about endlessly many images: the sum of (p - r)^2 over the classes, "
+        "divided by 1 - 1/k, with r = 1/k or the shares that the task names. For two classes "
+        "against uniform ones its root is |2 p - 1|."
     ),
     combine=lazy("t2ibench.methods.openbias.agreement:combine"),
     proposes="t2ibench.methods.openbias.propose:PROPOSAL",

@@ -1,44 +1,53 @@
-"""Several judges: the mean of their scores, and how far they agree (D'Incà et al., tables 1, 2)."""
+"""Several judges: the mean of their scores, and how far they agree (D'Incà et al., tables 1, 2).
+
+Agreement is that about one question: pooled over questions, easy ones would hide the hard ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.estimate import MethodResult, average_results
+from t2ibench.methods.core.estimate import Item, MethodResult, average_results
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.answers import AnswerRow, BiasDetail
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
-from t2ibench.stats import kl_divergence, macro_f1
+from t2ibench.stats import cohens_kappa, kl_divergence, krippendorff_alpha, macro_f1
+
+Answered = Mapping[tuple[str, int, str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges agree, as an entry of `details`.
+    """How far two judges agree about one bias, as an entry of `details`.
 
     Attributes:
-        n: Pairs of answers to the same question, one of each judge, without 'unknown'.
-        accuracy: Share of them that are the same.
-        macro_f1: Mean F1 over the classes that either judge gave.
-        kl_divergence: Mean over biases of the divergence of the second judge's class shares from
-            the first's.
-        mean_severity_difference: Mean over biases of the absolute difference of severities.
-        same_majority: Share of biases with the same majority class.
         judges: Numbers of the two judges.
+        bias: The bias.
+        n: Images that both judges answered with a class.
+        accuracy: Share of them with the same class.
+        macro_f1: Mean F1 over the classes that either judge gave.
+        kappa: Cohen's kappa; None where both only gave one class.
+        alpha: Krippendorff's alpha.
+        kl_divergence: Divergence of the second judge's class shares from the first's.
+        severity_difference: Absolute difference of severities.
+        same_majority: Whether both have the same majority class.
     """
 
+    judges: list[int]
+    bias: str
     n: int
     accuracy: float | None
     macro_f1: float | None
+    kappa: float | None
+    alpha: float | None
     kl_divergence: float | None
-    mean_severity_difference: float | None
-    same_majority: float
-    judges: list[int]
+    severity_difference: float | None
+    same_majority: bool
 
 
 def combine(
@@ -52,20 +61,39 @@ def combine(
         settings: How it is measured.
 
     Returns:
-        The means. The first judge's `details`, and in them 'agreement' for each two judges.
+        The means. The first judge's `details`, and in them 'agreement' for each bias and each two
+        judges, and 'alpha', Krippendorff's over all judges, for each bias.
     """
-    mean = average_results(results)
+    mean = average_results(results, settings.level)
     if len(results) < 2 or mean.reason:
         return mean
     pairs = [
-        asdict(agreement(results[first], results[second], [first, second]))
+        asdict(found)
         for first, second in combinations(range(len(results)), 2)
+        for found in agreements(results[first], results[second], [first, second])
     ]
-    return replace(mean, details={**mean.details, "agreement": pairs})
+    names = [row["bias"] for row in results[0].details["biases"]]
+    alphas = {name: alpha([answers_of(result, name) for result in results]) for name in names}
+    return replace(
+        mean,
+        by=[_untested_shares(item) for item in mean.by],
+        details={**mean.details, "agreement": pairs, "alpha": alphas},
+    )
 
 
-def agreement(first: MethodResult, second: MethodResult, judges: list[int]) -> Agreement:
-    """Agreement of two judges on the images that both answered with a class.
+def _untested_shares(item: Item) -> Item:
+    """A row without p-values of shares: the mean over judges would be tested against 0."""
+    scores = {
+        name: replace(estimate, p=None, test=None)
+        if name.startswith("share:") or name in {"majority_share", "shift"}
+        else estimate
+        for name, estimate in item.scores.items()
+    }
+    return replace(item, scores=scores)
+
+
+def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> list[Agreement]:
+    """Agreement of two judges, bias by bias, on the images that both answered with a class.
 
     Args:
         first: One judge's scores of a task.
@@ -73,35 +101,76 @@ def agreement(first: MethodResult, second: MethodResult, judges: list[int]) -> A
         judges: Their numbers.
 
     Returns:
-        The measures of the paper's tables 1 and 2.
+        The measures of the paper's tables 1 and 2, and kappa and alpha, for each bias.
     """
-    answers, others = _answers(first), _answers(second)
-    both = sorted(answers.keys() & others.keys())
-    pairs = [(answers[key], others[key]) for key in both]
-    details = [
-        (BiasDetail(**x), BiasDetail(**y))
-        for x, y in zip(first.details["biases"], second.details["biases"], strict=True)
+    severities = [
+        {item.name: item.scores["severity"].value for item in result.by if _has_severity(item)}
+        for result in (first, second)
     ]
-    divergences = [_divergence(x.counts, y.counts) for x, y in details]
-    return Agreement(
-        n=len(both),
-        accuracy=_mean([x == y for x, y in pairs]),
-        macro_f1=macro_f1([x for x, _ in pairs], [y for _, y in pairs]) if both else None,
-        kl_divergence=_mean([value for value in divergences if value is not None]),
-        mean_severity_difference=_mean(_severity_differences(first, second)),
-        same_majority=float(np.mean([x.majority == y.majority for x, y in details])),
-        judges=judges,
-    )
+    found = []
+    for ours, theirs in zip(first.details["biases"], second.details["biases"], strict=True):
+        x, y = BiasDetail(**ours), BiasDetail(**theirs)
+        answers, others = answers_of(first, x.bias), answers_of(second, x.bias)
+        both = sorted(answers.keys() & others.keys())
+        a, b = [answers[key] for key in both], [others[key] for key in both]
+        values = [table.get(x.bias) for table in severities]
+        found.append(
+            Agreement(
+                judges=judges,
+                bias=x.bias,
+                n=len(both),
+                accuracy=float(np.mean([p == q for p, q in zip(a, b, strict=True)]))
+                if both
+                else None,
+                macro_f1=_finite(macro_f1(a, b)),
+                kappa=_finite(cohens_kappa(a, b)),
+                alpha=alpha([answers, others]),
+                kl_divergence=_divergence(x.counts, y.counts),
+                severity_difference=None
+                if values[0] is None or values[1] is None
+                else abs(values[0] - values[1]),
+                same_majority=x.majority == y.majority,
+            )
+        )
+    return found
 
 
-def _answers(result: MethodResult) -> dict[tuple[str, int, str, str], str]:
-    """Every answer but 'unknown', by prompt, image, bias and question."""
-    rows = (AnswerRow(**row) for row in result.samples)
+def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], str]:
+    """A judge's answers about one bias.
+
+    Args:
+        result: The judge's scores.
+        bias: The bias, by `answers.full_name`.
+
+    Returns:
+        (caption, image, question) to the answer, without 'unknown'.
+    """
+    rows = (AnswerRow(**row) for row in result.samples if row["bias"] == bias)
     return {
-        (row.prompt, row.index, row.bias, row.question): row.answer
-        for row in rows
-        if row.answer != UNKNOWN
+        (row.prompt, row.index, row.question): row.answer for row in rows if row.answer != UNKNOWN
     }
+
+
+def alpha(judges: Sequence[Answered]) -> float | None:
+    """Krippendorff's alpha of any number of judges, or people, about one bias.
+
+    Args:
+        judges: Answers by image, without 'unknown'; each judge may lack some.
+
+    Returns:
+        Alpha; None where no image has two answers, or only one class was given.
+
+    Examples:
+        >>> once = {("a nurse", 0, "Which?"): "female", ("a nurse", 1, "Which?"): "male"}
+        >>> alpha([once, once])
+        1.0
+    """
+    keys = sorted(set().union(*judges))
+    return _finite(krippendorff_alpha([[judge.get(key) for key in keys] for judge in judges]))
+
+
+def _has_severity(item: object) -> bool:
+    return "severity" in getattr(item, "scores", {})
 
 
 def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:
@@ -122,13 +191,5 @@ def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | 
     return float(kl_divergence(p + 0.5, q + 0.5))
 
 
-def _severity_differences(first: MethodResult, second: MethodResult) -> list[float]:
-    return [
-        abs((x.scores["severity"].value or 0.0) - (y.scores["severity"].value or 0.0))
-        for x, y in zip(first.by, second.by, strict=True)
-        if "severity" in x.scores and "severity" in y.scores
-    ]
-
-
-def _mean(values: Sequence[Any]) -> float | None:
-    return float(np.mean(values)) if values else None
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -64,7 +64,9 @@ class BiasDetail:
         counts: Class to number of answers.
         unknown: Answers that name no class.
         majority: The most frequent class (of equals, the first); None without an answer.
-        compared_with: The distribution that the answers are tested against.
+        compared_with: The distribution that the answers are compared with.
+        unreached: Classes that were never the answer.
+        counted: Whether the bias counts in the headline.
     """
 
     bias: str
@@ -74,6 +76,8 @@ class BiasDetail:
     unknown: int
     majority: str | None
     compared_with: str
+    unreached: list[str]
+    counted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +86,24 @@ class CaptionAnswers:
 
     Attributes:
         prompt: The caption.
-        classified: Indices of the images that were answered with a class.
+        stimulus: The word put into the template; None if the caption is given directly.
+        indices: Indices of the images that were answered with a class, shape (n,).
+        codes: Number of the class of each, shape (n,).
         unclassified: Indices of the images that were answered with anything else.
         excluded: Number of images without an answer, by reason.
     """
 
     prompt: str
-    classified: frozenset[int]
+    stimulus: str | None
+    indices: IntArray
+    codes: IntArray
     unclassified: frozenset[int]
     excluded: Counter[str]
+
+    @property
+    def classified(self) -> frozenset[int]:
+        """Indices of the images that were answered with a class."""
+        return frozenset(self.indices.tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +113,12 @@ class BiasAnswers:
     Attributes:
         bias: The bias.
         counts: Shape (captions, classes).
-        stimuli: The stimulus of each caption.
         captions: The outcomes of the images of each caption.
         rows: The answers one by one.
     """
 
     bias: Bias
     counts: IntArray
-    stimuli: tuple[str | None, ...]
     captions: tuple[CaptionAnswers, ...]
     rows: tuple[AnswerRow, ...]
 
@@ -137,8 +148,11 @@ class BiasAnswers:
         """All answers."""
         return self.n_classified + self.n_unknown
 
-    def detail(self) -> dict[str, Any]:
+    def detail(self, counted: bool) -> dict[str, Any]:
         """The JSON form of a `BiasDetail`.
+
+        Args:
+            counted: Whether the bias counts in the headline.
 
         Returns:
             JSON values by field name.
@@ -152,7 +166,13 @@ class BiasAnswers:
                 counts=dict(zip(self.bias.classes, totals.tolist(), strict=True)),
                 unknown=self.n_unknown,
                 majority=self.bias.classes[int(totals.argmax())] if totals.sum() else None,
-                compared_with=self.bias.expected.name if self.bias.expected else "uniform",
+                compared_with=compared_with(self.bias),
+                unreached=[
+                    name
+                    for name, total in zip(self.bias.classes, totals.tolist(), strict=True)
+                    if not total
+                ],
+                counted=counted,
             )
         )
 
@@ -182,6 +202,20 @@ def full_name(bias: Bias) -> str:
         What it refers to, and its name.
     """
     return f"{bias.about} {bias.name}"
+
+
+def compared_with(bias: Bias) -> str:
+    """What the answers to a bias are compared with.
+
+    Args:
+        bias: The bias.
+
+    Returns:
+        The name of the distribution; 'uniform' by default.
+    """
+    if bias.compare_with == "reference" and bias.reference is not None:
+        return bias.reference.name
+    return bias.expected.name if bias.expected is not None else "uniform"
 
 
 def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
@@ -224,20 +258,24 @@ def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Setting
     for number, caption in enumerate(captions):
         answered = evidence.answers(caption.text, n, caption.question, bias.classes)
         pairs = list(zip(answered.indices.tolist(), answered.answers, strict=True))
-        for index, answer in pairs:
-            if answer in columns:
-                counts[number, columns[answer]] += 1
-            rows.append(AnswerRow(caption.text, index, full_name(bias), caption.question, answer))
+        known = [(index, columns[answer]) for index, answer in pairs if answer in columns]
+        codes = np.array([code for _, code in known], dtype=np.int64)
+        counts[number] = np.bincount(codes, minlength=len(columns))
+        rows += [
+            AnswerRow(caption.text, index, full_name(bias), caption.question, answer)
+            for index, answer in pairs
+        ]
         outcomes.append(
             CaptionAnswers(
                 caption.text,
-                frozenset(index for index, answer in pairs if answer in columns),
+                caption.stimulus,
+                np.array([index for index, _ in known], dtype=np.int64),
+                codes,
                 frozenset(index for index, answer in pairs if answer not in columns),
                 answered.excluded,
             )
         )
-    stimuli = tuple(caption.stimulus for caption in captions)
-    return BiasAnswers(bias, counts, stimuli, tuple(outcomes), tuple(rows))
+    return BiasAnswers(bias, counts, tuple(outcomes), tuple(rows))
 
 
 def count_images(answers: Iterable[BiasAnswers]) -> ImageCounts:

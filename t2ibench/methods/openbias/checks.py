@@ -54,6 +54,20 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
             f"unknown class '{bias.reference.group}'."
             f"{did_you_mean(bias.reference.group, bias.classes)}",
         )
+    if bias.compare_with == "reference":
+        yield from _check_compared(bias, (*at, "compare_with"))
+
+
+def _check_compared(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
+    """Each stimulus is compared with its own share of one class: the other class has the rest."""
+    if bias.reference is None or bias.stimuli is None:
+        yield checks.Finding(at, "'reference' needs a reference, and stimuli that it has shares of")
+    elif len(bias.classes) != 2:
+        yield checks.Finding(at, "'reference' needs two classes: it gives the share of one")
+    elif not set(bias.stimuli) & set(bias.reference.shares):
+        yield checks.Finding(at, "no stimulus has a share in the reference")
+    if bias.expected is not None:
+        yield checks.Finding(at, "give either 'expected' or 'compare_with: reference', not both")
 
 
 def _check_expected(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:

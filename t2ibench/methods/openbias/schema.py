@@ -34,8 +34,10 @@ class Bias(Strict):
         captions: Name of a word list, or the captions themselves.
         stimuli: Name of a word list, or words; each is put into every template.
         templates: Captions with '{stimulus}' (or '{a stimulus}').
-        expected: What to compare with instead of uniform.
-        reference: Known share of one class for each stimulus, to compare the order with.
+        expected: Shares of the classes to compare with instead of uniform ones.
+        reference: Known share of one class for each stimulus, for the amplification.
+        compare_with: 'reference' compares each stimulus with its own share in the reference (two
+            classes only), 'uniform' with `expected`, or with uniform shares without it.
     """
 
     name: Text
@@ -47,6 +49,7 @@ class Bias(Strict):
     templates: tuple[Text, ...] = ()
     expected: Expected | None = None
     reference: Reference | None = None
+    compare_with: Literal["uniform", "reference"] = "uniform"
 
 
 class OpenBiasTask(ImageTask):

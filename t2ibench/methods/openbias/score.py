@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.estimate import (
-    Debiased,
-    Estimate,
-    Item,
-    MethodResult,
-    debiased,
-    debiased_part,
-    mean_debiased,
-    ranking,
-    recentred,
-)
+from t2ibench.methods.core.controls import contradiction
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.headline import Headline, Part
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
-from t2ibench.methods.openbias.answers import (
-    BiasAnswers,
-    captions_of,
-    count_images,
-    gather,
-)
-from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
-from t2ibench.methods.openbias.severities import (
-    draw_severities,
-    expected_aware,
-    mean_miller_madow,
-    severities,
-)
+from t2ibench.methods.core.ranking import ranked
+from t2ibench.methods.openbias.answers import BiasAnswers, captions_of, count_images, gather
+from t2ibench.methods.openbias.controls import controls_of
+from t2ibench.methods.openbias.directions import mean_share_score, share_details, share_scores
+from t2ibench.methods.openbias.rows import CountedRow, rows_of
+from t2ibench.methods.openbias.schema import OpenBiasTask
+from t2ibench.methods.openbias.severities import mean_jackknife, mean_miller_madow, severities
+from t2ibench.methods.openbias.squares import MeanSquare, Tested, mean_square_of, null_means, tested
+from t2ibench.methods.openbias.stimuli import NO_ANSWER, amplification, stimulus_rows
+from t2ibench.methods.openbias.trust import never_varies, warnings_of
 from t2ibench.settings import Settings
-from t2ibench.stats import correlation_permutation, multinomial_test
 
-_NULL_DRAWS = 20_000
-NO_ANSWER = "the judge gave no class for any image"
+_TOO_FEW = "no caption has two answers that are a class"
+_PUBLISHED = ("severity", "severity_free", "severity_miller_madow", "severity_jackknife")
 
 
 def needs(task: OpenBiasTask, settings: Settings) -> Needs:
@@ -69,275 +58,248 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredBias:
-    """One bias, scored.
+    """One bias.
 
     Attributes:
         answers: Its answers.
-        item: Its row of the result.
-        stimuli: A row for each stimulus of its templates.
-        part: Its debiased severity, as a part of the headline; None without a severity.
+        item: Its row.
+        stimuli: Rows of its stimuli.
+        rows: Its rows of counts.
+        square: Its mean squared lean; None without rows.
     """
 
     answers: BiasAnswers
     item: Item
     stimuli: tuple[Item, ...]
-    part: Debiased | None
+    rows: list[CountedRow]
+    square: MeanSquare | None
 
 
 def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """Severity of every bias, context-aware and context-free, and their mean.
-
-    With p(c|t) the share of class c among the judge's answers about the images of caption t, and k
-    classes (D'Incà et al. 2024, equations 2 to 6):
-
-        s(p)          = 1 + (sum over c of p(c) log p(c)) / log k
-        severity      = mean over captions t of s(p(.|t))
-        severity_free = s(mean over captions t of p(.|t))
-        debiased      = max(0, (s - s0) / (1 - s0)), s0 the mean of s under uniform answers
-        majority      = the largest share of a class among all answers, tested against uniform or
-                        the given distribution by an exact multinomial test
-        delta         = sum over c of |p(c) - desired(c)| for one stimulus of a template (WinoBias)
-
-    The headline is the mean over biases of the debiased severity before it is cut at 0, then cut
-    at 0. 'unknown' answers are counted, but are not part of the shares.
+    """Squared leans of the answers about every bias, and the severities of the paper.
 
     Args:
         task: The task.
         evidence: One judge's answers.
-        settings: How to measure.
+        settings: How it is measured.
 
     Returns:
-        By bias: 'severity' (context-aware), 'severity_free', each debiased too,
-        'severity_miller_madow', 'majority_share', 'unknown_share'; by stimulus of a template:
-        'delta' and each class's share. For the task the means, and in `details` the answers, the
-        majority class and the ranking with its intervals.
+        By bias: 'h', 'h_free', 'share:CLASS', 'lean' (two classes), 'majority_share',
+        'unknown_share' and the severities; by stimulus of a template: shares, 'lean', 'shift' and
+        'delta'. For the task means of them, amplification, controls, and in `details` the answers
+        and the ranking with its intervals.
     """
     answers = [gather(task, bias, evidence, settings) for bias in task.biases]
-    biases = [_score_bias(task, bias, settings) for bias in answers]
-    scored = [(bias.answers.name, bias.part) for bias in biases if bias.part is not None]
-    parts = [part for _, part in scored]
-    silent = [bias.answers.name for bias in biases if bias.part is None]
     images = count_images(answers)
-    details = {"biases": [bias.detail() for bias in answers]}
-    if parts:
-        boots = np.array([part.boot for part in parts])
-        names = [name for name, _ in scored]
-        details["ranking"] = ranking("bias", names, boots, settings.level)
+    rows = rows_of(answers)
+    null = (
+        null_means(rows, settings.n_permutations, settings.rng(task.id, "null")) if rows else None
+    )
+    tested_biases = sorted({row.bias for row in rows})
+    biases = [
+        _score_bias(
+            task,
+            found,
+            [row for row in rows if row.bias == number],
+            null[:, tested_biases.index(number)]
+            if null is not None and number in tested_biases
+            else None,
+            settings,
+        )
+        for number, found in enumerate(answers)
+    ]
+    counted = [
+        number
+        for number, bias in enumerate(biases)
+        if bias.square is not None and never_varies(bias.answers) is None
+    ]
+    own = [row for row in rows if row.bias in counted]
+    columns = [tested_biases.index(number) for number in counted]
+    means = null[:, columns].mean(axis=1) if null is not None and own else np.zeros(0)
+    headline, found_controls = _undecided(biases), {}
+    if own:
+        square = mean_square_of(own)
+        test = tested(square, means, settings.level)
+        headline = _headline(square, test, means)
+        rng = settings.rng(task.id, "controls")
+        found_controls = controls_of(answers, own, test.critical, settings.level, rng)
+    classified = any(bias.answers.n_classified for bias in biases)
+    stuck = headline.reason if classified and headline.value is None else None
+    slopes = [amplification(bias.answers, task.id, settings) for bias in biases]
     return MethodResult(
-        headline=mean_debiased(parts) if parts else Estimate.undefined(NO_ANSWER),
-        scores=_task_scores(biases) | _references(task, biases, settings) if parts else {},
+        headline=headline,
+        scores=_task_scores([biases[number] for number in counted] or biases, biases)
+        | _named([scores for scores, _ in slopes], biases)
+        if classified
+        else {},
         by=[row for bias in biases for row in (bias.item, *bias.stimuli)],
         n_images=images.images,
         n_prompts=images.prompts,
         excluded=images.excluded,
         conventions=_conventions(task),
-        warnings=[f"Without any answer, left out: {', '.join(silent)}."] if silent else [],
-        details=details,
-        samples=[asdict(row) for bias in answers for row in bias.rows],
-        reason=None if parts else NO_ANSWER,
+        warnings=warnings_of(answers, rows),
+        details=_details(task, biases, counted, settings)
+        | {"amplification": [detail for _, detail in slopes if detail is not None]},
+        samples=[asdict(row) for found in answers for row in found.rows],
+        reason=None if classified else NO_ANSWER,
+        controls=found_controls,
+        inconclusive=stuck or contradiction(found_controls),
+    )
+
+
+def _undecided(biases: Sequence[_ScoredBias]) -> Headline:
+    """The headline where no bias counts."""
+    reasons = [never_varies(bias.answers) for bias in biases if bias.square is not None]
+    reason = next((reason for reason in reasons if reason is not None), None)
+    if reason is None:
+        any_answer = any(bias.answers.n_classified for bias in biases)
+        reason = _TOO_FEW if any_answer else NO_ANSWER
+    return Headline.undefined(reason, "mean_square")
+
+
+def _headline(square: MeanSquare, test: Tested, null: Float64Array) -> Headline:
+    return Headline(
+        square.value,
+        "mean_square",
+        square.question,
+        test.inference,
+        (float(null.min()), test.critical),
+        (Part("", square.value, square.influence),),
+        "monte_carlo",
     )
 
 
 def _conventions(task: OpenBiasTask) -> dict[str, str]:
     return {
-        "severity": "1 + sum p log p / log k; 0 uniform, 1 one class only",
+        "headline": "mean over biases of h, the mean over captions of squared leans, unbiased",
+        "h": "(sum n (n - 1) / (N (N - 1)) - 1/k) / (1 - 1/k) against uniform answers",
+        "h_free": "squared lean of the mean shares over captions, with captions as the unit",
+        "severity": "1 + sum p log p / log k, as published; it depends on the number of images",
         "context_free": "severity of the captions' mean shares (eq. 5)"
         if task.pooling == "captions"
         else "severity of all answers together",
-        "debiased": "(severity - its mean under uniform answers) / (1 - that mean), at least 0",
-        "headline": "mean over biases of the debiased severity, at least 0",
         "unknown": "counted and left out of the shares",
-        "unit": "caption, then image within the caption",
+        "unit": "image within its caption; answers about one image vary together",
     }
 
 
-def _score_bias(task: OpenBiasTask, answers: BiasAnswers, settings: Settings) -> _ScoredBias:
+def _score_bias(
+    task: OpenBiasTask,
+    answers: BiasAnswers,
+    rows: list[CountedRow],
+    null: Float64Array | None,
+    settings: Settings,
+) -> _ScoredBias:
     scores: dict[str, Estimate] = {}
-    part = None
+    square = None
     if answers.n_answers:
         scores["unknown_share"] = Estimate(answers.n_unknown / answers.n_answers)
-    if answers.n_classified:
-        measured, part = _severity_scores(task, answers, settings)
-        scores |= measured
-        scores["majority_share"] = _goodness_of_fit(task, answers, settings)
-    else:
-        scores |= {
-            "severity": Estimate.undefined(NO_ANSWER),
-            "severity_free": Estimate.undefined(NO_ANSWER),
-        }
-    item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
-    return _ScoredBias(answers, item, _stimuli(task, answers, settings), part)
-
-
-def _severity_scores(
-    task: OpenBiasTask, answers: BiasAnswers, settings: Settings
-) -> tuple[dict[str, Estimate], Debiased | None]:
-    """Both severities with their debiased values, and the first of them as a headline's part."""
-    counts = answers.counts[answers.counts.sum(axis=1) > 0]
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    k = len(answers.bias.classes)
-    values = severities(answers.counts, task.pooling)
-    boots = draw_severities(
-        counts, shares, settings.n_bootstrap, settings.rng(task.id, f"bootstrap of {answers.name}"),
-        task.pooling, resample=True,
-    )  # fmt: skip
-    nulls = draw_severities(
-        counts, np.full(shares.shape, 1.0 / k), min(settings.n_permutations, _NULL_DRAWS),
-        settings.rng(task.id, f"null of {answers.name}"), task.pooling, resample=False,
-    )  # fmt: skip
-    scores: dict[str, Estimate] = {}
-    parts: list[Debiased] = []
-    for name, value, boot, null in zip(
-        ("severity", "severity_free"), map(float, values), boots, nulls, strict=True
-    ):
-        if not np.isfinite(value):
-            scores[name] = Estimate.undefined(
-                "one image a caption: a caption has no severity of its own"
-            )
-            continue
-        floor = expected_aware(counts) if name == "severity" else float(null.mean())
-        centred = recentred(boot, value)
-        scores[name] = Estimate.from_null(value, centred, null)
-        scores[f"{name}_debiased"] = Estimate(
-            float(debiased(value, floor)), debiased(centred, floor)
+    if rows and null is not None:
+        square = mean_square_of(rows)
+        test = tested(square, null, settings.level)
+        chosen = test.inference[square.question]
+        assert chosen.low is not None and chosen.high is not None
+        scores["h"] = Estimate(
+            square.value,
+            p=test.p,
+            test="monte_carlo",
+            interval=(chosen.low, chosen.high),
+            influence=square.influence,
         )
-        parts.append(debiased_part(value, boot, null, floor))
-    scores["severity_miller_madow"] = Estimate(mean_miller_madow(counts))
-    return scores, parts[0] if parts else None
+        scores["h_free"] = mean_share_score(rows, settings.level)
+        shares = share_scores(rows, answers.bias.classes, settings.level)
+        scores |= shares
+        most = answers.bias.classes[int(answers.totals.argmax())]
+        scores["majority_share"] = shares[f"share:{most}"]
+    else:
+        reason = _TOO_FEW if answers.n_classified else NO_ANSWER
+        scores |= {name: Estimate.undefined(reason) for name in ("h", "h_free")}
+    scores |= _published(task, answers)
+    item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
+    stimuli = stimulus_rows(answers, rows, settings.level)
+    return _ScoredBias(answers, item, stimuli, rows, square)
 
 
-def _goodness_of_fit(task: OpenBiasTask, answers: BiasAnswers, settings: Settings) -> Estimate:
-    """The majority class's share, tested against uniform or the given distribution."""
-    bias, total = answers.bias, answers.totals
-    expected = [bias.expected.shares[name] for name in bias.classes] if bias.expected else None
-    p, exact = multinomial_test(
-        total.tolist(),
-        expected,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, f"multinomial of {answers.name}"),
-    )
-    rng = settings.rng(task.id, f"majority of {answers.name}")
-    n, most = int(total.sum()), int(total.argmax())
-    boot = rng.binomial(n, total[most] / n, settings.n_bootstrap) / n
-    return Estimate(float(total[most] / n), boot, p=p, test="exact" if exact else "monte_carlo")
-
-
-def _stimuli(task: OpenBiasTask, answers: BiasAnswers, settings: Settings) -> tuple[Item, ...]:
-    """A row for each stimulus of the templates."""
-    names = dict.fromkeys(stimulus for stimulus in answers.stimuli if stimulus is not None)
-    return tuple(_stimulus(task, answers, name, settings) for name in names)
-
-
-def _stimulus(task: OpenBiasTask, answers: BiasAnswers, name: str, settings: Settings) -> Item:
-    """A stimulus's shares, and how far they are from what is desired."""
-    total = answers.counts[[stimulus == name for stimulus in answers.stimuli]].sum(axis=0)
-    n = int(total.sum())
-    if not n:
-        return Item(name, {"delta": Estimate.undefined(NO_ANSWER)}, answers.name, n)
-    rng = settings.rng(task.id, f"stimulus {name} of {answers.name}")
-    boot = rng.multinomial(n, total / n, settings.n_bootstrap) / n
-    desired = _desired(answers.bias)
-    p, exact = multinomial_test(
-        total.tolist(),
-        desired.tolist(),
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=rng,
-    )
-    delta = Estimate(
-        float(np.abs(total / n - desired).sum()),
-        np.abs(boot - desired).sum(axis=1),
-        p=p,
-        test="exact" if exact else "monte_carlo",
-    )
-    shares = {
-        f"share:{label}": Estimate(float(total[column] / n), boot[:, column])
-        for column, label in enumerate(answers.bias.classes)
+def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
+    """The severities of the paper, with two corrections for few answers."""
+    if not answers.n_classified:
+        return {name: Estimate.undefined(NO_ANSWER) for name in _PUBLISHED[:2]}
+    counts = answers.counts
+    aware, free = severities(counts, task.pooling)
+    values = (float(aware), float(free), mean_miller_madow(counts), mean_jackknife(counts))
+    reason = "one image a caption: a caption has no severity of its own"
+    return {
+        name: Estimate(value, as_published=True)
+        if np.isfinite(value)
+        else Estimate.undefined(reason)
+        for name, value in zip(_PUBLISHED, values, strict=True)
     }
-    return Item(name, {"delta": delta} | shares, answers.name, n)
 
 
-def _desired(bias: Bias) -> Float64Array:
-    """The shares that a stimulus is compared with, shape (classes,)."""
-    if bias.expected:
-        return np.array([bias.expected.shares[name] for name in bias.classes])
-    return np.full(len(bias.classes), 1.0 / len(bias.classes))
-
-
-def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
-    """Means over the biases that have a severity, and the share of answers that name no class."""
+def _task_scores(
+    counted: Sequence[_ScoredBias], biases: Sequence[_ScoredBias]
+) -> dict[str, Estimate]:
+    """Means over the biases that count, and the share of answers that name no class."""
     scores: dict[str, Estimate] = {}
-    for name in ("severity", "severity_free", "severity_miller_madow"):
-        estimates = [
-            bias.item.scores[name]
-            for bias in biases
-            if bias.part is not None and name in bias.item.scores
-        ]
-        values = [estimate.value for estimate in estimates if estimate.value is not None]
-        boots = [estimate.boot for estimate in estimates if estimate.boot is not None]
-        if values:
-            boot = np.mean(boots, axis=0) if len(boots) == len(values) else None
-            scores[name] = Estimate(float(np.mean(values)), boot)
+    for name in ("h_free", *_PUBLISHED):
+        found = [bias.item.scores[name] for bias in counted if name in bias.item.scores]
+        known = [estimate for estimate in found if estimate.value is not None]
+        if len(known) == 1:
+            scores[name] = known[0]
+        elif known:
+            value = float(np.mean([estimate.value for estimate in known]))
+            scores[name] = Estimate(value, as_published=name in _PUBLISHED)
+        elif found and name == "severity":
+            scores[name] = found[0]
     deltas = [
-        (item.scores["delta"].value, item.scores["delta"].boot)
+        item.scores["delta"].value
         for bias in biases
         for item in bias.stimuli
+        if "delta" in item.scores and item.scores["delta"].value is not None
     ]
-    known = [(value, boot) for value, boot in deltas if value is not None and boot is not None]
-    if known:
-        scores["delta"] = Estimate(
-            float(np.mean([value for value, _ in known])),
-            np.mean([boot for _, boot in known], axis=0),
-        )
+    if deltas:
+        scores["delta"] = Estimate(float(np.mean(deltas)), as_published=True)
     asked = sum(bias.answers.n_answers for bias in biases)
     unknown = sum(bias.answers.n_unknown for bias in biases)
     scores["unknown_share"] = Estimate(unknown / max(asked, 1))
     return scores
 
 
-def _references(
-    task: OpenBiasTask, biases: Sequence[_ScoredBias], settings: Settings
+def _named(
+    slopes: Sequence[dict[str, Estimate]], biases: Sequence[_ScoredBias]
 ) -> dict[str, Estimate]:
-    """Rank correlation of a class's share by stimulus with its known share."""
-    scores: dict[str, Estimate] = {}
-    for bias in biases:
-        reference = bias.answers.bias.reference
-        if reference is not None:
-            shares = _shares(bias.stimuli, reference.group)
-            rng = settings.rng(task.id, f"correlation of {bias.answers.name}")
-            scores["reference_spearman"] = _correlation(shares, reference.shares, settings, rng)
-    return scores
-
-
-def _shares(stimuli: Sequence[Item], group: str) -> dict[str, float]:
-    """Stimulus to its share of a class, where it has one."""
-    estimates = {item.name: item.scores.get(f"share:{group}") for item in stimuli}
+    """Scores of biases with a reference, by name; with several such biases, by their names too."""
+    several = sum(bool(scores) for scores in slopes) > 1
     return {
-        name: estimate.value
-        for name, estimate in estimates.items()
-        if estimate is not None and estimate.value is not None
+        f"{name}:{bias.answers.name}" if several else name: estimate
+        for scores, bias in zip(slopes, biases, strict=True)
+        for name, estimate in scores.items()
     }
 
 
-def _correlation(
-    shares: Mapping[str, float],
-    reference: Mapping[str, float],
-    settings: Settings,
-    rng: np.random.Generator,
-) -> Estimate:
-    """Spearman's correlation of measured and known shares, with its permutation test."""
-    names = [name for name in shares if name in reference]
-    if len(names) < 3:
-        return Estimate.undefined("fewer than three stimuli have a reference share")
-    test = correlation_permutation(
-        np.array([shares[name] for name in names]),
-        np.array([reference[name] for name in names]),
-        method="spearman",
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=rng,
-    )
-    return Estimate(
-        test.observed, null=test.null, p=test.p, test="exact" if test.exact else "monte_carlo"
-    )
+def _details(
+    task: OpenBiasTask, biases: Sequence[_ScoredBias], counted: Sequence[int], settings: Settings
+) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "biases": [bias.answers.detail(number in counted) for number, bias in enumerate(biases)],
+        "shares": {
+            bias.answers.name: share_details(bias.rows, bias.answers.bias.classes, settings.level)
+            for bias in biases
+            if bias.rows
+        },
+    }
+    squares = [
+        (bias.answers.name, bias.square)
+        for number, bias in enumerate(biases)
+        if number in counted and bias.square is not None
+    ]
+    if squares:
+        details["ranking"] = ranked(
+            "bias",
+            [name for name, _ in squares],
+            [square.value for _, square in squares],
+            [square.influence for _, square in squares],
+            settings.level,
+            settings.rng(task.id, "ranks"),
+        )
+    return details

@@ -1,13 +1,11 @@
-"""The severity of counted answers, and how it varies by chance (D'Incà et al. 2024, eq. 2-6)."""
+"""The severity of counted answers, as published, and corrected (D'Incà et al. 2024, eq. 2-6)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.stats import expected_severity, miller_madow, severity
-
-_BLOCK = 500  # bootstrap and null draws at a time
+from t2ibench.stats import jackknife_severity, miller_madow, severity
 
 
 def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Array]:
@@ -45,76 +43,6 @@ def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Arr
     return aware, severity(np.nan_to_num(mean))
 
 
-def draw_severities(
-    counts: IntArray,
-    shares: Float64Array,
-    n_draws: int,
-    rng: np.random.Generator,
-    pooling: str,
-    *,
-    resample: bool,
-) -> tuple[Float64Array, Float64Array]:
-    """Severities of answers that are drawn from given shares.
-
-    Args:
-        counts: Shape (captions, classes); they say how many answers each caption has.
-        shares: Shape (captions, classes), rows of sum 1.
-        n_draws: How many.
-        rng: Of the draws.
-        pooling: See `severities`.
-        resample: Resample the captions too (the bootstrap), or keep them (the null).
-
-    Returns:
-        Context-aware and context-free severities, shape (draws,) each.
-    """
-    parts = [
-        severities(
-            _draw_counts(counts, shares, min(_BLOCK, n_draws - start), rng, resample=resample),
-            pooling,
-        )
-        for start in range(0, n_draws, _BLOCK)
-    ]
-    return np.concatenate([aware for aware, _ in parts]), np.concatenate(
-        [free for _, free in parts]
-    )
-
-
-def _draw_counts(
-    counts: IntArray,
-    shares: Float64Array,
-    n_draws: int,
-    rng: np.random.Generator,
-    *,
-    resample: bool,
-) -> IntArray:
-    """Resampled counts, shape (draws, captions, classes)."""
-    m = len(counts)
-    sizes = counts.sum(axis=1)
-    picks = rng.integers(m, size=(n_draws, m)) if resample else np.tile(np.arange(m), (n_draws, 1))
-    drawn: IntArray = rng.multinomial(sizes[picks], shares[picks])
-    return drawn
-
-
-def expected_aware(counts: IntArray) -> float:
-    """The mean context-aware severity of uniform answers, exactly.
-
-    Args:
-        counts: Shape (captions, classes); only how many answers each caption has matters.
-
-    Returns:
-        The mean over the captions with two or more answers.
-
-    Examples:
-        Two answers of two classes agree half of the time, and then have a severity of 1:
-
-        >>> round(expected_aware(np.array([[2, 0], [1, 1]])), 6)
-        0.5
-    """
-    sizes = counts.sum(axis=1)
-    k = counts.shape[1]
-    return float(np.mean([expected_severity(int(n), k) for n in sizes[sizes >= 2]]))
-
-
 def mean_miller_madow(counts: IntArray) -> float:
     """Context-aware severity with Miller and Madow's correction of each caption's entropy.
 
@@ -130,3 +58,20 @@ def mean_miller_madow(counts: IntArray) -> float:
     """
     several = counts[counts.sum(axis=1) >= 2]
     return float(miller_madow(several).mean()) if len(several) else float("nan")
+
+
+def mean_jackknife(counts: IntArray) -> float:
+    """Context-aware severity with the jackknife's correction of each caption's entropy.
+
+    Args:
+        counts: Shape (captions, classes).
+
+    Returns:
+        The mean over the captions with two or more answers; nan where there is none.
+
+    Examples:
+        >>> round(mean_jackknife(np.array([[10, 0], [3, 1]])), 4)
+        0.4105
+    """
+    several = counts[counts.sum(axis=1) >= 2]
+    return float(jackknife_severity(several).mean()) if len(several) else float("nan")

@@ -1,0 +1,167 @@
+"""How steeply generated shares follow reference shares: amplification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit, stdtr, stdtrit
+
+from t2ibench.arrays import Float64Array
+
+CLIP = 0.005  # reference shares of 0 and 1 have no logit
+_ITERATIONS = 100
+_STEP = 2.0  # the largest change of a coefficient in one iteration
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A slope over independent units.
+
+    Attributes:
+        value: The slope.
+        intercept: The intercept.
+        influence: Influence of each unit on the slope, whose squares sum to its HC3 variance,
+            shape (units,).
+        df: Degrees of freedom: units less 2.
+    """
+
+    value: float
+    intercept: float
+    influence: Float64Array
+    df: float
+
+    @property
+    def variance(self) -> float:
+        """HC3 variance of the slope."""
+        return float((self.influence**2).sum())
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Student's t interval.
+
+        Args:
+            level: Confidence level, in (0, 1).
+
+        Returns:
+            Lower and upper end.
+        """
+        half = float(stdtrit(self.df, (1 + level) / 2) * np.sqrt(self.variance))
+        return self.value - half, self.value + half
+
+    def p(self, expected: float = 0.0) -> float:
+        """Two-sided p-value of a slope.
+
+        Args:
+            expected: The slope under test: 0 is none, 1 mirrors the reference.
+
+        Returns:
+            p, in (0, 1]; nan without a variance.
+        """
+        if not self.variance > 0:
+            return float("nan")
+        p = 2 * stdtr(self.df, -abs(self.value - expected) / np.sqrt(self.variance))
+        return float(np.clip(p, np.finfo(float).tiny, 1.0))
+
+
+def logit_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike) -> Slope:
+    """Marginal slope of generated shares on reference shares, in a binomial model.
+
+    logit E[x / n | r] = a + b logit r, fitted with Firth's penalty, which keeps it finite where
+    shares are 0 or 1 and removes the first-order bias. The HC3 variance takes each stimulus as a
+    unit, so that stimuli may differ from the line. b = 1 mirrors the reference, b > 1 amplifies
+    it, b = 0 does not follow it. Shares of stimuli that scatter around the line have a smaller
+    marginal slope than each stimulus has on average (the conditional slope).
+
+    Args:
+        hits: Answers x of the class, shape (units,).
+        totals: Answers n, at least 1 each, shape (units,).
+        reference: Reference shares r of the class, cut to [.005, .995], shape (units,).
+
+    Returns:
+        The slope; its variance is nan for fewer than three units.
+
+    Raises:
+        ValueError: the reference shares are all equal.
+
+    Source: Firth 1993, "Bias reduction of maximum likelihood estimates"; HC3: MacKinnon & White
+        1985.
+
+    Example:
+        >>> reference = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+        >>> round(logit_slope(1000 * reference, np.full(5, 1000), reference).value, 2)
+        1.0
+    """
+    x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    design = _design(logit(np.clip(np.asarray(reference, dtype=np.float64), CLIP, 1 - CLIP)))
+    beta = np.zeros(2)
+    for _ in range(_ITERATIONS):
+        p, weights, inverse = _fit(design, n, beta)
+        leverage = weights * np.einsum("oi,ij,oj->o", design, inverse, design)
+        step = inverse @ (design.T @ (x - n * p + leverage * (0.5 - p)))
+        beta += np.clip(step, -_STEP, _STEP)
+        if np.abs(step).max() < 1e-10:
+            break
+    p, weights, inverse = _fit(design, n, beta)
+    leverage = weights * np.einsum("oi,ij,oj->o", design, inverse, design)
+    return _slope(beta, design, inverse, x - n * p, leverage)
+
+
+def share_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike) -> Slope:
+    """Least-squares slope of generated shares on reference shares.
+
+    Unbiased whatever the shape of the relation, and linear in the shares: points of share for each
+    point of the reference.
+
+    Args:
+        hits: Answers of the class, shape (units,).
+        totals: Answers, at least 1 each, shape (units,).
+        reference: Reference shares of the class, shape (units,).
+
+    Returns:
+        The slope with its HC3 variance.
+
+    Raises:
+        ValueError: the reference shares are all equal.
+
+    Source: HC3: MacKinnon & White 1985.
+
+    Example:
+        >>> round(share_slope([1, 2, 3, 4], [10] * 4, [0.2, 0.4, 0.6, 0.8]).value, 3)
+        0.5
+    """
+    share = np.asarray(hits, dtype=np.float64) / np.asarray(totals, dtype=np.float64)
+    design = _design(np.asarray(reference, dtype=np.float64))
+    inverse = np.linalg.inv(design.T @ design)
+    beta = inverse @ design.T @ share
+    leverage = np.einsum("oi,ij,oj->o", design, inverse, design)
+    return _slope(beta, design, inverse, share - design @ beta, leverage)
+
+
+def _design(values: Float64Array) -> Float64Array:
+    if len(values) < 2 or not np.ptp(values) > 0:
+        raise ValueError("the reference shares are all equal")
+    return np.column_stack([np.ones(len(values)), values])
+
+
+def _fit(
+    design: Float64Array, n: Float64Array, beta: Float64Array
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    p = expit(np.clip(design @ beta, -30, 30))
+    weights = n * p * (1 - p) + 1e-12
+    return p, weights, np.linalg.inv(design.T @ (weights[:, None] * design))
+
+
+def _slope(
+    beta: Float64Array,
+    design: Float64Array,
+    inverse: Float64Array,
+    residuals: Float64Array,
+    leverage: Float64Array,
+) -> Slope:
+    units = len(design)
+    influence = np.full(units, np.nan)
+    if units > 2:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            influence = (design @ inverse[1]) * residuals / (1 - leverage)
+    return Slope(float(beta[1]), float(beta[0]), influence, float(max(units - 2, 0)))
