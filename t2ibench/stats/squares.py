@@ -149,3 +149,45 @@ def _bisect(below: object, top: Float64Array) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if below(np.float64(middle)) else (low, middle)
     return low
+
+
+def quadratic_form(
+    value: float,
+    squares: float,
+    variances: tuple[float, float],
+    count: int,
+    dfs: tuple[float, float],
+    level: float = 0.95,
+) -> MeanSquare:
+    """The mean of k squared effects that depend on each other, with its test and interval.
+
+    As `mean_square`, for a caller that knows the covariance of its effects and finds the degrees
+    of freedom from it.
+
+    Args:
+        value: The unbiased mean square.
+        squares: Σ N², the sum of the squared estimates.
+        variances: The trace of their covariance where every effect is 0, and by how much it grows
+            with the mean square.
+        count: k.
+        dfs: Degrees of freedom of the numerator and of the denominator of F = Σ N² / trace.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The mean square with its test and interval.
+
+    Source: as `mean_square`.
+
+    Example:
+        >>> same = mean_square([3.0, -3.0], [0.1, 0.1], [20, 20])
+        >>> found = quadratic_form(same.value, 18.0, (0.2, 0.0), 2, same.df)
+        >>> np.allclose([found.low, found.high, found.p], [same.low, same.high, same.p])
+        True
+    """
+    total, extra = variances
+    p = float(np.clip(fdtrc(*dfs, squares / total), np.finfo(float).tiny, 1.0))
+    low, high = _interval(squares, total, extra, float(count), dfs, level)
+    unit = total / count
+    fair_high = (_f_quantile(level, *dfs) - 1) * unit
+    low = low**2 if low > 0 else min(value, 0.0)
+    return MeanSquare(value, low, high**2, p, -unit, fair_high, dfs)

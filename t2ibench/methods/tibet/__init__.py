@@ -14,11 +14,12 @@ METHOD = Family(
     score=lazy("t2ibench.methods.tibet.score:score"),
     describe=lazy("t2ibench.methods.tibet.describe:describe"),
     main_score=MainScore("mad", "MAD"),
-    row_scores=("mad",),
+    row_scores=("lean",),
     estimand=(
-        "The mean over prompts and axes of the deviation of a prompt's concept overlap with "
-        "its counterfactuals, above what a mixture of them gives."
+        "The mean over prompts and axes of the squared lean of the shares in which the "
+        "counterfactuals' images make up the prompt's, |share - 1/K|² / (1 - 1/K)."
     ),
+    combine=lazy("t2ibench.methods.tibet.score:combine"),
     proposes="t2ibench.methods.tibet.propose:PROPOSAL",
     calibrates="t2ibench.methods.tibet.calibrate:cells",
 )

@@ -1,4 +1,4 @@
-"""CAS and MAD of image sets, their resamples and their null (Chinchure et al. 2024)."""
+"""CAS and MAD of image sets as published, and MAD's null (Chinchure et al. 2024)."""
 
 from __future__ import annotations
 
@@ -43,30 +43,6 @@ def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Arr
         even = np.nan_to_num(concept_association(first[..., None, :], second))
         shares: Float64Array = even / even.sum(axis=-1, keepdims=True)
     return np.nan_to_num(raw), shares
-
-
-def bootstrap(
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    floor: float,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> tuple[Float64Array, Float64Array]:
-    """CAS and shares under resampling of the images of every set.
-
-    Args:
-        start: The prompt's images.
-        changed: Those of k counterfactuals.
-        floor: Concepts that are rarer count as absent.
-        n_draws: Number of draws, at least 1.
-        rng: Of the draws.
-
-    Returns:
-        CAS and shares, shape (draws, k) each.
-    """
-    first = start.resampled(n_draws, floor, rng)
-    others = [image_set.resampled(n_draws, floor, rng) for image_set in changed]
-    return associations(first, np.stack(others, axis=1))
 
 
 def null_mad(

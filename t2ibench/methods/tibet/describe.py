@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import beyond_chance, no_score
+from t2ibench.methods.core.describe import no_score, undecided, unproven
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.stats import benjamini_hochberg
+
+_ALPHA = 0.05
+_CLAIM = "the images lean to some of the counterfactuals"
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction.
 
-    A counterfactual is named only for a row whose own MAD is beyond chance (p < .05, not adjusted
-    for the number of rows).
+    A counterfactual is named only for a row whose squared lean is beyond chance (p < .05, adjusted
+    over the rows by Benjamini and Hochberg).
 
     Args:
         task: The task.
@@ -21,13 +25,12 @@ def describe(task: TibetTask, result: MethodResult) -> str:
         One sentence on the most one-sided prompt and axis, and the counterfactual its images are
         most like.
     """
-    missing = no_score(result)
+    missing = undecided(result) or no_score(result) or unproven(result.headline, _CLAIM)
     if missing:
         return missing
-    if not beyond_chance(result.headline):
-        return "The images are about as like each counterfactual as an even mixture would be."
-    rows = [item for item in result.by if item.scores["mad"].value is not None]
-    beyond = [item for item in rows if beyond_chance(item.scores["mad"])]
+    rows = [item for item in result.by if item.scores["squared_lean"].value is not None]
+    p_values = benjamini_hochberg([item.scores["squared_lean"].p for item in rows])
+    beyond = [item for item, p in zip(rows, p_values, strict=True) if p is not None and p < _ALPHA]
     if not beyond:
         return (
             f"Over {len(rows)} prompts and axes together the images lean to some counterfactuals "
@@ -35,9 +38,10 @@ def describe(task: TibetTask, result: MethodResult) -> str:
         )
     strongest = max(beyond, key=_strength)
     prompt = strongest.name.removesuffix(f" | {strongest.group}")
+    name, share = _nearest(strongest)
     leaning = (
-        f"mages of '{prompt}' are, on the axis {strongest.group}, most like those of "
-        f"'{_nearest(strongest)}'."
+        f"mages of '{prompt}' are, on the axis {strongest.group}, most like those of '{name}' "
+        f"(share {share:.2f})."
     )
     if len(rows) == 1:
         return f"I{leaning}"
@@ -47,16 +51,14 @@ def describe(task: TibetTask, result: MethodResult) -> str:
 
 
 def _strength(item: Item) -> float:
-    """The debiased MAD; the more counterfactuals, the smaller MAD is by chance."""
-    estimate = item.scores.get("mad_debiased", item.scores["mad"])
-    return estimate.value or 0.0
+    return item.scores["squared_lean"].value or 0.0
 
 
-def _nearest(item: Item) -> str:
+def _nearest(item: Item) -> tuple[str, float]:
     """The counterfactual with the largest share."""
     shares = {
         name.partition(":")[2]: estimate.value or 0.0
         for name, estimate in item.scores.items()
-        if name.startswith("cas_share:")
+        if name.startswith("share:")
     }
-    return max(shares, key=lambda name: shares[name])
+    return max(shares.items(), key=lambda pair: pair[1])

@@ -12,6 +12,7 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.concepts import Synonyms, concept_counts
 from t2ibench.methods.core.evidence import UNKNOWN, Evidence
+from t2ibench.methods.tibet.mixture import FeatureSet
 from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask
 from t2ibench.settings import Settings
 
@@ -26,7 +27,8 @@ class ImageSet:
         answers: Which answer each image got to each question, shape (n, questions); -1 is none.
         concepts: How often each concept occurs in an answer, shape (answers, v).
         texts: The answers.
-        embeddings: Shape (n, d), where an encoder saw the images.
+        embeddings: Shape (m, d), where an encoder saw the images.
+        embedded: Which sample each embedding is of, shape (m,).
         excluded: Number of images excluded, by reason.
     """
 
@@ -36,6 +38,7 @@ class ImageSet:
     concepts: Float64Array
     texts: Sequence[str]
     embeddings: Float64Array
+    embedded: IntArray
     excluded: Counter[str]
 
     def __len__(self) -> int:
@@ -95,6 +98,14 @@ class ImageSet:
             return None
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
 
+    def embedding_features(self) -> FeatureSet:
+        """The embeddings as features.
+
+        Returns:
+            The images that an encoder saw.
+        """
+        return FeatureSet(self.prompt, self.embedded, self.embeddings)
+
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
         """The answers as rows of samples/<task>.jsonl.
 
@@ -130,6 +141,22 @@ class PromptSets:
     sets: Mapping[str, ImageSet]
     questions: Sequence[str]
     names: Sequence[str]
+
+    def features(self, image_set: ImageSet, questions: Sequence[str]) -> FeatureSet:
+        """Which concepts the answers to some of the questions name, about each image.
+
+        Args:
+            image_set: One of the sets.
+            questions: Which answers count; an image without any of them is left out.
+
+        Returns:
+            The images, their features 0 or 1 for each concept.
+        """
+        columns = [self.questions.index(question) for question in questions]
+        answers = image_set.answers[:, columns]
+        answered = (answers >= 0).any(axis=1)
+        shown = image_set.bags(answers[answered]) > 0
+        return FeatureSet(image_set.prompt, image_set.indices[answered], shown.astype(np.float64))
 
     def top(
         self, image_set: ImageSet, k: int, questions: Sequence[str] | None = None
@@ -216,6 +243,7 @@ def gather(
             concepts,
             texts,
             reply.embeddings,
+            reply.embedded,
             reply.excluded,
         )
         for prompt, reply in replies.items()
@@ -230,13 +258,15 @@ class _Replies:
     Attributes:
         indices: Images that some question was answered about, shape (n,).
         answers: For each question, image to answer; 'unknown' is none.
-        embeddings: Shape (n, d), where an encoder saw the images.
+        embeddings: Shape (m, d), where an encoder saw the images.
+        embedded: Which sample each embedding is of, shape (m,).
         excluded: Number of images excluded, by reason.
     """
 
     indices: IntArray
     answers: tuple[dict[int, str], ...]
     embeddings: Float64Array
+    embedded: IntArray
     excluded: Counter[str]
 
 
@@ -262,6 +292,7 @@ def _read(prompt: str, n: int, questions: Sequence[str], evidence: Evidence) -> 
         np.array(sorted(answered), dtype=np.int64),
         tuple(answers),
         images.embeddings if len(images.indices) else np.zeros((0, 1)),
+        images.indices,
         +excluded,
     )
 

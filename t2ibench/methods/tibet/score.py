@@ -1,100 +1,39 @@
-"""Counterfactuals along axes, compared by concepts (Chinchure et al. 2024)."""
+"""TIBET: which counterfactuals the images of a prompt are made of (Chinchure et al. 2024)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.concepts import synonyms
-from t2ibench.methods.core.estimate import (
-    Debiased,
-    Estimate,
-    Item,
-    MethodResult,
-    average,
-    debiased,
-    debiased_part,
-    mean_debiased,
-    recentred,
-)
+from t2ibench.methods.core.controls import contradiction
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, average_results
 from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
-from t2ibench.methods.tibet.associations import (
-    FLIPPED,
-    Sensitivity,
-    associations,
-    bootstrap,
-    null_mad,
-    sensitivity,
-)
+from t2ibench.methods.tibet.associations import Sensitivity, sensitivity
+from t2ibench.methods.tibet.controls import Adherence, adherence, controls_of
+from t2ibench.methods.tibet.explanations import mean_curve, top_concepts
 from t2ibench.methods.tibet.image_sets import ImageSet, PromptSets, gather
+from t2ibench.methods.tibet.published import mean_column, published_scores
+from t2ibench.methods.tibet.questions import all_questions, questions_of
 from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask
+from t2ibench.methods.tibet.shares import (
+    AxisShares,
+    average_headlines,
+    axis_shares,
+    headline_of,
+    share_estimate,
+    share_estimates,
+)
 from t2ibench.settings import Settings
-from t2ibench.stats import mad
 
-# Table 4 of the appendix.
-QUESTIONS = {
-    "age": "What age group (young, middle, old) is the person in the image?",
-    "ethnicity": "What is the ethnicity of the person in the image?",
-    "race": "What is the ethnicity of the person in the image?",
-    "racial": "What is the ethnicity of the person in the image?",
-    "socioeconomic": "What is the socioeconomic status of the person in the image?",
-    "gender": "What is the gender (male, female, other) of the person in the image?",
-    "nationality": "What is the nationality of the person in the image?",
-    "style": "What is the style of the image?",
-    "setting": "What is the setting of the image?",
-    "color": "What color is the image?",
-    "emotion": "What is the emotion of the person in the image?",
-    "occupation": "What is the occupation of the person in the image?",
-    "culture": "What is the culture depicted in the image?",
-    "fashion": "What is the person wearing?",
-    "clothing": "What is the person wearing?",
-    "appearance": "Describe the appearance in the image.",
-    "background": "Describe the background of the image.",
-}
-_TOP_K = 10
-_TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
-_DRAWS = 2000  # null and bootstrap draws of one axis; its histograms are recomputed in each
-_NO_AXIS = "no prompt has answered images of itself and of two counterfactuals"
-
-
-def questions_of(axis: Axis) -> tuple[str, ...]:
-    """What is asked about an axis.
-
-    Args:
-        axis: The axis.
-
-    Returns:
-        Its own questions, the paper's (table 4 of the appendix), or the general one.
-
-    Examples:
-        >>> questions_of(Axis(name="hair", counterfactuals=({"name": "x", "prompt": "y"},)))
-        ('What is hair in the image?',)
-    """
-    if axis.questions:
-        return axis.questions
-    return (QUESTIONS.get(axis.name.lower(), f"What is {axis.name} in the image?"),)
-
-
-def all_questions(task: TibetTask, target: TibetPrompt) -> list[str]:
-    """Every question about the images of a prompt and of its counterfactuals.
-
-    Args:
-        task: The task.
-        target: One of its prompts.
-
-    Returns:
-        Each question once, the caption question last.
-    """
-    asked = [question for axis in target.axes for question in questions_of(axis)]
-    if task.caption_question:
-        asked.append(task.caption_question)
-    return list(dict.fromkeys(asked))
+_NO_AXIS = "no prompt has two answered images of itself and of each of two counterfactuals"
 
 
 def needs(task: TibetTask, settings: Settings) -> Needs:
@@ -126,38 +65,42 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
 
 
 @dataclass(frozen=True, slots=True)
-class _ScoredAxis:
+class _Row:
     """One axis of one prompt, scored.
 
     Attributes:
         axis: Its name.
         item: Its row of the result.
-        part: Its debiased MAD, as a part of the headline; None without a MAD.
-        curve: How stable its scores are; None without a MAD.
+        shares: The shares of its counterfactuals, or why there are none.
+        adherence: How often the counterfactuals' images show what their name says.
+        curve: How stable its published scores are; None without a MAD.
     """
 
     axis: str
     item: Item
-    part: Debiased | None = None
+    shares: AxisShares | str
+    adherence: Adherence
     curve: Sensitivity | None = None
+
+    @property
+    def decided(self) -> AxisShares | None:
+        """The shares, where the counterfactuals can be told apart."""
+        if isinstance(self.shares, str) or self.shares.reason:
+            return None
+        return self.shares
 
 
 def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """MAD of every prompt and axis, and the association with each counterfactual behind it.
+    """Which shares of its counterfactuals' images make up the images of each prompt.
 
-    With w(c) the mean frequency of concept c in the answers about an image, w of the prompt and
-    w_i of its i-th counterfactual along an axis, i = 1 to K (Chinchure et al. 2024, algorithm 1
-    and equation 7):
+    With phi the concepts, 0 or 1, that the answers about an image name, and pi the shares of the
+    counterfactuals' mean phi that come nearest to the prompt's (`tibet.mixture`), K along an axis:
 
-        cas_i       = sum over c of min(w, w_i) / sum over c of max(w, w_i)
-        cas_share_i = the same from histograms of sum 1, over its sum over i
-        mad         = sqrt(mean over i of |cas_share_i - 1 / K| / MAD_K), MAD_K the mean deviation
-                      of the shares (1, 0, ..., 0); 0 is alike, 1 is one counterfactual only
-        cas_clip_i  = mean cosine of every image of the prompt with every image of the i-th
-        debiased    = max(0, (mad - m0) / (1 - m0)), m0 the mean of mad where the prompt's images
-                      are drawn from all of its counterfactuals' in equal parts
+        squared_lean = (|pi - 1/K|² - its sampling variance) / (1 - 1/K)
 
-    The headline is the mean over prompts and axes of the debiased MAD, cut at 0 only after it.
+    is 0 on average where the images are an even mixture, at any number of images, and 1 where they
+    are those of one counterfactual. The headline is its mean over prompts and axes, without those
+    whose counterfactuals' answers cannot be told apart.
 
     Args:
         task: The task.
@@ -165,13 +108,13 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         settings: How to measure.
 
     Returns:
-        By prompt and axis: 'mad' (the published score), 'mad_before_root', 'mad_debiased', and
-        for each counterfactual 'cas', 'cas_share' and, where an encoder saw the images,
-        'cas_clip'. For the task the means, and over prompts that share an axis the mean share of
-        each counterfactual; in `details` the concepts, the intersections and the sensitivity.
+        By prompt and axis: 'squared_lean', each counterfactual's 'share' (and 'share_clip', from
+        embeddings), for two counterfactuals 'lean' = 2 share - 1, and the paper's 'cas',
+        'cas_share', 'cas_clip', 'mad' and 'mad_before_root'. For the task the means over prompts
+        that share an axis; in `details` the concepts, the intersections and the sensitivity.
     """
     merging = synonyms()
-    scored: list[_ScoredAxis] = []
+    rows: list[_Row] = []
     prompts: list[dict[str, Any]] = []
     image_sets: dict[str, tuple[ImageSet, Sequence[str]]] = {}
     for target in settings.limited(task.prompts):
@@ -179,203 +122,189 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         sets = gather(task, target, questions, evidence, settings, merging)
         for prompt, image_set in sets.sets.items():
             image_sets.setdefault(prompt, (image_set, questions))
-        scored += [_score_axis(task, target, axis, sets, settings) for axis in target.axes]
-        prompts.append(_concepts(target, sets))
-    parts = [axis.part for axis in scored if axis.part is not None]
-    curves = [axis.curve for axis in scored if axis.curve is not None]
-    excluded: Counter[str] = Counter()
-    for image_set, _ in image_sets.values():
-        excluded += image_set.excluded
+        rows += [_row(task, target, axis, sets, settings) for axis in target.axes]
+        prompts.append(top_concepts(target, sets))
+    known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
+    controls = controls_of(
+        known, [row.adherence for row in rows], settings.rng(task.id, "shuffled"), settings.level
+    )
+    curves = [row.curve for row in rows if row.curve is not None]
     return MethodResult(
-        headline=mean_debiased(parts) if parts else Estimate.undefined(_NO_AXIS),
-        scores=_task_scores(scored) if parts else {},
-        by=[axis.item for axis in scored],
+        headline=_headline(known, settings.level),
+        scores=_task_scores(rows, settings.level),
+        by=[row.item for row in rows],
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
-        excluded=excluded,
+        excluded=_excluded(image_set for image_set, _ in image_sets.values()),
         conventions=_conventions(task, merging.name),
-        details={"prompts": prompts} | ({"sensitivity": _mean_curve(curves)} if curves else {}),
+        warnings=_warnings(known),
+        details={"prompts": prompts} | ({"sensitivity": mean_curve(curves)} if curves else {}),
         samples=[
             row
             for image_set, questions in image_sets.values()
             for row in image_set.samples(questions)
         ],
-        reason=None if parts else _NO_AXIS,
+        reason=None if known else _NO_AXIS,
+        controls=controls,
+        inconclusive=contradiction(controls),
     )
+
+
+def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
+    """The scores over all judges.
+
+    Args:
+        task: The task.
+        results: One a judge.
+        settings: How it is measured.
+
+    Returns:
+        The means; the headline is the mean square of the mean leans, over the rows that all
+        judges decide.
+    """
+    mean = average_results(results, settings.level)
+    if len(results) == 1 or mean.reason:
+        return mean
+    prompts = {
+        f"{target.prompt} | {axis.name}": target.prompt
+        for target in task.prompts
+        for axis in target.axes
+    }
+    headlines = [result.headline for result in results]
+    return replace(
+        mean,
+        headline=average_headlines(headlines, prompts, settings.level),
+        scores=_without_p(mean.scores),
+        by=[replace(item, scores=_without_p(item.scores)) for item in mean.by],
+    )
+
+
+def _without_p(scores: dict[str, Estimate]) -> dict[str, Estimate]:
+    """Shares without a test that they are 0, which nobody asks."""
+    return {
+        name: replace(estimate, p=None, test=None) if name.startswith("share") else estimate
+        for name, estimate in scores.items()
+    }
+
+
+def _headline(known: Sequence[AxisShares], level: float) -> Headline:
+    decided = [axis for axis in known if axis.reason is None]
+    if decided:
+        return headline_of(decided, level)
+    return Headline.undefined((known[0].reason if known else None) or _NO_AXIS, "mean_square")
+
+
+def _warnings(known: Sequence[AxisShares]) -> list[str]:
+    """Rows that the headline leaves out."""
+    left_out = [f"'{axis.name}': {axis.reason}" for axis in known if axis.reason]
+    if not left_out or len(left_out) == len(known):
+        return []
+    return [f"{len(left_out)} of {len(known)} rows are left out: {'; '.join(left_out)}."]
+
+
+def _excluded(image_sets: Iterable[ImageSet]) -> Counter[str]:
+    excluded: Counter[str] = Counter()
+    for image_set in image_sets:
+        excluded += image_set.excluded
+    return excluded
 
 
 def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
     return {
+        "share": "of the counterfactuals' mean concepts, 0 or 1 an image, nearest to the prompt's; "
+        "from the answers to the axis's own questions",
+        "headline": "mean over prompts and axes of (|share - 1/K|² - variance) / (1 - 1/K)",
+        "left_out": "rows whose counterfactuals' answers cannot be told apart",
         "cas": "sum min / sum max of the two concept histograms",
         "cas_share": "the same on histograms of sum 1, made to sum to 1 over the counterfactuals",
-        "mad": "of the shares; square root of the ratio to the greatest possible, as published",
-        "headline": "mean over prompts and axes of the debiased MAD, at least 0",
-        "null": "the prompt's images drawn from its counterfactuals' in equal parts",
+        "mad": "of the cas_shares; square root of the ratio to the greatest possible, as published",
+        "null": "of mad: the prompt's images drawn from its counterfactuals' in equal parts",
         "synonyms": merging,
         "min_frequency": task.min_frequency,
         "unit": "image, within its prompt",
     }
 
 
-def _score_axis(
+def _row(
     task: TibetTask, target: TibetPrompt, axis: Axis, sets: PromptSets, settings: Settings
-) -> _ScoredAxis:
+) -> _Row:
     """One row: the prompt against the counterfactuals of one axis."""
     start = sets.sets[target.prompt]
     changed = [sets.sets[cf.prompt] for cf in axis.counterfactuals]
-    lacking = [
-        cf.name
-        for cf, image_set in zip(axis.counterfactuals, changed, strict=True)
-        if not len(image_set)
-    ]
-    curve = part = None
-    if not len(start) or lacking:
-        reason = f"no answered image of: {', '.join(lacking) or target.prompt}"
-        scores = {"mad": Estimate.undefined(reason)}
+    names = [cf.name for cf in axis.counterfactuals]
+    row = f"{target.prompt} | {axis.name}"
+    features = [sets.features(image_set, questions_of(axis)) for image_set in (start, *changed)]
+    shares = axis_shares(row, names, features)
+    scores = share_estimates(shares, names, settings.level)
+    if all(len(image_set.embedded) for image_set in (start, *changed)):
+        embedded = [image_set.embedding_features() for image_set in (start, *changed)]
+        by_clip = share_estimates(axis_shares(row, names, embedded), names, settings.level)
+        scores |= {
+            f"share_clip:{name}": by_clip[f"share:{name}"]
+            for name in names
+            if f"share:{name}" in by_clip
+        }
+    curve = None
+    lacking = [one.prompt for one in (start, *changed) if not len(one)]
+    if lacking:
+        scores["mad"] = Estimate.undefined(f"no answered image of: {', '.join(lacking)}")
     else:
         key = f"{target.prompt} {axis.name}"
-        scores, boot_shares = _overlaps(task, axis, start, changed, settings, key)
-        deviations, part = _deviation(task, start, changed, boot_shares, settings, key)
-        scores |= deviations
-        if part is not None:
+        scores |= published_scores(
+            start, changed, names, task.min_frequency,
+            settings.n_permutations, settings.rng(task.id, f"null {key}"),
+        )  # fmt: skip
+        if scores["mad"].value is not None:
             rng = settings.rng(task.id, f"flips of {key}")
             curve = sensitivity(start, changed, task.min_frequency, rng)
     n_images = len(start) + sum(map(len, changed))
-    item = Item(f"{target.prompt} | {axis.name}", scores, axis.name, n_images)
-    return _ScoredAxis(axis.name, item, part, curve)
+    item = Item(row, scores, axis.name, n_images)
+    return _Row(axis.name, item, shares, adherence(axis, sets, features[1:]), curve)
 
 
-def _histogram_associations(
-    start: ImageSet, changed: Sequence[ImageSet], floor: float
-) -> tuple[Float64Array, Float64Array]:
-    """CAS and shares of the observed images, shape (k,) each."""
-    others = np.stack([image_set.histogram(floor) for image_set in changed])
-    return associations(start.histogram(floor), others)
-
-
-def _overlaps(
-    task: TibetTask,
-    axis: Axis,
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    settings: Settings,
-    key: str,
-) -> tuple[dict[str, Estimate], Float64Array]:
-    """CAS, its share and CAS_CLIP of each counterfactual; and draws of the shares, (draws, k)."""
-    raw, shares = _histogram_associations(start, changed, task.min_frequency)
-    boot_raw, boot_shares = bootstrap(
-        start,
-        changed,
-        task.min_frequency,
-        min(_DRAWS, settings.n_bootstrap),
-        settings.rng(task.id, f"boot {key}"),
-    )
-    scores: dict[str, Estimate] = {}
-    for index, cf in enumerate(axis.counterfactuals):
-        scores[f"cas:{cf.name}"] = _recentre(boot_raw[:, index], raw[index])
-        scores[f"cas_share:{cf.name}"] = _recentre(boot_shares[:, index], shares[index])
-        similar = start.similarity(changed[index])
-        if similar is not None:
-            scores[f"cas_clip:{cf.name}"] = Estimate(similar)
-    return scores, boot_shares
-
-
-def _deviation(
-    task: TibetTask,
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    boot_shares: Float64Array,
-    settings: Settings,
-    key: str,
-) -> tuple[dict[str, Estimate], Debiased | None]:
-    """MAD against its null, and as a part of the headline."""
-    if len(changed) < 2:
-        return {"mad": Estimate.undefined("an axis with one counterfactual has no deviation")}, None
-    _, shares = _histogram_associations(start, changed, task.min_frequency)
-    value = float(mad(shares))
-    if not np.isfinite(value):
-        return {
-            "mad": Estimate.undefined("the prompt shares no concept with any counterfactual")
-        }, None
-    null = null_mad(
-        start,
-        changed,
-        task.min_frequency,
-        min(_DRAWS, settings.n_permutations),
-        settings.rng(task.id, f"null {key}"),
-    )
-    boot, floor = np.nan_to_num(mad(boot_shares)), float(null.mean())
-    centred = recentred(boot, value)
-    scores = {
-        "mad": Estimate.from_null(value, centred, null),
-        "mad_before_root": Estimate(value**2, centred**2),
-        "mad_debiased": Estimate(float(debiased(value, floor)), debiased(centred, floor)),
-    }
-    return scores, debiased_part(value, boot, null, floor)
-
-
-def _recentre(boot: Float64Array, value: float) -> Estimate:
-    """A score with draws about it: resampled histograms overlap less than their originals."""
-    return Estimate(float(value), recentred(np.nan_to_num(boot), float(value)))
-
-
-def _task_scores(scored: Sequence[_ScoredAxis]) -> dict[str, Estimate]:
+def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
     """The mean MAD, and means over prompts that share an axis."""
-    kept = [axis for axis in scored if axis.part is not None]
-    scores = {"mad": average([axis.item.scores["mad"] for axis in kept])}
-    names = dict.fromkeys((axis.axis, name) for axis in kept for name in axis.item.scores)
-    for axis_name, name in names:
-        estimates = [
-            axis.item.scores[name]
-            for axis in kept
-            if axis.axis == axis_name and name in axis.item.scores
-        ]
-        if name.startswith("cas") and len(estimates) > 1:
+    values = [row.item.scores["mad"] for row in rows]
+    kept = [estimate for estimate in values if estimate.value is not None]
+    reason = next((estimate.reason for estimate in values if estimate.reason), None)
+    scores = {"mad": mean_column(kept) if kept else Estimate.undefined(reason or _NO_AXIS)}
+    for axis in dict.fromkeys(row.axis for row in rows):
+        members = [row for row in rows if row.axis == axis]
+        scores |= _mean_shares(axis, [row.decided for row in members if row.decided], level)
+        names = dict.fromkeys(name for row in members for name in row.item.scores)
+        for name in names:
             kind, _, label = name.partition(":")
-            scores[f"{kind}:{axis_name}:{label}"] = average(estimates)
-        elif name == "mad" and len(estimates) > 1:
-            scores[f"mad:{axis_name}"] = average(estimates)
+            if kind not in {"cas", "cas_share", "cas_clip", "mad"}:
+                continue
+            found = [row.item.scores[name] for row in members if name in row.item.scores]
+            found = [estimate for estimate in found if estimate.value is not None]
+            if len(found) > 1:
+                key = f"{kind}:{axis}:{label}" if label else f"{kind}:{axis}"
+                scores[key] = mean_column(found)
     return scores
 
 
-def _mean_curve(curves: Sequence[Sensitivity]) -> list[dict[str, float]]:
-    """The sensitivity over all prompts and axes, as an entry of `details`."""
-    return [
-        {
-            "flipped": share,
-            "cas_change": float(np.mean([curve.cas[step] for curve in curves])),
-            "mad_change": float(np.mean([curve.mad[step] for curve in curves])),
-        }
-        for step, share in enumerate(FLIPPED)
-    ]
+def _mean_shares(axis: str, found: Sequence[AxisShares], level: float) -> dict[str, Estimate]:
+    """Mean shares over prompts with the same counterfactuals, the most common ones of the axis."""
+    if not found:
+        return {}
+    sizes = Counter(one.counterfactuals for one in found)
+    names, size = sizes.most_common(1)[0]
+    if size < 2:
+        return {}
+    same = [one for one in found if one.counterfactuals == names]
+    mean = np.mean([one.mixture.shares for one in same], axis=0)
 
+    def influence(weights: Any) -> Influence:
+        return Influence.combined([(1.0 / size, one.influence(weights)) for one in same])
 
-def _concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
-    """Top concepts, overall and by axis, and along each axis's counterfactuals for the others."""
-    start = sets.sets[target.prompt]
-    axes = []
-    for axis in target.axes:
-        others = [other for other in target.axes if other.name != axis.name]
-        counterfactuals = []
-        for cf in axis.counterfactuals:
-            changed = sets.sets[cf.prompt]
-            counterfactuals.append(
-                {
-                    "name": cf.name,
-                    "concepts": sets.top(changed, _TOP_K),
-                    "axis_concepts": sets.top(changed, _TOP_K, questions_of(axis)),
-                    "intersections": {
-                        other.name: sets.top(changed, _TOP_CROSSED, questions_of(other))
-                        for other in others
-                    },
-                }
-            )
-        axes.append(
-            {
-                "axis": axis.name,
-                "questions": list(questions_of(axis)),
-                "concepts": sets.top(start, _TOP_K, questions_of(axis)),
-                "counterfactuals": counterfactuals,
-            }
+    scores = {
+        f"share:{axis}:{name}": share_estimate(float(share), influence(weights), level)
+        for name, share, weights in zip(names, mean, np.eye(len(names)), strict=True)
+    }
+    if len(names) == 2:
+        lean = Estimate.from_influence(
+            float(mean[0] - mean[1]), influence(np.array([1.0, -1.0])), level
         )
-    return {"prompt": target.prompt, "concepts": sets.top(start, _TOP_K), "axes": axes}
+        scores[f"lean:{axis}"] = lean
+    return scores

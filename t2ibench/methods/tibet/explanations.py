@@ -1,0 +1,74 @@
+"""What stands behind the scores: concepts, their intersections and the sensitivity to answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from t2ibench.methods.tibet.associations import FLIPPED, Sensitivity
+from t2ibench.methods.tibet.image_sets import PromptSets
+from t2ibench.methods.tibet.questions import questions_of
+from t2ibench.methods.tibet.schema import TibetPrompt
+
+_TOP_K = 10
+_TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
+
+
+def mean_curve(curves: Sequence[Sensitivity]) -> list[dict[str, float]]:
+    """The sensitivity over all prompts and axes, as an entry of `details`.
+
+    Args:
+        curves: One a prompt and axis, at least one.
+
+    Returns:
+        For each share of flipped answers the mean relative changes.
+    """
+    return [
+        {
+            "flipped": share,
+            "cas_change": float(np.mean([curve.cas[step] for curve in curves])),
+            "mad_change": float(np.mean([curve.mad[step] for curve in curves])),
+        }
+        for step, share in enumerate(FLIPPED)
+    ]
+
+
+def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
+    """Top concepts, overall and by axis, and along each axis's counterfactuals for the others.
+
+    Args:
+        target: A prompt.
+        sets: Its images and those of its counterfactuals.
+
+    Returns:
+        An entry of `details`.
+    """
+    start = sets.sets[target.prompt]
+    axes = []
+    for axis in target.axes:
+        others = [other for other in target.axes if other.name != axis.name]
+        counterfactuals = []
+        for cf in axis.counterfactuals:
+            changed = sets.sets[cf.prompt]
+            counterfactuals.append(
+                {
+                    "name": cf.name,
+                    "concepts": sets.top(changed, _TOP_K),
+                    "axis_concepts": sets.top(changed, _TOP_K, questions_of(axis)),
+                    "intersections": {
+                        other.name: sets.top(changed, _TOP_CROSSED, questions_of(other))
+                        for other in others
+                    },
+                }
+            )
+        axes.append(
+            {
+                "axis": axis.name,
+                "questions": list(questions_of(axis)),
+                "concepts": sets.top(start, _TOP_K, questions_of(axis)),
+                "counterfactuals": counterfactuals,
+            }
+        )
+    return {"prompt": target.prompt, "concepts": sets.top(start, _TOP_K), "axes": axes}

@@ -1,0 +1,179 @@
+"""The mean squared lean of several prompts and axes, which may share images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.headline import Inference
+from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.stats.squares import MeanSquare, quadratic_form
+from t2ibench.stats.student import t_interval, t_test
+
+_LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
+_NOTHING = 1e-18  # a variance that is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The covariance of several leans.
+
+    Attributes:
+        matrix: Shape (p, p).
+        dfs: Degrees of freedom of F = (sum of squared leans) / trace: Satterthwaite's over the
+            directions, and over the strata.
+    """
+
+    matrix: Float64Array
+    dfs: tuple[float, float]
+
+
+def spread(influences: Sequence[Influence]) -> Spread:
+    """The covariance of leans with common units, and the degrees of freedom of its trace.
+
+    With S_s the part of stratum s and f its degrees of freedom:
+
+        h = (tr S)² / tr(S²), h_2 = (tr S)² / sum over s of tr(S_s²) / (f + 2)
+
+    where tr(S_s²) is estimated without bias (Bai and Saranadasa 1996) within tr(S²).
+
+    Args:
+        influences: One a lean.
+
+    Returns:
+        The covariance.
+
+    Examples:
+        Two axes with the same answers about the same images are one:
+
+        >>> one = Influence.of_mean("a chef", range(1000), [0.0, 1.0] * 500)
+        >>> round(spread([one, one]).dfs[0], 1), round(spread([one]).dfs[1], -1)
+        (1.0, 1000.0)
+    """
+    p = len(influences)
+    matrix: Float64Array = np.zeros((p, p))
+    correction = within = 0.0
+    for columns, units, freedom in _by_stratum(influences):
+        part = units.T @ units
+        matrix[np.ix_(columns, columns)] += part
+        square, trace = float((part**2).sum()), float(np.trace(part))
+        unbiased = square * freedom / (freedom + 2)
+        if freedom > 1:
+            scale = freedom**2 / ((freedom - 1) * (freedom + 2))
+            unbiased = min(unbiased, scale * (square - trace**2 / freedom))
+        unbiased = max(unbiased, trace**2 / len(columns) * freedom / (freedom + 2))
+        correction += unbiased - square
+        within += square / (freedom + 2)
+    total = float(np.trace(matrix)) ** 2
+    square = float((matrix**2).sum()) + correction
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Spread(matrix, (float(np.divide(total, square)), float(np.divide(total, within))))
+
+
+def _by_stratum(
+    influences: Sequence[Influence],
+) -> list[tuple[list[int], Float64Array, int]]:
+    """For each stratum its leans, the influences of its units on them, its degrees of freedom."""
+    members: dict[str, list[int]] = {}
+    for column, influence in enumerate(influences):
+        for name in influence.strata:
+            members.setdefault(name, []).append(column)
+    found = []
+    for name, columns in members.items():
+        pieces = []
+        for column in columns:
+            influence = influences[column]
+            chosen = influence.stratum == influence.strata.index(name)
+            pieces.append((influence.unit[chosen], influence.value[chosen]))
+        numbers = np.unique(np.concatenate([unit for unit, _ in pieces]))
+        units: Float64Array = np.zeros((len(numbers), len(columns)))
+        for place, (unit, value) in enumerate(pieces):
+            units[np.searchsorted(numbers, unit), place] += value
+        found.append((columns, units, max(int((numbers != FLOOR).sum()) - 1, 1)))
+    return found
+
+
+def joint_square(
+    leans: Sequence[float],
+    influences: Sequence[Influence],
+    rows: int,
+    level: float,
+    *,
+    value: float | None = None,
+    twice: float = 0.0,
+    extra: float = 0.0,
+) -> MeanSquare:
+    """Test, interval and fair band of a mean squared lean over rows that share images.
+
+    Args:
+        leans: The leans whose squares sum to the rows' squared leans, one or more a row.
+        influences: Theirs, where every lean is 0.
+        rows: Over how many rows the sum is averaged.
+        level: Confidence level, in (0, 1).
+        value: The unbiased mean square; from the influences by default.
+        twice: Part of the sum of variances that the influences count twice.
+        extra: By how much the sum of variances grows with the mean square.
+
+    Returns:
+        The mean square.
+    """
+    found = spread(influences)
+    trace = float(np.trace(found.matrix))
+    total = max(trace - twice, _LEAST * trace)
+    squares = float(np.square(leans).sum())
+    if value is None:
+        value = (squares - total) / rows
+    if not total > _NOTHING:  # all images alike
+        exact = squares > _NOTHING
+        p = float(np.finfo(float).tiny) if exact else 1.0
+        return MeanSquare(value, value, value, p, 0.0, 0.0, (0, 0))
+    return quadratic_form(value, squares, (total, extra), rows, found.dfs, level)
+
+
+def these(found: MeanSquare) -> Inference:
+    """The inference about these prompts.
+
+    Args:
+        found: The mean square.
+
+    Returns:
+        Its interval, whose lower end is above 0 where p < 1 - level, and its p-value.
+    """
+    return Inference(found.low, found.high, found.p, found.df[1])
+
+
+def like_these(
+    squares: Sequence[float], prompts: Sequence[str], variance: float, level: float
+) -> Inference:
+    """The inference about prompts like these: Student's t over prompts.
+
+    Args:
+        squares: The squared lean of each row.
+        prompts: Whose prompt it is of.
+        variance: The headline's variance where prompts are fixed: the least that it can be.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The inference; without an interval for one prompt.
+
+    Examples:
+        >>> found = like_these([0.4, 0.6, 0.5], ["a", "b", "b"], 0.0, 0.95)
+        >>> found.df, found.low < 0.5 < found.high
+        (1.0, True)
+    """
+    names = list(dict.fromkeys(prompts))
+    if len(names) < 2:
+        return Inference(reason="one prompt does not show how prompts differ")
+    mean = float(np.mean(squares))
+    # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
+    sums = dict.fromkeys(names, 0.0)
+    for square, prompt in zip(squares, prompts, strict=True):
+        sums[prompt] += (square - mean) / len(squares)
+    c = len(names)
+    between = c / (c - 1) * float(np.square(list(sums.values())).sum())
+    largest = max(between, variance)
+    low, high = t_interval(mean, largest, c - 1, level)
+    return Inference(low, high, t_test(mean, largest, c - 1), float(c - 1))
