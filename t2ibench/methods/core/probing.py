@@ -54,3 +54,27 @@ def anchor_probabilities(similarities: Float64Array, labels: IntArray, k: int) -
         )
         probabilities: Float64Array = means / means.sum(axis=1, keepdims=True)
     return probabilities
+
+
+def distance_margin(sizes: IntArray, level: float) -> float:
+    """Half-width of an interval of the largest Kolmogorov-Smirnov distance between two anchors.
+
+    Sampling moves a distance by no more than it moves the difference of the two distribution
+    functions: c √(1/n_1 + 1/n_2), with c the quantile of Kolmogorov's distribution. Of more than
+    two anchors, Bonferroni's correction for their pairs and the two smallest.
+
+    Args:
+        sizes: Images of each anchor, shape (k,).
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The half-width; the interval is cautious.
+
+    Examples:
+        >>> round(distance_margin(np.array([50, 50]), 0.95), 3)
+        0.272
+    """
+    k = len(sizes)
+    smallest = np.sort(sizes)[:2].astype(np.float64)
+    alpha = (1.0 - level) / (k * (k - 1) / 2)
+    return float(np.sqrt(-np.log(alpha / 2.0) / 2.0) * np.sqrt((1.0 / smallest).sum()))

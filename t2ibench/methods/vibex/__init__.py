@@ -14,10 +14,12 @@ METHOD = Family(
     score=lazy("t2ibench.methods.vibex.score:score"),
     describe=lazy("t2ibench.methods.vibex.describe:describe"),
     main_score=MainScore("tendencies_reproduced", "as published"),
-    row_scores=("D",),
+    row_scores=("beyond_words", "m", "lean"),
     estimand=(
-        "The mean over test concepts of the largest Kolmogorov-Smirnov distance between two "
-        "anchors' similarities to the concept."
+        "(V - W) / (V + W): V is the mean over the test concepts, W that over everyday words, of "
+        "the squared difference between two anchors' images in their mean cosine with the text, "
+        "less what the anchors' own texts explain of it. 0: concepts lean as unrelated words do."
     ),
+    combine=lazy("t2ibench.methods.vibex.score:combine"),
     explores="t2ibench.methods.vibex.explore:EXPLORATION",
 )

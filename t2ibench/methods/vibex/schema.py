@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from t2ibench.methods.core.schema import Count, ImageTask, Strict, Text
+from t2ibench.methods.core.prompts import fill
+from t2ibench.methods.core.schema import Count, ImageTask, Strict, Text, Words
+
+EVERYDAY = "everyday_words"  # the list of tasks/stimuli that concepts are compared with by default
 
 
 class Anchor(Strict):
@@ -43,6 +46,27 @@ class TestConcept(Strict):
     tendency: Text | None = None
 
 
+class ReferenceWords(Strict):
+    """Everyday words that concepts are compared with: none has to do with the anchors.
+
+    Attributes:
+        words: Name of a word list, or the words themselves.
+        template: How a word is put, with '{word}' or '{a word}': as the concepts are.
+    """
+
+    words: Annotated[Words, Field(validate_default=True)] = EVERYDAY  # type: ignore[assignment]
+    template: Text = "{word}"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The reference texts, in order."""
+        return tuple(fill(self.template, word=word) for word in self.words)
+
+
+def _words_alone(value: Any) -> Any:
+    return value if isinstance(value, (dict, ReferenceWords)) else {"words": value}
+
+
 class VibexTask(ImageTask):
     """Test concepts against anchors (Eschner et al. 2025).
 
@@ -51,6 +75,8 @@ class VibexTask(ImageTask):
         concepts: What is asked about them.
         intersections: Pairs of concepts, by name, looked at together.
         inverse_images: Images of each inverse query.
+        reference: Words that the concepts are compared with: a list's name, the words, or a
+            mapping of words and template.
     """
 
     method: Literal["vibex"]
@@ -58,3 +84,6 @@ class VibexTask(ImageTask):
     concepts: Annotated[tuple[TestConcept, ...], Field(min_length=1)]
     intersections: tuple[tuple[Text, Text], ...] = ()
     inverse_images: Count = 5
+    reference: Annotated[
+        ReferenceWords, BeforeValidator(_words_alone), Field(validate_default=True)
+    ] = EVERYDAY  # type: ignore[assignment]

@@ -1,0 +1,193 @@
+"""Shares of images on each anchor's side, corrected for images that land on the wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.influence import Influence
+from t2ibench.stats.student import satterthwaite, t_interval, t_test
+
+_SEPARATED = 2.0  # standard errors that sensitivity + specificity have to lie above 1
+_PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Shares of images on each anchor's side.
+
+    Attributes:
+        values: Shape (k,), of sum 1; the correction may push one below 0 or above 1.
+        low: Lower ends of their intervals, shape (k,), at least 0 unless the share itself is not.
+        high: Upper ends, shape (k,), at most 1 likewise.
+        lean: Of two anchors: first share less second, from -1 to 1 but for the correction.
+        influence: On the lean.
+        p: Two-sided p-value that the lean is 0.
+        reason: Why there are no shares.
+    """
+
+    values: Float64Array
+    low: Float64Array
+    high: Float64Array
+    lean: float | None = None
+    influence: Influence | None = None
+    p: float | None = None
+    reason: str | None = None
+
+    def side(self) -> int | None:
+        """The anchor that more images lie nearest than by chance.
+
+        Returns:
+            The anchor whose share's interval lies above 1 / k; None where there is none.
+        """
+        if self.reason is not None:
+            return None
+        above = np.flatnonzero(self.low > 1.0 / len(self.values))
+        return int(above[0]) if len(above) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Anchors' images that other images are sorted by.
+
+    Attributes:
+        images: Shape (n, d).
+        labels: The number of each image's anchor, shape (n,).
+        strata: What the anchors' images are the images of, such as their prompts, shape (k,).
+        units: The number of each image within its anchor, shape (n,).
+    """
+
+    images: Float64Array
+    labels: IntArray
+    strata: Sequence[str]
+    units: IntArray
+
+    @property
+    def k(self) -> int:
+        """Number of anchors."""
+        return len(self.strata)
+
+
+def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
+    """The anchor whose mean image each image is nearest.
+
+    Args:
+        sides: The anchors' images.
+        images: Shape (m, d).
+
+    Returns:
+        Numbers of anchors, shape (m,).
+
+    Examples:
+        >>> sides = Sides(np.array([[0.0], [1.0]]), np.array([0, 1]), "ab", np.array([0, 0]))
+        >>> nearest_anchor(sides, np.array([[0.2], [0.9]])).tolist()
+        [0, 1]
+    """
+    centres = np.stack([sides.images[sides.labels == j].mean(axis=0) for j in range(sides.k)])
+    nearest: IntArray = _distances(images, centres).argmin(axis=1)
+    return nearest
+
+
+def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
+    """Squared distances less the images' own squares, shape (m, k)."""
+    distances: Float64Array = (centres**2).sum(axis=1) - 2.0 * images @ centres.T
+    return distances
+
+
+def left_out(sides: Sides) -> IntArray:
+    """The anchor whose mean image each anchor image is nearest, itself left out of the mean.
+
+    Args:
+        sides: The anchors' images.
+
+    Returns:
+        Numbers of anchors, shape (n,).
+    """
+    centres = np.stack([sides.images[sides.labels == j].mean(axis=0) for j in range(sides.k)])
+    distances = _distances(sides.images, centres)
+    for j in range(sides.k):
+        rows = np.flatnonzero(sides.labels == j)
+        if len(rows) > 1:
+            own = (len(rows) * centres[j] - sides.images[rows]) / (len(rows) - 1)
+            distances[rows, j] = (own**2).sum(axis=1) - 2.0 * (sides.images[rows] * own).sum(axis=1)
+    nearest: IntArray = distances.argmin(axis=1)
+    return nearest
+
+
+def corrected_shares(
+    sides: Sides, images: Float64Array, stratum: str, units: IntArray, level: float
+) -> Shares:
+    """Shares of images on each anchor's side.
+
+    With q_l the share of the images that are nearest anchor l, and C_jl = (x_jl + ½) / (n_j + k/2)
+    that of anchor j's own images, each left out of its anchor's mean: the shares are s = C⁻ᵀ q
+    (of two anchors, (q + specificity − 1) / (sensitivity + specificity − 1)). Variances are those
+    of (x + 4/k) / (n + 4), by the delta method, with Student's t.
+
+    Args:
+        sides: The anchors' images.
+        images: Shape (m, d), one or more.
+        stratum: Their prompt.
+        units: The number of each image, shape (m,).
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The shares; with a reason where the anchors' own images cannot be told apart.
+
+    Source: Rogan and Gladen 1978, "Estimating prevalence from the results of a screening test".
+    """
+    k = sides.k
+    own, nearest = left_out(sides), nearest_anchor(sides, images)
+    counts = np.stack([np.bincount(own[sides.labels == j], minlength=k) for j in range(k)])
+    confusion = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 0.5 * k)
+    if not _told_apart(counts, confusion):
+        nothing = np.full(k, np.nan)
+        reason = "the encoder does not tell the anchors' own images apart"
+        return Shares(nothing, nothing, nothing, reason=reason)
+    found = np.bincount(nearest, minlength=k)
+    inverse = np.linalg.inv(confusion.T)
+    shares = inverse @ (found / found.sum())
+    parts = [(1.0, found), *((float(shares[j]) ** 2, counts[j]) for j in range(k))]
+    pieces = [weight * inverse @ _covariance(row) @ inverse.T for weight, row in parts]
+    dfs = [max(int(row.sum()) - 1, 1) for _, row in parts]
+    spread = [satterthwaite([piece[j, j] for piece in pieces], dfs) for j in range(k)]
+    ends = [t_interval(float(shares[j]), *spread[j], level) for j in range(k)]
+    low = np.minimum(np.maximum([end[0] for end in ends], 0.0), shares)
+    high = np.maximum(np.minimum([end[1] for end in ends], 1.0), shares)
+    if k != 2:
+        return Shares(shares, low, high)
+    # What a change of q does to the lean, or of a row of C, times that row's share.
+    moved = np.array([1.0, -1.0]) @ inverse
+    influences = [(1.0, Influence.of_mean(stratum, units, moved[nearest]))]
+    for j in range(k):
+        rows = sides.labels == j
+        mean = Influence.of_mean(sides.strata[j], sides.units[rows], moved[own[rows]])
+        influences.append((-float(shares[j]), mean))
+    lean, (variance, df) = float(shares[0] - shares[1]), (4.0 * spread[0][0], spread[0][1])
+    influence = Influence.combined(influences).with_floor(variance)
+    return Shares(shares, low, high, lean, influence, t_test(lean, variance, df))
+
+
+def _covariance(counts: IntArray) -> Float64Array:
+    """Covariance of observed shares, from shares pulled towards 1 / k."""
+    k, total = len(counts), counts.sum()
+    shares = (counts + _PSEUDO / k) / (total + _PSEUDO)
+    covariance: Float64Array = (np.diag(shares) - np.outer(shares, shares)) / total
+    return covariance
+
+
+def _told_apart(counts: IntArray, confusion: Float64Array) -> bool:
+    """Whether each pair of anchors is told apart by more than its standard errors."""
+    k = len(counts)
+    for j in range(k):
+        for i in range(j):
+            above = confusion[i, i] - confusion[j, i] + confusion[j, j] - confusion[i, j]
+            contrast = np.zeros(k)
+            contrast[[i, j]] = 1.0, -1.0
+            variance = sum(contrast @ _covariance(counts[row]) @ contrast for row in (i, j))
+            if not above > _SEPARATED * np.sqrt(variance):
+                return False
+    return True

@@ -1,0 +1,315 @@
+"""Words against reference words: how far images of several anchors differ in a text.
+
+Images of two anchors differ, so nearly every text is nearer to one of them. Whether that says
+anything about a text shows its place among everyday words, read by the same encoder on the same
+images (a conformal test: Vovk, Gammerman and Shafer 2005, "Algorithmic learning in a random
+world").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtr
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.influence import Influence
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near images of anchors are to texts, beside reference texts.
+
+    Attributes:
+        values: Cosine of each image with each text, less its mean cosine with the reference texts,
+            shape (n, w).
+        labels: The number of each image's anchor, shape (n,).
+        k: Number of anchors.
+        means: Mean of each anchor's images, shape (k, w).
+        variances: Variance of each mean, shape (k, w); nan for a single image.
+    """
+
+    values: Float64Array
+    labels: IntArray
+    k: int
+    means: Float64Array
+    variances: Float64Array
+
+    @property
+    def sizes(self) -> IntArray:
+        """Images of each anchor, shape (k,)."""
+        return np.bincount(self.labels, minlength=self.k)
+
+    def columns(self, chosen: slice) -> Nearness:
+        """Some of the texts.
+
+        Args:
+            chosen: Which.
+
+        Returns:
+            The same images beside fewer texts.
+        """
+        return Nearness(
+            self.values[:, chosen],
+            self.labels,
+            self.k,
+            self.means[:, chosen],
+            self.variances[:, chosen],
+        )
+
+    def rows(self, chosen: npt.NDArray[np.bool_]) -> Nearness:
+        """Some of the images.
+
+        Args:
+            chosen: Which, shape (n,).
+
+        Returns:
+            Fewer images beside the same texts, of every anchor at least one.
+        """
+        return grouped(self.values[chosen], self.labels[chosen], self.k)
+
+    def relabelled(self, labels: IntArray) -> Nearness:
+        """The same images under other labels.
+
+        Args:
+            labels: Shape (n,), with every anchor.
+
+        Returns:
+            The same values, grouped anew.
+        """
+        return grouped(self.values, labels, self.k)
+
+
+def grouped(values: Float64Array, labels: IntArray, k: int) -> Nearness:
+    """Means of each anchor's images, with their variances.
+
+    Args:
+        values: Shape (n, w).
+        labels: The number of each image's anchor, shape (n,).
+        k: Number of anchors, each with an image.
+
+    Returns:
+        The values with their means.
+
+    Examples:
+        >>> found = grouped(np.array([[1.0], [3.0], [0.0], [0.0]]), np.array([0, 0, 1, 1]), 2)
+        >>> found.means.ravel().tolist(), found.variances.ravel().tolist()
+        ([2.0, 0.0], [1.0, 0.0])
+    """
+    groups = [values[labels == j] for j in range(k)]
+    means = np.stack([group.mean(axis=0) for group in groups])
+    variances = np.stack(
+        [
+            group.var(axis=0, ddof=1) / len(group)
+            if len(group) > 1
+            else np.full(values.shape[1], np.nan)
+            for group in groups
+        ]
+    )
+    return Nearness(values, labels, k, means, variances)
+
+
+def beyond_words(images: npt.NDArray[np.floating], anchors: Float64Array) -> Float64Array:
+    """Images without what tells the anchors' own texts apart.
+
+    A text may be near one anchor's images for no other reason than that the encoder places it near
+    that anchor's text: "doctor" near "man", whatever the pictures show. Such a text leans by
+    a (v · u) / |u|, with a its cosine with the difference u of the anchors' texts and v the
+    difference of their images: as the anchors' own texts do. What is left of the images without u
+    leans beyond that.
+
+    Args:
+        images: Shape (n, d).
+        anchors: The anchors' texts, shape (k, d).
+
+    Returns:
+        The images' parts orthogonal to all differences of two anchors' texts, shape (n, d).
+
+    Examples:
+        >>> beyond_words(np.array([[0.6, 0.8]]), np.array([[1.0, 0.0], [-1.0, 0.0]])).tolist()
+        [[0.0, 0.8]]
+    """
+    rows = np.asarray(images, dtype=np.float64)
+    differences = anchors[1:] - anchors[0]
+    _, sizes, directions = np.linalg.svd(differences, full_matrices=False)
+    spanned = directions[sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1.0)]
+    rest: Float64Array = rows - (rows @ spanned.T) @ spanned
+    return rest
+
+
+def nearness(
+    images: npt.NDArray[np.floating],
+    labels: IntArray,
+    k: int,
+    texts: Float64Array,
+    reference: Float64Array,
+) -> Nearness:
+    """Images beside texts and, after them, the reference texts.
+
+    Args:
+        images: Shape (n, d).
+        labels: The number of each image's anchor, shape (n,).
+        k: Number of anchors, each with an image.
+        texts: Shape (m, d).
+        reference: Shape (r, d).
+
+    Returns:
+        Shape (n, m + r), centred at the mean of the reference.
+    """
+    both = np.concatenate([texts, reference]).astype(np.float64) - reference.mean(axis=0)
+    return grouped(np.asarray(images, dtype=np.float64) @ both.T, labels, k)
+
+
+def effects(found: Nearness) -> Float64Array:
+    """How far the anchors' images differ in each text.
+
+    Args:
+        found: The images beside the texts.
+
+    Returns:
+        Shape (w,): of two anchors the difference of their means, positive where the first is
+        nearer; of more their range.
+    """
+    if found.k == 2:
+        difference: Float64Array = found.means[0] - found.means[1]
+        return difference
+    spread: Float64Array = np.ptp(found.means, axis=0)
+    return spread
+
+
+def place(values: npt.ArrayLike, reference: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """The place of effects among those of the reference, whatever their side.
+
+    p = (1 + #{|reference| >= |value|}) / (R + 1): exact where a text is exchangeable with the
+    reference, whatever the images are.
+
+    Args:
+        values: Effects, shape (m,).
+        reference: Effects of the R reference texts, shape (R,).
+
+    Returns:
+        Percentile (the share of the reference with a smaller effect, from 0 to 100) and p, both
+        of shape (m,).
+
+    Examples:
+        >>> percentile, p = place([-3.0, 0.5], np.array([1.0, -2.0, 0.1]))
+        >>> percentile.round(1).tolist(), p.tolist()
+        ([100.0, 33.3], [0.25, 0.75])
+    """
+    ordered = np.sort(np.abs(reference))
+    below = np.searchsorted(ordered, np.abs(np.asarray(values, dtype=np.float64)), side="left")
+    r = len(ordered)
+    beyond = below.astype(np.float64)
+    return 100.0 * beyond / r, (1.0 + r - beyond) / (r + 1.0)
+
+
+def extremes(found: Nearness) -> tuple[IntArray, IntArray]:
+    """The anchors that each effect compares.
+
+    Args:
+        found: The images beside the texts.
+
+    Returns:
+        Shapes (w,): of two anchors 0 and 1, of more the nearest and the farthest.
+    """
+    if found.k == 2:
+        zeros = np.zeros(found.means.shape[1], np.int64)
+        return zeros, zeros + 1
+    return found.means.argmax(axis=0), found.means.argmin(axis=0)
+
+
+def image_p(found: Nearness) -> Float64Array:
+    """Whether the images' own variation explains each effect.
+
+    Args:
+        found: The images beside the texts.
+
+    Returns:
+        Shape (w,): Welch's p of the two anchors that an effect compares, times the number of
+        pairs of anchors; 1 where an anchor has a single image.
+    """
+    high, low = extremes(found)
+    columns = np.arange(found.means.shape[1])
+    a, b = found.variances[high, columns], found.variances[low, columns]
+    sizes = found.sizes.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = (a + b) ** 2 / (a**2 / (sizes[high] - 1) + b**2 / (sizes[low] - 1))
+        t = np.abs(found.means[high, columns] - found.means[low, columns]) / np.sqrt(a + b)
+        p = 2.0 * stdtr(df, -t)
+    pairs = found.k * (found.k - 1) / 2
+    bounded: Float64Array = np.minimum(1.0, np.nan_to_num(p, nan=1.0) * pairs)
+    return bounded
+
+
+def squares(found: Nearness) -> Float64Array:
+    """Squared effects, unbiased.
+
+    Args:
+        found: The images beside the texts.
+
+    Returns:
+        Shape (w,): mean over pairs of anchors of (difference of their means)² less its variance,
+        negative about half of the time where the anchors do not differ.
+    """
+    k = found.k
+    centred = found.means - found.means.mean(axis=0)
+    raw: Float64Array = 2.0 / (k - 1) * (centred**2).sum(axis=0)
+    unbiased: Float64Array = raw - 2.0 / k * found.variances.sum(axis=0)
+    return unbiased
+
+
+def squares_without_each(found: Nearness, parts: Sequence[slice]) -> list[Float64Array]:
+    """Mean squared effect of sets of texts without each image.
+
+    Args:
+        found: The images beside the texts.
+        parts: The sets.
+
+    Returns:
+        For each set shape (n,); nan where an anchor has two images or fewer.
+    """
+    n, k = len(found.labels), found.k
+    out = [np.full(n, np.nan) for _ in parts]
+    total, of_squares = found.means.sum(axis=0), (found.means**2).sum(axis=0)
+    noise = found.variances.sum(axis=0)
+    for j in range(k):
+        rows = np.flatnonzero(found.labels == j)
+        size = len(rows)
+        if size < 3:
+            continue
+        x, mean = found.values[rows], found.means[j]
+        left = (size * mean - x) / (size - 1)
+        sums = found.variances[j] * size * (size - 1) - size / (size - 1) * (x - mean) ** 2
+        own = sums / ((size - 1) * (size - 2))
+        sum_of_squares = of_squares - mean**2 + left**2
+        centred = sum_of_squares - (total - mean + left) ** 2 / k
+        values = 2.0 / (k - 1) * centred - 2.0 / k * (noise - found.variances[j] + own)
+        for part, chosen in zip(out, parts, strict=True):
+            part[rows] = values[:, chosen].mean(axis=1)
+    return out
+
+
+def effect_influence(
+    found: Nearness, column: int, strata: Sequence[str], units: IntArray
+) -> Influence:
+    """How each image moves an effect.
+
+    Args:
+        found: The images beside the texts.
+        column: Which text.
+        strata: What the anchors' images are the images of, such as their prompts, shape (k,).
+        units: The number of each image within its anchor, shape (n,).
+
+    Returns:
+        Its influence; of more than two anchors that of the two that lie farthest apart.
+    """
+    parts = []
+    for sign, anchors in zip((1.0, -1.0), extremes(found), strict=True):
+        j = int(anchors[column])
+        rows = found.labels == j
+        values = found.values[rows, column]
+        parts.append((sign, Influence.of_mean(strata[j], units[rows], values)))
+    return Influence.combined(parts)

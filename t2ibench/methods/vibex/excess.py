@@ -1,0 +1,200 @@
+"""The headline: how much further concepts lean than reference words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.headline import Headline, Inference, Part
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.reference import Nearness, squares, squares_without_each
+from t2ibench.stats.student import t_test
+
+ALIKE = (
+    "beyond their own words, the anchors' images do not differ enough for concepts to lean on it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """Squared effects of concepts and of reference words, as one encoder sees them.
+
+    Attributes:
+        concepts: Unbiased, shape (m,).
+        reference: Unbiased, shape (r,).
+        on_concepts: How each image moves the concepts' mean.
+        on_reference: How each image moves the reference's mean.
+    """
+
+    concepts: Float64Array
+    reference: Float64Array
+    on_concepts: Influence
+    on_reference: Influence
+
+    @classmethod
+    def of(cls, found: Nearness, m: int, strata: Sequence[str], units: IntArray) -> Squares:
+        """From the images beside m concepts and, after them, the reference.
+
+        Args:
+            found: The images beside the texts.
+            m: Number of concepts.
+            strata: The anchors' prompts, shape (k,).
+            units: The number of each image within its anchor, shape (n,).
+
+        Returns:
+            The squares with the jackknife's influences.
+        """
+        values = squares(found)
+        without = squares_without_each(found, (slice(0, m), slice(m, None)))
+        influences = [
+            Influence.of_jackknife(strata, found.labels, units, estimates) for estimates in without
+        ]
+        return cls(values[:m], values[m:], *influences)
+
+
+def excess(concepts: Float64Array | float, reference: Float64Array | float) -> Float64Array:
+    """(V - W) / (V + W) of two mean squares.
+
+    Args:
+        concepts: V; below 0 it counts as 0.
+        reference: W; below 0 it counts as 0.
+
+    Returns:
+        From -1 to 1; nan where both are 0.
+
+    Examples:
+        >>> float(excess(3.0, 1.0))
+        0.5
+    """
+    v, w = np.maximum(concepts, 0.0), np.maximum(reference, 0.0)
+    with np.errstate(invalid="ignore"):
+        ratio: Float64Array = (v - w) / (v + w)
+    return ratio
+
+
+def excess_headline(
+    parts: Sequence[Squares], level: float, rng: np.random.Generator, n_draws: int
+) -> Headline:
+    """The excess of concepts over reference words.
+
+    With V the mean squared effect of the concepts and W that of the reference, the headline is
+    (V - W) / (V + W). Several encoders' squares are averaged, each in units of its own W.
+
+    These concepts: V - W is linear in the squares; Student's t tests that it is 0, and Fieller's
+    set of (V - W) / (V + W) agrees. Concepts like these: V among the mean squares of random sets
+    of as many words, and the interval of the factor by which concepts' squares exceed such a set;
+    what the images' own variation allows is included, so both tests have to reject.
+
+    Args:
+        parts: One for each encoder, of the same images and words.
+        level: Confidence level, in (0, 1).
+        rng: Draws the sets.
+        n_draws: Number of sets.
+
+    Returns:
+        The headline, about concepts like these; without a value where the images differ too
+        little.
+    """
+    if not all(np.isfinite(p.on_concepts.variance + p.on_reference.variance) for p in parts):
+        return Headline.undefined("an anchor has fewer than three images", "excess")
+    means = [float(part.reference.mean()) for part in parts]
+    if min(means) <= 0:
+        return Headline.undefined(ALIKE, "excess")
+    weights = [1.0 / (len(parts) * mean) for mean in means]
+    pairs = list(zip(weights, parts, strict=True))
+    pooled = Squares(
+        np.sum([weight * part.concepts for weight, part in pairs], axis=0),
+        np.sum([weight * part.reference for weight, part in pairs], axis=0),
+        Influence.combined([(weight, part.on_concepts) for weight, part in pairs]),
+        Influence.combined([(weight, part.on_reference) for weight, part in pairs]),
+    )
+    these = _these(pooled, level)
+    if these.low is None:
+        return Headline(None, "excess", "like_these", {"these": these}, test="rank", reason=ALIKE)
+    like_these, fair = _like_these(pooled, these, level, rng, n_draws)
+    v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
+    value = float(excess(v, w))
+    v = max(v, 0.0)
+    slope = 2.0 / (v + w) ** 2
+    influence = Influence.combined(
+        [(slope * w, pooled.on_concepts), (-slope * v, pooled.on_reference)]
+    )
+    return Headline(
+        value,
+        "excess",
+        "like_these",
+        {"these": these, "like_these": like_these},
+        fair,
+        (Part("", value, influence),),
+        "rank",
+    )
+
+
+def _these(pooled: Squares, level: float) -> Inference:
+    """Fieller's set of (V - W) / (V + W), and the test that V - W is 0."""
+    top = Influence.combined([(1.0, pooled.on_concepts), (-1.0, pooled.on_reference)])
+    bottom = Influence.combined([(1.0, pooled.on_concepts), (1.0, pooled.on_reference)])
+    v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
+    n, d = v - w, v + w
+    p = t_test(n, top.variance, top.df)
+    q = float(stdtrit(top.df, (1 + level) / 2)) ** 2
+    # (d² - q V_d) t² - 2 (n d - q C) t + (n² - q V_n) <= 0
+    lead = d**2 - q * bottom.variance
+    middle, last = n * d - q * top.covariance(bottom), n**2 - q * top.variance
+    if not (d > 0 and lead > 0):
+        return Inference(p=p, df=top.df, reason=ALIKE)
+    root = float(np.sqrt(max(middle**2 - lead * last, 0.0)))
+    low, high = (middle - root) / lead, (middle + root) / lead
+    return Inference(max(-1.0, low), min(1.0, high), p, top.df)
+
+
+def _like_these(
+    pooled: Squares, these: Inference, level: float, rng: np.random.Generator, n_draws: int
+) -> tuple[Inference, tuple[float, float]]:
+    """Concepts among random sets of words; the inference and the band of such sets.
+
+    Sets scale: if concepts' squares are f times those of a random set, V / W over f lies between
+    the sets' quantiles with probability `level`.
+
+    Returns:
+        The inference, no narrower than that of these concepts, and the band.
+    """
+    words = np.concatenate([pooled.concepts, pooled.reference])
+    m, r = len(pooled.concepts), len(pooled.reference)
+    chosen = np.sort(_set_means(words, m, n_draws, rng))
+    others = (words.sum() - m * chosen) / r
+    v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
+    above = int((chosen >= v).sum())
+    below = int((chosen <= v).sum())
+    p = min(1.0, 2.0 * (1 + min(above, below)) / (n_draws + 1))
+    k = max(1, int((1 - level) / 2 * (n_draws + 1)))
+    ratios = np.maximum(chosen, 0.0) / np.maximum(others, np.finfo(float).tiny)
+    least, most = float(ratios[k - 1]), float(ratios[-k])
+    ratio = max(v, 0.0) / w
+    low = float(excess(ratio, most)) if ratio > 0 else -1.0
+    high = float(excess(ratio, least)) if least > 0 else 1.0
+    assert these.low is not None and these.high is not None and these.p is not None
+    inference = Inference(min(low, these.low), max(high, these.high), max(p, these.p))
+    fair = (float(excess(least, 1.0)), float(excess(most, 1.0)))
+    return inference, fair
+
+
+def _set_means(
+    values: Float64Array, size: int, n_draws: int, rng: np.random.Generator
+) -> Float64Array:
+    """Means of random sets without replacement, shape (n_draws,)."""
+    total = len(values)
+    if size**2 > total:  # most draws with replacement would hold a word twice
+        return np.array([values[rng.permutation(total)[:size]].mean() for _ in range(n_draws)])
+    picks = rng.integers(total, size=(n_draws, size))
+    while True:
+        ordered = np.sort(picks, axis=1)
+        twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        if not len(twice):
+            means: Float64Array = values[picks].mean(axis=1)
+            return means
+        picks[twice] = rng.integers(total, size=(len(twice), size))

@@ -1,0 +1,122 @@
+"""What the rows of a task say together about each concept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.methods.core.estimate import Item
+from t2ibench.methods.core.verdict import Reading, Verdict, verdict
+from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.stats import holm
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptVerdict:
+    """What a reader may take about one concept.
+
+    Attributes:
+        concept: The concept.
+        verdict: The outcome, with its reason.
+        anchor: The anchor it leans to; None without a lean.
+        p: Of its effect beyond words, adjusted by Holm over the forward queries.
+    """
+
+    concept: str
+    verdict: Verdict
+    anchor: str | None
+    p: float
+
+
+def verdicts(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
+    """The verdict on every forward query, the clearest first.
+
+    Args:
+        task: The task.
+        items: Its rows.
+
+    Returns:
+        One for each forward query.
+    """
+    rows = [item for item in items if item.group == "forward" and "beyond_words" in item.scores]
+    anchors = [anchor.name for anchor in task.anchors]
+    drawn = {item.name: drawn_side(task, item) for item in items if item.group == "inverse"}
+    adjusted = [
+        [1.0 if p is None else p for p in holm([item.scores[name].p for item in rows])]
+        for name in ("beyond_words", "m")
+    ]
+    found = []
+    for item, p, plain in zip(rows, *adjusted, strict=True):
+        reading = Reading(
+            p,
+            _side(item, "beyond_words", anchors),
+            plain,
+            _side(item, "m", anchors),
+            drawn.get(item.name),
+        )
+        one = verdict(reading, anchors)
+        side = None if one.side is None else anchors[one.side]
+        found.append(ConceptVerdict(item.name, one, side, p))
+    return sorted(found, key=lambda one: one.p)
+
+
+def _side(item: Item, name: str, anchors: Sequence[str]) -> int:
+    """The anchor that an effect is nearest."""
+    if len(anchors) == 2:
+        return int((item.scores[name].value or 0.0) < 0.0)
+    return int(np.argmax([item.scores[f"{name}:{anchor}"].value or 0.0 for anchor in anchors]))
+
+
+def drawn_side(task: VibexTask, item: Item) -> int | None:
+    """The anchor whose side more images of a concept are on than by chance.
+
+    Args:
+        task: The task.
+        item: A row of an inverse query.
+
+    Returns:
+        Its number; None where there is none.
+    """
+    chance = 1.0 / len(task.anchors)
+    scores = [item.scores.get(f"share:{anchor.name}") for anchor in task.anchors]
+    above = [
+        j
+        for j, estimate in enumerate(scores)
+        if estimate is not None and estimate.interval is not None and estimate.interval[0] > chance
+    ]
+    return above[0] if len(above) == 1 else None
+
+
+def tendency(task: VibexTask, item: Item) -> str | None:
+    """The anchor that a concept leans to.
+
+    Args:
+        task: The task.
+        item: A row of a forward or an inverse query.
+
+    Returns:
+        The anchor with the largest probability or share; None without values.
+    """
+    values = anchor_values(task, item)
+    return max(values, key=lambda name: values[name]) if values else None
+
+
+def anchor_values(task: VibexTask, item: Item) -> dict[str, float]:
+    """Each anchor's probability (forward) or share of nearest images (inverse).
+
+    Args:
+        task: The task.
+        item: A row of a forward or an inverse query.
+
+    Returns:
+        Anchor to its value, where it has one.
+    """
+    kind = "probability" if item.group == "forward" else "share_nearest"
+    scores = {anchor.name: item.scores.get(f"{kind}:{anchor.name}") for anchor in task.anchors}
+    return {
+        name: estimate.value
+        for name, estimate in scores.items()
+        if estimate is not None and estimate.value is not None
+    }
