@@ -179,11 +179,11 @@ def _judged(
     low, high = interval
     rejects = _NOTHING if p is None else float(p < alpha)
     covers = agrees = _NOTHING
-    if low is not None and high is not None:
+    if low is not None and high is not None and np.isfinite(true):
         covers = float(low <= true <= high)
         if p is not None:
             agrees = float((p < alpha) == (not low <= 0 <= high))
-    without = true == 0
+    without = true == 0 or np.isnan(true)
     return [rejects if without else _NOTHING, _NOTHING if without else rejects, covers, agrees]
 
 

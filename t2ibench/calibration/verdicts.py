@@ -18,6 +18,7 @@ REJECTS = (0.035, 0.065)  # of data sets without bias, at a level of .05
 COVERS = (0.93, 0.97)  # of 95 % intervals
 AGREES = (0.98, 1.0)  # of intervals that exclude 0 exactly where p is below .05
 BIAS = 0.02  # of an expected headline, and between n and 2 n images
+_USUALLY = 0.5  # of the data sets have a value, or its bias is that of chance
 _Z = float(norm.ppf(0.975))
 
 
@@ -128,10 +129,10 @@ def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
         ]
     checks += [
         _rate("fair", table, COVERS, _high(COVERS) if whole else COVERS),
-        _mean("bias", table["error"], np.zeros(1)),
+        _mean("bias", table["error"], np.zeros(1), table["value"]),
     ]
     if half is not None:
-        checks.append(_mean("doubling", table["value"], half["value"]))
+        checks.append(_mean("doubling", table["value"], half["value"], table["value"]))
     return [check for check in checks if check is not None]
 
 
@@ -178,11 +179,17 @@ def rate_interval(values: Float64Array) -> tuple[float, float, float]:
     return p, float(middle - half), float(middle + half)
 
 
-def _mean(what: str, values: Float64Array, others: Float64Array) -> Check | None:
+def _mean(
+    what: str, values: Float64Array, others: Float64Array, shown: Float64Array
+) -> Check | None:
+    """A difference of means. It fails only where most data sets have a value: what is shown of a
+    few alone, because the others decide nothing, is what chance made large."""
     first, second = values[np.isfinite(values)], others[np.isfinite(others)]
     if len(first) < 2 or not len(second):
         return None
     estimate = float(first.mean() - second.mean())
     error = float(np.sqrt(first.var(ddof=1) / len(first) + second.var() / len(second)))
     low, high = estimate - _Z * error, estimate + _Z * error
-    return Check(what, estimate, low, high, (-BIAS, BIAS), low > BIAS or high < -BIAS)
+    usual = float(np.isfinite(shown).mean()) >= _USUALLY
+    fails = usual and (low > BIAS or high < -BIAS)
+    return Check(what, estimate, low, high, (-BIAS, BIAS), fails)

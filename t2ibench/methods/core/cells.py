@@ -32,7 +32,8 @@ class Sample:
         truth: For each question that is asked of it, the true value of the headline, on the
             headline's own scale; a question that is absent is not checked.
         rows: True value of the cell's row score, by the name of the row; rows that are absent are
-            not checked.
+            not checked. NaN where a row's test should not reject, but its value is not known, such
+            as a word that is one of many alike.
     """
 
     evidence: Evidence

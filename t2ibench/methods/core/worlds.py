@@ -39,11 +39,13 @@ class WorldEvidence:
             n: How many.
 
         Returns:
-            Their embeddings.
+            Their embeddings; none at all where only a judge saw the images.
 
         Raises:
             MissingEvidence: there are fewer.
         """
+        if not self.embeddings:
+            return ImageEvidence(np.zeros((0, 1)), np.zeros(0, np.int64), Counter())
         rows = self.embeddings.get(prompt)
         if rows is None or len(rows) < n:
             raise MissingEvidence(f"image {n - 1} of the prompt '{prompt}'")
@@ -145,15 +147,15 @@ class Space:
         texts = texts or {}
         abouts = [scene.about for scene in scenes] + [about for about, _ in texts.values()]
         number = {about: k for k, about in enumerate(dict.fromkeys(abouts))}
-        axis = _unit(rng.normal(size=self.d))
+        axis = unit_rows(rng.normal(size=self.d))
         # Pictures of different things still resemble each other (cosine .5 of their centres).
-        own = _unit(rng.normal(size=(len(number), self.d)))
-        centres = _unit(rng.normal(size=self.d)) + own
+        own = unit_rows(rng.normal(size=(len(number), self.d)))
+        centres = unit_rows(rng.normal(size=self.d)) + own
         # What pictures are about says nothing of the attribute, or it would be part of the lean.
-        centres = _unit(centres - np.outer(centres @ axis, axis))
+        centres = unit_rows(centres - np.outer(centres @ axis, axis))
         sizes = [scene.images for scene in scenes]
         prompt = np.repeat(np.arange(len(scenes)), sizes)
-        offsets = self.wording * _unit(rng.normal(size=(len(scenes), self.d)))
+        offsets = self.wording * unit_rows(rng.normal(size=(len(scenes), self.d)))
         middle = centres[[number[scene.about] for scene in scenes]] + offsets
         shares = np.array([0.5 if s.lean is None else (1 + s.lean) / 2 for s in scenes])
         shown = np.array([scene.lean is not None for scene in scenes])
@@ -162,12 +164,12 @@ class Space:
         # Two images of one prompt have the cosine 1 / (1 + d · variance).
         spread = np.sqrt((1 / self.cosine - 1) / self.d)
         rows = middle[prompt] + along[:, None] * axis
-        rows = _unit(rows + rng.normal(scale=spread, size=rows.shape))
+        rows = unit_rows(rows + rng.normal(scale=spread, size=rows.shape))
         parts = np.split(rows, np.cumsum(sizes)[:-1]) if scenes else []
         return WorldEvidence(
             {scene.prompt: part for scene, part in zip(scenes, parts, strict=True)},
             {
-                text: _unit(centres[number[about]] + self.strength * side * axis)
+                text: unit_rows(centres[number[about]] + self.strength * side * axis)
                 for text, (about, side) in texts.items()
             },
         )
@@ -230,7 +232,15 @@ def read_needs(
     return scenes, {text: (about, side or 0.0) for text, (about, side) in found.items()}
 
 
-def _unit(rows: Float64Array) -> Float64Array:
+def unit_rows(rows: Float64Array) -> Float64Array:
+    """Rows of unit length.
+
+    Args:
+        rows: Shape (..., d).
+
+    Returns:
+        The same shape.
+    """
     unit: Float64Array = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
     return unit
 

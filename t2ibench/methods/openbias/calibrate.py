@@ -107,7 +107,7 @@ def _cell(
         task,
         JudgedWorld(task, lean, spread, judging),
         SETTINGS.model_copy(update={"n_permutations": 2000}),
-        row_score="squared_lean",
+        row_score="h",
         share=share,
         quick=quick,
         typical=typical,

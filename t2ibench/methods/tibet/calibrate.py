@@ -79,7 +79,12 @@ class MixtureWorld:
                 for pick, seen, other in zip(picks, clear, scenery, strict=True)
             ]
         truth = self.lean**2
-        return Sample(WorldEvidence(replies=replies), {"these": truth, "like_these": truth})
+        rows = {
+            f"{target.prompt} | {axis.name}": self.lean
+            for target in self.task.prompts
+            for axis in target.axes
+        }
+        return Sample(WorldEvidence(replies=replies), {"these": truth, "like_these": truth}, rows)
 
 
 class _Size(NamedTuple):
@@ -137,6 +142,7 @@ def _cell(
         _name(name, size),
         task,
         MixtureWorld(task, lean, clarity),
+        row_score="lean" if size.k == 2 else None,
         share=share,
         quick=quick,
         typical=typical,
