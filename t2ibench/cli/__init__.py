@@ -19,6 +19,8 @@ VERBS = (
     "label",
     "agree",
     "leaderboard",
+    "calibrate",
+    "power",
     "check-adapter",
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tabulate import tabulate
@@ -62,23 +61,31 @@ def _estimate(prepared: Prepared, todo: int) -> str:
     """Time that the missing images take, from the speed of earlier runs of this folder."""
     if not todo:
         return "Nothing has to be generated."
-    for entry in reversed(prepared.folder.record.history):
-        generated = sum(entry.generated.values())
-        started, finished = map(datetime.fromisoformat, (entry.started, entry.finished))
-        seconds = (finished - started).total_seconds()
-        if generated >= 50 and seconds > 0:
-            rate = generated / seconds
-            return (
-                f"At the {rate:.1f} images a second of the last run (scoring included): "
-                f"about {_duration(todo / rate)}."
-            )
+    rate = prepared.folder.record.speed()
+    if rate is not None:
+        return (
+            f"At the {rate:.1f} images a second of the last run (scoring included): "
+            f"about {duration(todo / rate)}."
+        )
     return (
         "No run of this model is stored here to estimate its speed from; at 1 image a second: "
-        f"{_duration(todo)}. `--limit 1` makes a short run to measure it."
+        f"{duration(todo)}. `--limit 1` makes a short run to measure it."
     )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time in words.
+
+    Args:
+        seconds: How long.
+
+    Returns:
+        Seconds, minutes or hours.
+
+    Examples:
+        >>> duration(59.6), duration(600), duration(5400)
+        ('60 seconds', '10 minutes', '1.5 hours')
+    """
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     if seconds < 5400:

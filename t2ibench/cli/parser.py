@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from t2ibench.cli.calibrate_parser import add_calibrate, add_power
 from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
@@ -116,6 +117,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_label(verbs, _handler)
     add_agree(verbs, _handler)
     add_leaderboard(verbs, _handler("leaderboard"))
+    add_calibrate(verbs, _handler("calibrate"))
+    add_power(verbs, _handler("power"))
     _add_check_adapter(verbs)
     return parser
 

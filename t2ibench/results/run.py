@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from t2ibench.store.files import set_aside, write_text
 from t2ibench.version import __version__
 
 RUN_SCHEMA = 2
+_ENOUGH_IMAGES = 50  # of one call, to tell its speed
 Status = Literal["running", "complete", "incomplete"]
 
 
@@ -119,6 +121,20 @@ class RunRecord(Record):
     judges: dict[str, str] = Field(default_factory=dict)
     from_objects: bool = False
     history: list[HistoryEntry] = Field(default_factory=list)
+
+    def speed(self) -> float | None:
+        """Images a second of the latest call that generated enough to tell, scoring included.
+
+        Returns:
+            Images a second; None where no call did.
+        """
+        for entry in reversed(self.history):
+            generated = sum(entry.generated.values())
+            started, finished = map(datetime.fromisoformat, (entry.started, entry.finished))
+            seconds = (finished - started).total_seconds()
+            if generated >= _ENOUGH_IMAGES and seconds > 0:
+                return generated / seconds
+        return None
 
     def repeatable(self) -> RunSettings | None:
         """The settings of a command that repeats the run; None where no command can.

@@ -156,7 +156,8 @@ class Family(Generic[TaskT]):
     """A `Method` put together from functions; see there.
 
     Give `needs`, `score` and `describe` as `lazy(...)` functions, so that listing tasks does not
-    load what scores them.
+    load what scores them. `calibrates`, which a method need not have, is the target of a function
+    that gives the cells `t2ibench calibrate` simulates; see `core.cells`.
     """
 
     name: str
@@ -173,3 +174,4 @@ class Family(Generic[TaskT]):
     variants: Callable[[TaskT], Mapping[str, TaskT]] = _no_variants
     proposes: str | None = None
     explores: str | None = None
+    calibrates: str | None = None

@@ -20,4 +20,5 @@ METHOD = Family(
         "every stimulus lie half way between those of the two groups, 1 where they all are like "
         "those of one; (2 P - 1) squared of a mixture with a share P of one group."
     ),
+    calibrates="t2ibench.methods.occupations.calibrate:cells",
 )

@@ -1,0 +1,153 @@
+"""Designs of other sizes: what they would show, what they cost, what images alone cannot reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.calibration.pilots import Pilot, Size
+from t2ibench.calibration.power import Forecaster, forecaster, least
+from t2ibench.methods.core.headline import Question
+
+_FEWEST = 2  # images of a prompt; a single one has no variance
+_ENDLESS = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a run has to be large enough for.
+
+    Attributes:
+        effect: A headline, on the scale that tables show, that should be seen.
+        width: Of the interval, upper less lower end; None for no wish.
+        power: How likely it should be seen.
+    """
+
+    effect: float
+    width: float | None = None
+    power: float = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One design.
+
+    Attributes:
+        what: What it is shown for.
+        images: Images of the prompts that have most; None for any number.
+        prompts: Prompts.
+        half: Expected half width of the interval at the effect.
+        power: Probability of seeing the effect.
+        total: Images in all; None for any number.
+    """
+
+    what: str
+    images: int | None
+    prompts: int
+    half: float
+    power: float
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Designs, and what images alone cannot reach.
+
+    Attributes:
+        rows: The designs, the present one first.
+        lines: Sentences about what cannot be reached.
+    """
+
+    rows: tuple[Row, ...]
+    lines: tuple[str, ...]
+
+
+def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
+    """Designs that reach a goal.
+
+    Args:
+        pilot: What is known.
+        question: About these prompts, or prompts like these.
+        goal: What should be reached.
+
+    Returns:
+        The present design, the smallest ones that reach the goal, and the limit of images alone.
+
+    Raises:
+        T2IBenchError: the pilot has no interval.
+    """
+    known = forecaster(pilot.headline, question, pilot.strata, pilot.level)
+    designer = _Designer(known, pilot.size, pilot.design, goal.effect)
+    design = pilot.design
+    rows = [designer.row("as it is", design.images, design.prompts)]
+    wanted: list[tuple[str, Callable[[float, float], bool]]] = [
+        (
+            f"power of {goal.power:g} at {goal.effect:g}",
+            lambda images, prompts: designer.power(images, prompts) >= goal.power,
+        )
+    ]
+    if goal.width is not None:
+        width = goal.width
+        wanted.append(
+            (
+                f"interval narrower than {width:g}",
+                lambda images, prompts: designer.width(images, prompts) <= width,
+            )
+        )
+    lines = []
+    for what, reached in wanted:
+        images = designer.least_images(reached)
+        if images is not None:
+            rows.append(designer.row(what, images, design.prompts))
+            continue
+        prompts = designer.least_prompts(reached)
+        if prompts is None:
+            lines.append(f"No design of up to 1000 times the prompts has {_article(what)}.")
+            continue
+        lines.append(f"Images alone do not give {_article(what)}: it takes more prompts.")
+        rows.append(designer.row(what, design.images, prompts))
+    rows.append(designer.row("images alone, at most", None, design.prompts))
+    return Plan(tuple(rows), tuple(lines))
+
+
+def _article(what: str) -> str:
+    return f"{'an' if what.startswith('interval') else 'a'} {what}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Designer:
+    """Absolute sizes to what a forecaster says of multiples of the pilot."""
+
+    known: Forecaster
+    pilot: Size
+    design: Size
+    effect: float
+
+    def width(self, images: float, prompts: float) -> float:
+        return self.known.width(
+            self.effect, images / self.pilot.images, prompts / self.pilot.prompts
+        )
+
+    def power(self, images: float, prompts: float) -> float:
+        return self.known.power(
+            self.effect, images / self.pilot.images, prompts / self.pilot.prompts
+        )
+
+    def least_images(self, reached: Callable[[float, float], bool]) -> int | None:
+        times = least(lambda times: reached(times * self.design.images, self.design.prompts))
+        return None if times is None else max(_FEWEST, int(np.ceil(times * self.design.images)))
+
+    def least_prompts(self, reached: Callable[[float, float], bool]) -> int | None:
+        times = least(lambda times: reached(self.design.images, times * self.design.prompts))
+        return None if times is None else int(np.ceil(times * self.design.prompts))
+
+    def row(self, what: str, images: int | None, prompts: int) -> Row:
+        many = _ENDLESS * self.pilot.images if images is None else float(images)
+        total = None
+        if images is not None:
+            times = images / self.design.images * prompts / self.design.prompts
+            total = int(np.ceil(self.design.total * times))
+        half, power = self.width(many, prompts) / 2, self.power(many, prompts)
+        return Row(what, images, prompts, half, power, total)

@@ -1,0 +1,262 @@
+"""How narrow an interval gets, and how likely an effect is seen, with more images or prompts.
+
+The variance of a pilot has parts that shrink with the images of a prompt and parts that only more
+prompts shrink. Both are read from the pilot's intervals and influences; nothing is drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ncfdtr
+from scipy.stats import f, nct, norm, t
+
+from t2ibench.arrays import Float64Array
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.headline import Headline, Inference, Question
+from t2ibench.stats.squares import mean_square
+
+_MOST = 1000.0  # times the pilot's images, or its prompts, that are looked at
+_MOST_ROWS = 400
+
+
+class Forecaster(Protocol):
+    """What a design of another size would show, on the scale that tables show."""
+
+    def width(self, effect: float, images: float, prompts: float) -> float:
+        """Expected width of the interval where the headline is `effect`.
+
+        Args:
+            effect: The true headline.
+            images: Images of each prompt, as a multiple of the pilot's.
+            prompts: Prompts, as a multiple of the pilot's.
+
+        Returns:
+            Upper less lower end.
+        """
+        ...
+
+    def power(self, effect: float, images: float, prompts: float) -> float:
+        """Probability of p < 1 - level where the headline is `effect`.
+
+        Args:
+            effect: The true headline.
+            images: As for `width`.
+            prompts: As for `width`.
+
+        Returns:
+            From 0 to 1.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A signed headline with Student's t.
+
+    Attributes:
+        by_image: Part of the pilot's variance that is due to images.
+        by_prompt: Part that only more prompts make smaller.
+        df: Degrees of freedom of the pilot.
+        df_by_image: Whether these too grow with the images.
+        level: Confidence level.
+    """
+
+    by_image: float
+    by_prompt: float
+    df: float
+    df_by_image: bool
+    level: float
+
+    def _scaled(self, images: float, prompts: float) -> tuple[float, float]:
+        variance = (self.by_image / images + self.by_prompt) / prompts
+        df = self.df * prompts * (images if self.df_by_image else 1.0)
+        return float(np.sqrt(variance)), max(df, 1.0)
+
+    def width(self, effect: float, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        error, df = self._scaled(images, prompts)
+        return float(2 * t.ppf((1 + self.level) / 2, df) * error)
+
+    def power(self, effect: float, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        error, df = self._scaled(images, prompts)
+        if error == 0:
+            return float(effect != 0)
+        critical, away = t.ppf((1 + self.level) / 2, df), abs(effect) / error
+        if away > 30:
+            return 1.0
+        return float(nct.sf(critical, df, away) + nct.cdf(-critical, df, away))
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """The mean square of the leans of rows, with an F test.
+
+    Attributes:
+        variances: Of each row's lean in the pilot, shape (k,).
+        dfs: Their degrees of freedom, shape (k,).
+        level: Confidence level.
+    """
+
+    variances: Float64Array
+    dfs: Float64Array
+    level: float
+
+    def _rows(self, images: float, prompts: float) -> tuple[Float64Array, Float64Array]:
+        count = min(max(1, round(len(self.variances) * prompts)), _MOST_ROWS)
+        rows = np.arange(count) % len(self.variances)
+        return self.variances[rows] / images, np.maximum(self.dfs[rows] * images, 1.0)
+
+    def width(self, effect: float, images: float, prompts: float) -> float:
+        """See `Forecaster`; of the root, which tables show."""
+        variances, dfs = self._rows(images, prompts)
+        found = mean_square(np.sqrt(effect**2 + variances), variances, dfs, level=self.level)
+        return _root(found.high) - _root(found.low)
+
+    def power(self, effect: float, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        variances, dfs = self._rows(images, prompts)
+        total = variances.sum()
+        h = total**2 / (variances**2 * dfs / (dfs + 2)).sum()
+        h2 = total**2 / (variances**2 / (dfs + 2)).sum()
+        noncentrality = len(variances) * effect**2 * h / total
+        if noncentrality > 1e4:
+            return 1.0
+        return float(1 - ncfdtr(h, h2, noncentrality, f.ppf(self.level, h, h2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """An unbiased mean square of shares, whose variance is slope · square / n + floor / n².
+
+    Attributes:
+        slope: Per unit of the mean square, shrinking with images and prompts.
+        floor: Without bias, shrinking with the square of the images, and with prompts.
+        by_prompt: Part that only more prompts make smaller.
+        level: Confidence level.
+    """
+
+    slope: float
+    floor: float
+    by_prompt: float
+    level: float
+
+    def _errors(self, effect: float, images: float, prompts: float) -> tuple[float, float]:
+        """Standard errors with the effect, and without."""
+        floor = self.floor / images**2
+        with_effect = self.slope * effect**2 / images + floor + self.by_prompt
+        return float(np.sqrt(with_effect / prompts)), float(np.sqrt(floor / prompts))
+
+    def width(self, effect: float, images: float, prompts: float) -> float:
+        """See `Forecaster`; of the root, which tables show."""
+        half = float(norm.ppf((1 + self.level) / 2)) * self._errors(effect, images, prompts)[0]
+        return _root(effect**2 + half) - _root(effect**2 - half)
+
+    def power(self, effect: float, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        error, fair = self._errors(effect, images, prompts)
+        critical = float(norm.ppf(self.level)) * fair
+        return float(norm.sf(critical, effect**2, error)) if error else float(effect != 0)
+
+
+def _root(square: float) -> float:
+    return float(np.sqrt(max(square, 0.0)))
+
+
+def forecaster(
+    headline: Headline, question: Question, image_strata: Collection[str], level: float
+) -> Forecaster:
+    """What a pilot says about larger designs.
+
+    Args:
+        headline: The headline of the pilot.
+        question: About these prompts, or prompts like these.
+        image_strata: Strata of influences whose units are images: the prompts of the task.
+        level: Level of its intervals.
+
+    Returns:
+        The forecaster.
+
+    Raises:
+        T2IBenchError: the pilot has no interval for this question.
+    """
+    these, asked = headline.inference.get("these"), headline.inference.get(question)
+    if headline.scale == "mean_square" and len(headline.parts) > 1 and question == "these":
+        influences = [part.influence for part in headline.parts]
+        return Squares(
+            np.array([influence.variance for influence in influences]),
+            np.array([influence.df for influence in influences]),
+            level,
+        )
+    if headline.value is None or asked is None or _variance(asked, level) is None:
+        why = headline.reason or (asked.reason if asked else None) or "it has no interval"
+        raise T2IBenchError(f"The pilot does not say how far its headline varies: {why}.")
+    variance = _variance(asked, level) or 0.0
+    images = variance if these is None else min(variance, _variance(these, level) or 0.0)
+    if question == "like_these" and these is None:
+        images = 0.0  # unknown, so images are not counted on
+    if headline.question == "these":
+        images *= _image_share(headline, image_strata)
+    if headline.scale == "mean_square":
+        return _shares(headline, variance, images, level)
+    df = asked.df or 1e6
+    return Signed(images, variance - images, df, question == "these", level)
+
+
+def _shares(headline: Headline, variance: float, images: float, level: float) -> Shares:
+    value = max(headline.value or 0.0, 0.0)
+    fair = headline.fair[1] if headline.fair is not None else 0.0
+    floor = min((fair / float(norm.ppf(level))) ** 2, images)
+    # Without bias in the pilot, what its variance has beyond the floor is no measure of the slope;
+    # then that of two classes, 4 (1 - h) / N of which the floor 2 / N² is known.
+    slope = (images - floor) / value if value**2 > 4 * floor else 2 * np.sqrt(2 * floor)
+    return Shares(float(slope), floor, variance - images, level)
+
+
+def _variance(found: Inference, level: float) -> float | None:
+    """From the interval, so that whatever is behind it counts."""
+    if found.low is None or found.high is None:
+        return None
+    return float(((found.high - found.low) / 2 / t.ppf((1 + level) / 2, found.df or 1e6)) ** 2)
+
+
+def _image_share(headline: Headline, strata: Collection[str]) -> float:
+    """How much of the variance of a headline is between images of one prompt."""
+    if len(headline.parts) != 1:
+        return 1.0
+    influence = headline.parts[0].influence
+    wanted = np.array([name in strata for name in influence.strata], dtype=bool)
+    if not influence.variance > 0:
+        return 1.0
+    return float((influence.value[wanted[influence.stratum]] ** 2).sum()) / influence.variance
+
+
+def least(reached: Callable[[float], bool], most: float = _MOST) -> float | None:
+    """The smallest multiple of the pilot's size that is enough.
+
+    Args:
+        reached: Whether a multiple is enough; if one is, so are all larger ones.
+        most: The largest multiple to look at.
+
+    Returns:
+        The multiple, 1 % too large at most; None where none is enough.
+
+    Examples:
+        >>> least(lambda times: times >= 1) == 1.0, least(lambda times: False) is None
+        (True, True)
+    """
+    low, high = 0.05, most
+    if not reached(high):
+        return None
+    if reached(low):
+        return low
+    if reached(1.0) and not reached(0.999):
+        return 1.0
+    while high / low > 1.01:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high

@@ -1,0 +1,73 @@
+"""Data sets from toyland's own generator, encoder and judge; no image is written."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from t2ibench.methods.core.cells import Sample, ToylandWorld
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.worlds import Asked, WorldEvidence
+from t2ibench.models.encoders.toyland import ToylandEncoder
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.judges.toyland import ToylandJudge
+from t2ibench.models.protocols import ImageRequest, Query
+from t2ibench.store.images import image_seed
+
+
+@lru_cache
+def _observers() -> tuple[ToylandEncoder, ToylandJudge]:
+    return ToylandEncoder(), ToylandJudge()
+
+
+def toyland_sample(world: ToylandWorld, needs: Needs, seed: int) -> Sample:
+    """Draw what a task needs, and read it.
+
+    Args:
+        world: The planted shares.
+        needs: What the task needs.
+        seed: Of the run.
+
+    Returns:
+        The data set.
+    """
+    encoder, judge = _observers()
+    generator = ToylandGenerator(dict(world.args), seed)
+    requests = [
+        ImageRequest(prompt, index, image_seed(seed, prompt, index))
+        for prompt, n in needs.images_by_prompt.items()
+        for index in range(n)
+    ]
+    images = {
+        (request.prompt, request.index): drawn.image
+        for request, drawn in zip(requests, generator.generate(requests), strict=True)
+        if drawn.image is not None
+    }
+    embeddings = {}
+    if needs.embeds and images:
+        rows = encoder.encode_images([encoder.prepare(image) for image in images.values()])
+        at = 0
+        for prompt, n in needs.images_by_prompt.items():
+            embeddings[prompt] = rows[at : at + n].astype("float64")
+            at += n
+    vectors = dict(zip(needs.texts, encoder.encode_texts(needs.texts), strict=True))
+    queries = [
+        Query(
+            images[need.prompt, index],
+            need.prompt,
+            index,
+            f"{need.prompt} {index}",
+            need.question,
+            need.classes,
+        )
+        for need in needs.questions
+        for index in range(need.images)
+    ]
+    replies: dict[Asked, list[str]] = {}
+    for query, answer in zip(queries, judge.answer(queries), strict=True):
+        key = (query.prompt, query.question, query.classes)
+        replies.setdefault(key, []).append(answer.answer or UNKNOWN)
+    evidence = WorldEvidence(
+        embeddings, {text: row.astype("float64") for text, row in vectors.items()}, dict(replies)
+    )
+    return Sample(evidence, world.truth, world.rows)

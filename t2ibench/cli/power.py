@@ -1,0 +1,85 @@
+"""`t2ibench power`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t2ibench.errors import T2IBenchError
+
+if TYPE_CHECKING:
+    from t2ibench.calibration.forecasts import Plan
+    from t2ibench.calibration.pilots import Pilot
+
+_WORDS = {"these": "these prompts", "like_these": "prompts like these"}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say how many images and prompts are needed.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        T2IBenchError: neither a run nor tasks, or nothing is known of their variance.
+    """
+    from t2ibench.calibration.forecasts import Goal, plan
+    from t2ibench.calibration.pilots import run_pilots, world_pilots
+    from t2ibench.settings import Settings
+
+    names = [name.strip() for name in (arguments.tasks or "").split(",") if name.strip()]
+    if arguments.run:
+        pilots = run_pilots(Path(arguments.run), names)
+    elif names:
+        pilots = world_pilots(names, Settings(level=arguments.level or 0.95))
+    else:
+        raise T2IBenchError(
+            "Which tasks? Give a run folder, or --tasks.", "t2ibench power --tasks t2iat"
+        )
+    goal = Goal(arguments.effect, arguments.width, arguments.power)
+    shown = 0
+    for pilot in pilots:
+        question = arguments.question or pilot.headline.question
+        try:
+            found = plan(pilot, question, goal)
+        except T2IBenchError as error:
+            if len(pilots) == 1:
+                raise
+            print(f"{pilot.task}: {error.message}\n")
+            continue
+        _print(pilot, question, goal.effect, found)
+        shown += 1
+    return 0 if shown else 1
+
+
+def _print(pilot: Pilot, question: str, effect: float, found: Plan) -> None:
+    from tabulate import tabulate
+
+    from t2ibench.cli.dry_run import duration
+
+    print(f"{pilot.task}, about {_WORDS[question]}; from {pilot.source}")
+    rows = [
+        [
+            row.what,
+            row.images if row.images is not None else "any number",
+            row.prompts,
+            f"± {row.half:.2f}",
+            f"{row.power:.2f}",
+            row.total if row.total is not None else "",
+            duration(row.total / pilot.speed) if row.total and pilot.speed else "",
+        ]
+        for row in found.rows
+    ]
+    heads = ["", "images a prompt", "prompts", "interval", f"power at {effect:g}", "images", "time"]
+    if not pilot.speed:
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    print(tabulate(rows, headers=heads, tablefmt="simple", disable_numparse=True))
+    for line in found.lines:
+        print(line)
+    if not pilot.speed:
+        print("The time is unknown: no run of 50 images or more tells the speed.")
+    print()

@@ -1,0 +1,310 @@
+"""Synthetic evidence of planted bias: embeddings of images and texts, and answers of a judge."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.errors import MissingEvidence
+from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.needs import Needs
+
+Asked = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class WorldEvidence:
+    """Evidence held in memory; see `evidence.Evidence`.
+
+    Attributes:
+        embeddings: Prompt to its images, shape (n, d), rows of unit length.
+        vectors: Text to its embedding, shape (d,).
+        replies: Prompt, question and classes to an answer for each image.
+    """
+
+    embeddings: Mapping[str, Float64Array] = field(default_factory=dict)
+    vectors: Mapping[str, Float64Array] = field(default_factory=dict)
+    replies: Mapping[Asked, Sequence[str]] = field(default_factory=dict)
+
+    def images(self, prompt: str, n: int) -> ImageEvidence:
+        """The first n images of a prompt.
+
+        Args:
+            prompt: The prompt.
+            n: How many.
+
+        Returns:
+            Their embeddings; none at all where only a judge saw the images.
+
+        Raises:
+            MissingEvidence: there are fewer.
+        """
+        if not self.embeddings:
+            return ImageEvidence(np.zeros((0, 1)), np.zeros(0, np.int64), Counter())
+        rows = self.embeddings.get(prompt)
+        if rows is None or len(rows) < n:
+            raise MissingEvidence(f"image {n - 1} of the prompt '{prompt}'")
+        return ImageEvidence(rows[:n], np.arange(n), Counter())
+
+    def texts(self, texts: Sequence[str]) -> Float64Array:
+        """Embeddings of texts.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            Shape (len(texts), d).
+
+        Raises:
+            MissingEvidence: one of them has none.
+        """
+        lacking = [text for text in texts if text not in self.vectors]
+        if lacking:
+            raise MissingEvidence(f"the text '{lacking[0]}'")
+        return np.array([self.vectors[text] for text in texts])
+
+    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+        """A judge's answers about the first n images of a prompt.
+
+        Args:
+            prompt: Whose images.
+            n: How many.
+            question: What was asked.
+            classes: The possible answers; empty for free text.
+
+        Returns:
+            n answers.
+
+        Raises:
+            MissingEvidence: there are fewer.
+        """
+        replies = self.replies.get((prompt, question, tuple(classes)))
+        if replies is None or len(replies) < n:
+            raise MissingEvidence(f"the answer to '{question}' about the prompt '{prompt}'")
+        return AnswerEvidence(tuple(replies[:n]), np.arange(n), Counter())
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the images of one prompt show.
+
+    Attributes:
+        prompt: The prompt.
+        images: How many there are.
+        about: What they are pictures of: prompts that share it share a centre.
+        lean: (1 + lean) / 2 of them show the attribute A and the others B; None shows neither.
+        shift: Along the attribute, added to all of them: what their pictures share with A beside
+            the attribute itself.
+    """
+
+    prompt: str
+    images: int
+    about: str
+    lean: float | None = None
+    shift: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Where embeddings lie: like those of CLIP, with one linear attribute.
+
+    An image is the direction of centre + wording + strength · (1 for A, -1 for B) · axis + noise.
+
+    Attributes:
+        strength: How far an image with the attribute A is from the middle; .05 is weak, .1 gives
+            T2IAT's published size of associations (about .02), .3 is strong, 0 is invisible.
+        wording: Length of a random offset that each prompt has, images of one prompt alike.
+        cosine: Expected cosine of two images of one prompt.
+        d: Dimension.
+    """
+
+    strength: float = 0.1
+    wording: float = 0.0
+    cosine: float = 0.75
+    d: int = 64
+
+    def evidence(
+        self,
+        rng: np.random.Generator,
+        scenes: Sequence[Scene],
+        texts: Mapping[str, tuple[str, float]] | None = None,
+    ) -> WorldEvidence:
+        """One data set.
+
+        Args:
+            rng: All of its randomness.
+            scenes: What the images of each prompt show.
+            texts: Text to what it is about and to its side: 1 for A, -1 for B, 0 for neither.
+
+        Returns:
+            Embeddings of all images and texts.
+        """
+        texts = texts or {}
+        abouts = [scene.about for scene in scenes] + [about for about, _ in texts.values()]
+        number = {about: k for k, about in enumerate(dict.fromkeys(abouts))}
+        axis = unit_rows(rng.normal(size=self.d))
+        # Pictures of different things still resemble each other (cosine .5 of their centres).
+        own = unit_rows(rng.normal(size=(len(number), self.d)))
+        centres = unit_rows(rng.normal(size=self.d)) + own
+        # What pictures are about says nothing of the attribute, or it would be part of the lean.
+        centres = unit_rows(centres - np.outer(centres @ axis, axis))
+        sizes = [scene.images for scene in scenes]
+        prompt = np.repeat(np.arange(len(scenes)), sizes)
+        offsets = self.wording * unit_rows(rng.normal(size=(len(scenes), self.d)))
+        middle = centres[[number[scene.about] for scene in scenes]] + offsets
+        shares = np.array([0.5 if s.lean is None else (1 + s.lean) / 2 for s in scenes])
+        shown = np.array([scene.lean is not None for scene in scenes])
+        sides = np.where(rng.random(len(prompt)) < shares[prompt], 1.0, -1.0) * shown[prompt]
+        along = self.strength * sides + np.array([scene.shift for scene in scenes])[prompt]
+        # Two images of one prompt have the cosine 1 / (1 + d · variance).
+        spread = np.sqrt((1 / self.cosine - 1) / self.d)
+        rows = middle[prompt] + along[:, None] * axis
+        rows = unit_rows(rows + rng.normal(scale=spread, size=rows.shape))
+        parts = np.split(rows, np.cumsum(sizes)[:-1]) if scenes else []
+        return WorldEvidence(
+            {scene.prompt: part for scene, part in zip(scenes, parts, strict=True)},
+            {
+                text: unit_rows(centres[number[about]] + self.strength * side * axis)
+                for text, (about, side) in texts.items()
+            },
+        )
+
+
+def random_leans(rng: np.random.Generator, mean: float, clustering: float, k: int) -> Float64Array:
+    """Leans of stimuli that differ, for images of which one is of two kinds.
+
+    Args:
+        rng: Where they come from.
+        mean: Their expectation, in (-1, 1).
+        clustering: Intraclass correlation of the images of one stimulus, in [0, 1): 0 gives all
+            stimuli the same lean.
+        k: How many.
+
+    Returns:
+        2 P - 1 with P of a beta distribution, shape (k,).
+    """
+    if clustering == 0:
+        return np.full(k, mean)
+    total = 1 / clustering - 1
+    share = (1 + mean) / 2
+    leans: Float64Array = 2 * rng.beta(share * total, (1 - share) * total, size=k) - 1
+    return leans
+
+
+def read_needs(
+    needs: Needs, leans: Mapping[str, float | None], sides: Mapping[str, float]
+) -> tuple[list[Scene], dict[str, tuple[str, float]]]:
+    """What the prompts and texts of an association test show, from the words in them.
+
+    Args:
+        needs: What the task needs.
+        leans: Word that names a stimulus to the lean of its images.
+        sides: Word that names an attribute to its side: 1 or -1.
+
+    Returns:
+        The images, where a prompt with an attribute shows it always; and the texts, for
+        `Space.evidence`.
+
+    Examples:
+        >>> from t2ibench.methods.core.needs import PromptNeed
+        >>> needs = Needs((PromptNeed("a cook", 2), PromptNeed("a male cook", 3)))
+        >>> scenes, _ = read_needs(needs, {"cook": 0.5}, {"male": 1.0})
+        >>> [(scene.about, scene.lean) for scene in scenes]
+        [('cook', 0.5), ('cook', 1.0)]
+    """
+
+    def read(text: str) -> tuple[str, float | None]:
+        words = re.findall(r"\w+", text)
+        side = next((sides[word] for word in words if word in sides), None)
+        return next((word for word in words if word in leans), text), side
+
+    scenes = []
+    for prompt, images in needs.images_by_prompt.items():
+        about, side = read(prompt)
+        lean = leans.get(about) if side is None else side
+        scenes.append(Scene(prompt, images, about, lean))
+    found = {text: read(text) for text in needs.texts}
+    return scenes, {text: (about, side or 0.0) for text, (about, side) in found.items()}
+
+
+def unit_rows(rows: Float64Array) -> Float64Array:
+    """Rows of unit length.
+
+    Args:
+        rows: Shape (..., d).
+
+    Returns:
+        The same shape.
+    """
+    unit: Float64Array = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+    return unit
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question about the images of one prompt.
+
+    Attributes:
+        prompt: Whose images.
+        images: How many there are.
+        question: What is asked.
+        classes: The possible answers.
+        shares: Share of the images that show each class; they sum to 1.
+    """
+
+    prompt: str
+    images: int
+    question: str
+    classes: tuple[str, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """How a judge answers.
+
+    Attributes:
+        dependence: Correlation of what one image shows to different questions, from 0 to 1.
+        errors: Share of the answers that are one of the other classes, each as likely.
+        unknown: Share of the images that it cannot answer for.
+    """
+
+    dependence: float = 0.0
+    errors: float = 0.0
+    unknown: float = 0.0
+
+    def evidence(self, rng: np.random.Generator, queries: Sequence[Query]) -> WorldEvidence:
+        """One data set.
+
+        Args:
+            rng: All of its randomness.
+            queries: What is asked.
+
+        Returns:
+            An answer for each image and question.
+        """
+        from scipy.special import ndtr
+
+        common: dict[str, Float64Array] = {}
+        replies: dict[Asked, Sequence[str]] = {}
+        for query in queries:
+            if query.prompt not in common:
+                common[query.prompt] = rng.normal(size=query.images)
+            own = rng.normal(size=query.images)
+            mixed = np.sqrt(self.dependence) * common[query.prompt]
+            place = ndtr(mixed + np.sqrt(1 - self.dependence) * own)
+            k = len(query.classes)
+            picks = np.searchsorted(np.cumsum(query.shares)[:-1], place, side="right")
+            wrong = rng.random(query.images) < self.errors
+            picks = np.where(wrong, (picks + rng.integers(1, k, size=query.images)) % k, picks)
+            unknown = rng.random(query.images) < self.unknown
+            replies[query.prompt, query.question, query.classes] = [
+                UNKNOWN if blank else query.classes[pick]
+                for pick, blank in zip(picks, unknown, strict=True)
+            ]
+        return WorldEvidence(replies=replies)

@@ -1,0 +1,134 @@
+"""Worlds of known bias for MCAS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, simulated_task
+from t2ibench.methods.core.worlds import Space, random_leans, read_needs
+from t2ibench.methods.mcas.schema import McasTask
+from t2ibench.methods.mcas.score import needs
+
+_SPACE = Space()
+
+
+@dataclass(frozen=True)
+class TargetWorld:
+    """Targets that lean as the stereotype says, half of them each way.
+
+    Attributes:
+        task: The task.
+        lean: Mean lean of the targets of stereotype A; those of B lean the other way.
+        clustering: Intraclass correlation of what the images of one target show.
+        space: Where embeddings lie.
+    """
+
+    task: McasTask
+    lean: float = 0.0
+    clustering: float = 0.0
+    space: Space = _SPACE
+
+    def draw(self, rng: np.random.Generator) -> Sample:
+        """One data set; see `cells.World`."""
+        half = len(self.task.targets) // 2
+        a = random_leans(rng, self.lean, self.clustering, half)
+        b = random_leans(rng, -self.lean, self.clustering, half)
+        names = [target.name for target in self.task.targets]
+        leans = dict(zip(names, map(float, [*a, *b]), strict=True))
+        attributes = self.task.attributes
+        sides = dict.fromkeys((*attributes.A.words, *_words(attributes.A.prompts)), 1.0)
+        sides |= dict.fromkeys((*attributes.B.words, *_words(attributes.B.prompts)), -1.0)
+        figures = dict.fromkeys(f"figure{number}" for number in range(len(attributes.A.prompts)))
+        scenes, texts = read_needs(needs(self.task, SETTINGS), leans | figures, sides)
+        evidence = self.space.evidence(rng, scenes, texts)
+        if self.space.wording:  # what these prompts show is not their leans alone
+            return Sample(evidence, {"like_these": self.lean})
+        truth = float(a.mean() - b.mean()) / 2
+        return Sample(evidence, {"these": truth, "like_these": self.lean}, leans)
+
+
+def _words(prompts: tuple[str, ...]) -> list[str]:
+    """The last word of each, which names the attribute."""
+    return [prompt.split()[-1] for prompt in prompts]
+
+
+def _task(k: int, n: int, m: int, prompts: int) -> McasTask:
+    names = [f"work{number}" for number in range(2 * k)]
+    return simulated_task(
+        McasTask, method="mcas",
+        attributes={
+            side: {
+                "name": side,
+                "prompts": [
+                    f"an image of figure{number} {side.lower()}{number}"
+                    for number in range(prompts)
+                ],
+                "words": [f"{side.lower()}word{number}" for number in range(10)],
+            }
+            for side in "AB"
+        },
+        targets=[
+            {"name": name, "prompt": f"a person at {name}", "stereotype": "AB"[number >= k]}
+            for number, name in enumerate(names)
+        ],
+        images_per_prompt=n, attribute_images_per_prompt=m,
+    )  # fmt: skip
+
+
+def _name(name: str, size: tuple[int, int, int, int]) -> str:
+    k, n, m, prompts = size
+    return f"{name}; {k} + {k} targets of {n} images, {prompts} + {prompts} prompts of {m}"
+
+
+def _cell(
+    name: str,
+    size: tuple[int, int, int, int],
+    lean: float = 0.0,
+    clustering: float = 0.0,
+    space: Space = _SPACE,
+    *,
+    share: float = 1.0,
+    quick: bool = False,
+    typical: bool = False,
+    doubles: str | None = None,
+) -> Cell:
+    task = _task(*size)
+    return Cell(
+        _name(name, size),
+        task,
+        TargetWorld(task, lean, clustering, space),
+        row_score="lean",
+        share=share,
+        quick=quick,
+        typical=typical,
+        doubles=doubles,
+    )
+
+
+def cells() -> list[Cell]:
+    """The cells of MCAS.
+
+    Returns:
+        Without bias, then with.
+    """
+    fair, medium = "no association", "lean .4, clustering .2"
+    return [
+        _cell(fair, (3, 20, 16, 4)),
+        _cell(fair, (14, 10, 8, 8), share=0.5, quick=True),
+        _cell(fair, (14, 20, 16, 8), share=0.25),
+        _cell("no association, clustering .2", (14, 10, 8, 8), clustering=0.2, share=0.5),
+        _cell("no association, clustering .5", (14, 10, 8, 8), clustering=0.5, share=0.5),
+        _cell("attribute images without the attribute", (14, 10, 8, 8), space=Space(0.0),
+              share=0.5),
+        _cell("weak attribute, no association", (14, 10, 8, 8), space=Space(0.05), share=0.5),
+        _cell("wording offsets, no association", (14, 10, 8, 8), space=Space(wording=0.1),
+              share=0.5),
+        _cell("lean .15", (14, 10, 8, 8), 0.15, share=0.5),
+        _cell(medium, (3, 20, 16, 4), 0.4, 0.2),
+        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.5, quick=True, typical=True),
+        _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.25,
+              doubles=_name(medium, (14, 10, 8, 8))),
+        _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.5),
+    ]  # fmt: skip

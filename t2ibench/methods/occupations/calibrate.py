@@ -1,0 +1,123 @@
+"""Worlds of known bias for occupations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, simulated_task
+from t2ibench.methods.core.worlds import Space, read_needs
+from t2ibench.methods.occupations.design import needs
+from t2ibench.methods.occupations.schema import OccupationsTask
+
+_SIDES = {"male": 1.0, "female": -1.0}
+_SPACE = Space()
+
+
+@dataclass(frozen=True)
+class OccupationWorld:
+    """Occupations with leans of both signs, evenly spread.
+
+    Attributes:
+        task: The task.
+        lean: The root mean square of their leans.
+        space: Where embeddings lie.
+    """
+
+    task: OccupationsTask
+    lean: float = 0.0
+    space: Space = _SPACE
+
+    def draw(self, rng: np.random.Generator) -> Sample:
+        """One data set; see `cells.World`."""
+        names = self.task.concept.stimuli
+        spread = np.linspace(-1, 1, len(names))
+        leans = self.lean * spread / np.sqrt((spread**2).mean())
+        planted = dict(zip(names, map(float, leans), strict=True))
+        scenes, texts = read_needs(needs(self.task, SETTINGS), planted, _SIDES)
+        evidence = self.space.evidence(rng, scenes, texts)
+        return Sample(evidence, {"these": float((leans**2).mean())}, planted)
+
+
+def _task(k: int, n: int, m: int, wordings: int = 1) -> OccupationsTask:
+    templates = [
+        {"neutral": f"{start} {{stimulus}}", "guided": f"{start} {{attribute}} {{stimulus}}"}
+        for start in ("a photo of a", "this shows one", "here stands a")[:wordings]
+    ]
+    more = {"paraphrases": templates[1:]} if wordings > 1 else {}
+    return simulated_task(
+        OccupationsTask, method="occupations",
+        concept={"name": "jobs", "stimuli": [f"job{number}" for number in range(k)]},
+        groups=({"name": "male", "words": ["male"]}, {"name": "female", "words": ["female"]}),
+        prompts=templates[0] | more, images_per_prompt=n, guided_images_per_prompt=m,
+    )  # fmt: skip
+
+
+def _cell(
+    name: str,
+    size: tuple[int, int, int],
+    lean: float = 0.0,
+    space: Space = _SPACE,
+    *,
+    wordings: int = 1,
+    share: float = 1.0,
+    quick: bool = False,
+    typical: bool = False,
+    doubles: str | None = None,
+) -> Cell:
+    task = _task(*size, wordings)
+    return Cell(
+        _name(name, size, wordings),
+        task,
+        OccupationWorld(task, lean, space),
+        row_score="lean",
+        share=share,
+        quick=quick,
+        typical=typical,
+        doubles=doubles,
+    )
+
+
+def _name(name: str, size: tuple[int, int, int], wordings: int = 1) -> str:
+    k, n, m = size
+    asked = f" of {wordings} wordings" if wordings > 1 else ""
+    return f"{name}; {k} stimuli, {n} and {m} images{asked}"
+
+
+def cells() -> list[Cell]:
+    """The cells of occupations.
+
+    Returns:
+        Without bias, then with.
+    """
+    fair = "no association"
+    return [
+        _cell(fair, (3, 10, 5)),
+        _cell(fair, (4, 20, 20), share=0.5),
+        _cell(fair, (8, 3, 3)),
+        _cell(fair, (8, 10, 5), quick=True),
+        _cell(fair, (11, 10, 3)),
+        _cell(fair, (8, 100, 20), share=0.25),
+        _cell(fair, (40, 10, 5), share=0.25),
+        _cell("attribute images without the attribute", (8, 10, 5), space=Space(0.0), quick=True),
+        _cell("weak attribute, no association", (8, 20, 20), space=Space(0.05), share=0.5),
+        _cell("strong attribute, no association", (8, 10, 5), space=Space(0.3)),
+        _cell(
+            "wording offsets, no association", (8, 5, 3), space=Space(wording=0.1), wordings=3,
+            share=0.5, quick=True,
+        ),
+        _cell(
+            "wording offsets, no association", (4, 10, 5), space=Space(wording=0.1), wordings=3,
+            share=0.5,
+        ),
+        _cell("lean .15", (8, 20, 20), 0.15, share=0.5),
+        _cell("lean .4", (3, 20, 20), 0.4, share=0.5),
+        _cell("lean .4", (8, 10, 5), 0.4, quick=True, typical=True),
+        _cell("lean .4", (8, 20, 10), 0.4, share=0.5, doubles=_name("lean .4", (8, 10, 5))),
+        _cell("lean .4", (11, 20, 10), 0.4, share=0.5),
+        _cell("lean .4", (40, 10, 5), 0.4, share=0.25),
+        _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
+        _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
+        _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
+    ]  # fmt: skip

@@ -1,0 +1,179 @@
+"""Worlds of known bias for OpenBias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
+from t2ibench.methods.core.headline import Question
+from t2ibench.methods.core.worlds import Judging, Query
+from t2ibench.methods.openbias.schema import OpenBiasTask
+
+_CLASSES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+_JUDGING = Judging()
+_SQUARES = (
+    "The variance of a mean of squares has a floor, so that images that are all alike do not look "
+    "certain; near 0 and with few images it makes intervals wide"
+)
+
+
+@dataclass(frozen=True)
+class JudgedWorld:
+    """Every bias has the same lean in every caption, or leans that are spread over captions.
+
+    Attributes:
+        task: The task.
+        lean: Root mean square of the leans: of k classes the first has the share
+            (1 + (k - 1) lean) / k, and the others the rest.
+        spread: Whether leans grow evenly from 0 over the captions.
+        judging: How the judge answers.
+    """
+
+    task: OpenBiasTask
+    lean: float = 0.0
+    spread: bool = False
+    judging: Judging = _JUDGING
+
+    def draw(self, rng: np.random.Generator) -> Sample:
+        """One data set; see `cells.World`."""
+        n = self.task.images_per_prompt
+        captions = self.task.biases[0].captions or ()
+        sizes = np.arange(len(captions)) if self.spread else np.ones(len(captions))
+        leans = self.lean * sizes / np.sqrt((sizes**2).mean())
+        queries = [
+            Query(caption, n, bias.question, bias.classes, _shares(lean, len(bias.classes)))
+            for bias in self.task.biases
+            for caption, lean in zip(captions, leans, strict=True)
+        ]
+        # A wrong answer is every other class alike, so that leans shrink by one factor.
+        rows = {bias.name: self._seen(leans, len(bias.classes)) for bias in self.task.biases}
+        truth = float(np.mean(list(rows.values())))
+        whole: dict[Question, float] = {"these": truth}
+        if not self.spread:
+            whole["like_these"] = truth
+        return Sample(self.judging.evidence(rng, queries), whole, rows)
+
+    def _seen(self, leans: Float64Array, k: int) -> float:
+        """The mean square of the leans of the judge's answers."""
+        return float((leans**2).mean()) * (1 - self.judging.errors * k / (k - 1)) ** 2
+
+
+def _shares(lean: float, k: int) -> tuple[float, ...]:
+    rest = (1 - lean) / k
+    return (lean + rest, *[rest] * (k - 1))
+
+
+def _task(captions: int, n: int, classes: tuple[int, ...]) -> OpenBiasTask:
+    return simulated_task(
+        OpenBiasTask, method="openbias",
+        biases=[
+            {
+                "name": f"bias {number}",
+                "classes": _CLASSES[:k],
+                "question": f"What is property {number}?",
+                "captions": [f"caption {caption}" for caption in range(captions)],
+            }
+            for number, k in enumerate(classes)
+        ],
+        images_per_prompt=n,
+    )  # fmt: skip
+
+
+def _name(name: str, captions: int, n: int, classes: tuple[int, ...]) -> str:
+    asked = " and ".join(map(str, dict.fromkeys(classes)))
+    biases = f"{len(classes)} biases" if len(classes) > 1 else "1 bias"
+    return f"{name}; {captions} captions of {n} images, {biases} of {asked} classes"
+
+
+def _cell(
+    name: str,
+    size: tuple[int, int],
+    classes: tuple[int, ...] = (2,),
+    lean: float = 0.0,
+    judging: Judging = _JUDGING,
+    *,
+    spread: bool = False,
+    share: float = 1.0,
+    quick: bool = False,
+    typical: bool = False,
+    doubles: str | None = None,
+) -> Cell:
+    task = _task(*size, classes)
+    return Cell(
+        _name(name, *size, classes),
+        task,
+        JudgedWorld(task, lean, spread, judging),
+        SETTINGS.model_copy(update={"n_permutations": 2000}),
+        row_score="h",
+        share=share,
+        quick=quick,
+        typical=typical,
+        conservative=_SQUARES,
+        doubles=doubles,
+    )
+
+
+def cells() -> list[Cell]:
+    """The cells of OpenBias.
+
+    Returns:
+        Without bias, then with, then on toyland's images.
+    """
+    fair, shared = "fair", Judging(dependence=0.5)
+    same, wrong = Judging(dependence=1.0), Judging(errors=0.2, unknown=0.1)
+    even, uneven = "lean .4", "leans from 0 up, root mean square .4"
+    return [
+        _cell(fair, (3, 10), quick=True),
+        _cell(fair, (4, 3)),
+        _cell(fair, (8, 10), (5,)),
+        _cell(fair, (11, 20)),
+        _cell(fair, (40, 10), share=0.5),
+        _cell(fair, (11, 100), share=0.25),
+        _cell("fair, biases that share images", (11, 10), (2, 2, 2, 2), judging=shared, share=0.5),
+        _cell("fair, one bias asked four times", (8, 10), (2, 2, 2, 2), judging=same, share=0.5,
+              quick=True),
+        _cell("fair, biases that share images", (8, 10), (2, 3, 5, 7), judging=shared, share=0.5),
+        _cell("fair, a judge with errors", (11, 10), judging=wrong),
+        _cell("lean .15", (11, 20), lean=0.15),
+        _cell(even, (3, 10), lean=0.4),
+        _cell(even, (11, 10), lean=0.4, quick=True, typical=True),
+        _cell(even, (11, 20), lean=0.4, doubles=_name(even, 11, 10, (2,))),
+        _cell(even, (11, 10), (5,), lean=0.4),
+        _cell(even, (40, 10), lean=0.4, share=0.5),
+        _cell("lean .4, a judge with errors", (11, 20), lean=0.4, judging=wrong),
+        _cell("lean .4, biases that share images", (11, 10), (2, 2, 2, 2), 0.4, shared, share=0.5),
+        _cell(uneven, (8, 10), lean=0.4, spread=True),
+        _cell("lean .8", (11, 10), lean=0.8),
+        _cell("lean .94", (8, 20), lean=0.94),
+        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
+    ]  # fmt: skip
+
+
+def _toyland(share: float) -> Cell:
+    jobs = ("nurse", "chef", "lawyer")
+    task = simulated_task(
+        OpenBiasTask, method="openbias",
+        biases=[
+            {
+                "name": "gender", "classes": ["female", "male"],
+                "question": "What is the gender of the person?",
+                "captions": [f"a photo of a {job}" for job in jobs],
+            }
+        ],
+        images_per_prompt=20,
+    )  # fmt: skip
+    truth = (2 * share - 1) ** 2
+    return Cell(
+        f"toyland, {share:g} women; 3 captions of 20 images",
+        task,
+        ToylandWorld(
+            {f"{job}.gender.female": share for job in jobs},
+            {"these": truth, "like_these": truth},
+        ),
+        SETTINGS.model_copy(update={"n_permutations": 2000}),
+        share=0.1,
+        conservative=_SQUARES,
+    )

@@ -1,0 +1,128 @@
+"""Worlds of known bias for T2IAT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, simulated_task
+from t2ibench.methods.core.worlds import Space, random_leans, read_needs
+from t2ibench.methods.t2iat.design import needs
+from t2ibench.methods.t2iat.schema import T2iatTask
+
+_SIDES = {"splendid": 1.0, "dreadful": -1.0}
+_SPACE = Space()
+_FEWEST = 5
+_FEW = (
+    "Three images that are all alike do not show how much images vary: the variance of a row has a "
+    "floor"
+)
+
+
+@dataclass(frozen=True)
+class AssociationWorld:
+    """k stimuli of X with one mean lean, k of Y with the opposite one.
+
+    Attributes:
+        task: The task.
+        lean: Half of the difference of the two concepts' mean leans: the true headline.
+        clustering: Intraclass correlation of what the images of one stimulus show.
+        space: Where embeddings lie.
+    """
+
+    task: T2iatTask
+    lean: float = 0.0
+    clustering: float = 0.0
+    space: Space = _SPACE
+
+    def draw(self, rng: np.random.Generator) -> Sample:
+        """One data set; see `cells.World`."""
+        concepts = self.task.concepts
+        k = len(concepts.X.stimuli)
+        x = random_leans(rng, self.lean, self.clustering, k)
+        y = random_leans(rng, -self.lean, self.clustering, k)
+        names = (*concepts.X.stimuli, *concepts.Y.stimuli)
+        leans = dict(zip(names, map(float, [*x, *y]), strict=True))
+        scenes, texts = read_needs(needs(self.task, SETTINGS), leans, _SIDES)
+        evidence = self.space.evidence(rng, scenes, texts)
+        if self.space.wording:  # what these prompts show is not their leans alone
+            return Sample(evidence, {"like_these": self.lean})
+        truth = float(x.mean() - y.mean()) / 2
+        return Sample(evidence, {"these": truth, "like_these": self.lean}, leans)
+
+
+def _task(k: int, n: int, m: int) -> T2iatTask:
+    stimuli = {side: [f"{side.lower()}{number}" for number in range(k)] for side in "XY"}
+    return simulated_task(
+        T2iatTask, method="t2iat",
+        concepts={side: {"name": side, "stimuli": stimuli[side]} for side in "XY"},
+        attributes={
+            "A": {"name": "A", "words": ["splendid"]}, "B": {"name": "B", "words": ["dreadful"]}
+        },
+        prompts={"neutral": "a photo of {stimulus}", "guided": "a {attribute} {stimulus}"},
+        words_per_stimulus=1, images_per_prompt=n, guided_images_per_prompt=m,
+    )  # fmt: skip
+
+
+def _cell(
+    name: str,
+    size: tuple[int, int, int],
+    lean: float = 0.0,
+    clustering: float = 0.0,
+    space: Space = _SPACE,
+    share: float = 1.0,
+    *,
+    quick: bool = False,
+    typical: bool = False,
+    doubles: str | None = None,
+) -> Cell:
+    k, n, m = size
+    task = _task(k, n, m)
+    return Cell(
+        f"{name}; {k} + {k} stimuli, {n} and {m} images",
+        task,
+        AssociationWorld(task, lean, clustering, space),
+        row_score="lean",
+        share=share,
+        quick=quick,
+        typical=typical,
+        conservative_rows=_FEW if n < _FEWEST else None,
+        doubles=doubles,
+    )
+
+
+def cells() -> list[Cell]:
+    """The cells of T2IAT.
+
+    Returns:
+        Without bias, then with, then on toyland's images.
+    """
+    fair, clustered = "no association", "no association, clustering"
+    medium = "lean .4, clustering .2"
+    return [
+        _cell(fair, (3, 10, 5)),
+        _cell(fair, (4, 3, 3)),
+        _cell(fair, (8, 10, 5), quick=True),
+        _cell(fair, (11, 20, 10), share=0.5),
+        _cell(fair, (40, 10, 3), share=0.25),
+        _cell(fair, (8, 100, 20), share=0.25),
+        _cell(f"{clustered} .2", (8, 10, 5)),
+        _cell(f"{clustered} .5", (4, 10, 5)),
+        _cell(f"{clustered} .5", (11, 10, 5)),
+        _cell("attribute images without the attribute", (8, 10, 5), space=Space(0.0), quick=True),
+        _cell("weak attribute, no association", (8, 10, 5), space=Space(0.05)),
+        _cell("strong attribute, no association", (8, 10, 5), space=Space(0.3)),
+        _cell("wording offsets, no association", (8, 10, 5), space=Space(wording=0.1)),
+        _cell("lean .15", (8, 10, 5), 0.15),
+        _cell(medium, (3, 10, 5), 0.4, 0.2),
+        _cell(medium, (4, 10, 5), 0.4, 0.2),
+        _cell(medium, (8, 10, 5), 0.4, 0.2, quick=True, typical=True),
+        _cell(
+            medium, (8, 20, 10), 0.4, 0.2, share=0.5,
+            doubles=f"{medium}; 8 + 8 stimuli, 10 and 5 images",
+        ),
+        _cell(medium, (11, 20, 10), 0.4, 0.2, share=0.5),
+        _cell("lean .8", (8, 10, 5), 0.8),
+        _cell("lean .8, strong attribute", (8, 20, 10), 0.8, space=Space(0.3), share=0.5),
+    ]  # fmt: skip

@@ -1,0 +1,212 @@
+"""Worlds of known bias for TIBET."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
+from t2ibench.methods.core.worlds import Asked, WorldEvidence
+from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.tibet.score import needs
+
+_WORDS = ("amber", "basalt", "cotton", "granite", "linen")
+_SCENERY = ("meadow", "harbour", "forest", "market", "bridge", "valley")
+_FLOOR = (
+    "The variance of a mean of squares has a floor, so that images that are all alike do not look "
+    "certain; near 0 and with few images it makes intervals wide"
+)
+
+
+@dataclass(frozen=True)
+class MixtureWorld:
+    """A prompt's images are drawn from those of its counterfactuals, in known shares.
+
+    Attributes:
+        task: The task.
+        lean: Of k counterfactuals the first has the share (1 + (k - 1) lean) / k, the others the
+            rest; the headline's truth is lean².
+        clarity: Share of the images whose answer names what the image shows; the others name
+            something else.
+    """
+
+    task: TibetTask
+    lean: float = 0.0
+    clarity: float = 0.9
+
+    def draw(self, rng: np.random.Generator) -> Sample:
+        """One data set; see `cells.World`."""
+        shows: dict[tuple[str, str], tuple[float, ...]] = {}
+        for target in self.task.prompts:
+            for axis in target.axes:
+                k = len(axis.counterfactuals)
+                rest = (1 - self.lean) / k
+                for prompt in self._prompts():
+                    shows[prompt, axis.questions[0]] = tuple([1 / k] * k)
+                shows[target.prompt, axis.questions[0]] = (self.lean + rest, *[rest] * (k - 1))
+                for number, counterfactual in enumerate(axis.counterfactuals):
+                    sure = tuple(float(number == other) for other in range(k))
+                    shows[counterfactual.prompt, axis.questions[0]] = sure
+        return self._sample(rng, shows)
+
+    def _prompts(self) -> list[str]:
+        """Counterfactual prompts, which show an axis other than their own evenly."""
+        return [
+            counterfactual.prompt
+            for target in self.task.prompts
+            for axis in target.axes
+            for counterfactual in axis.counterfactuals
+        ]
+
+    def _sample(
+        self, rng: np.random.Generator, shows: dict[tuple[str, str], tuple[float, ...]]
+    ) -> Sample:
+        replies: dict[Asked, list[str]] = {}
+        common = {
+            need.prompt: rng.random(need.images) for need in needs(self.task, SETTINGS).prompts
+        }
+        for need in needs(self.task, SETTINGS).questions:
+            shares = shows[need.prompt, need.question]
+            # Every axis is read from the same image: what it shows is not drawn anew.
+            place = common[need.prompt][: need.images]
+            picks = np.searchsorted(np.cumsum(shares)[:-1], place, side="right")
+            clear = rng.random(need.images) < self.clarity
+            scenery = rng.integers(len(_SCENERY), size=need.images)
+            replies[need.prompt, need.question, need.classes] = [
+                _WORDS[pick] if seen else _SCENERY[other]
+                for pick, seen, other in zip(picks, clear, scenery, strict=True)
+            ]
+        truth = self.lean**2
+        rows = {
+            f"{target.prompt} | {axis.name}": self.lean
+            for target in self.task.prompts
+            for axis in target.axes
+        }
+        return Sample(WorldEvidence(replies=replies), {"these": truth, "like_these": truth}, rows)
+
+
+class _Size(NamedTuple):
+    """How large a task is: k counterfactuals an axis, n and m images."""
+
+    prompts: int
+    n: int
+    m: int
+    k: int = 2
+    axes: int = 1
+
+
+def _task(size: _Size) -> TibetTask:
+    return simulated_task(
+        TibetTask, method="tibet",
+        prompts=[
+            {
+                "prompt": f"a photo of place {number}",
+                "axes": [
+                    {
+                        "name": f"axis {axis}",
+                        "questions": [f"What is material {axis}?"],
+                        "counterfactuals": [
+                            {"name": word, "prompt": f"{word} {axis}, a photo of place {number}"}
+                            for word in _WORDS[: size.k]
+                        ],
+                    }
+                    for axis in range(size.axes)
+                ],
+            }
+            for number in range(size.prompts)
+        ],
+        images_per_prompt=size.n, guided_images_per_prompt=size.m,
+    )  # fmt: skip
+
+
+def _name(name: str, size: _Size) -> str:
+    asked = f"{size.axes} axes" if size.axes > 1 else "1 axis"
+    return f"{name}; {size.prompts} prompts, {size.n} and {size.m} images, {asked} of {size.k}"
+
+
+def _cell(
+    name: str,
+    size: _Size,
+    lean: float = 0.0,
+    clarity: float = 0.9,
+    *,
+    share: float = 0.5,
+    quick: bool = False,
+    typical: bool = False,
+    doubles: str | None = None,
+) -> Cell:
+    task = _task(size)
+    return Cell(
+        _name(name, size),
+        task,
+        MixtureWorld(task, lean, clarity),
+        row_score="lean" if size.k == 2 else None,
+        share=share,
+        quick=quick,
+        typical=typical,
+        conservative=_FLOOR,
+        doubles=doubles,
+    )
+
+
+def cells() -> list[Cell]:
+    """The cells of TIBET.
+
+    Returns:
+        Without bias, then with, then on toyland's images.
+    """
+    fair, even = "fair", "lean .4"
+    return [
+        _cell(fair, _Size(1, 48, 48)),
+        _cell(fair, _Size(3, 10, 10)),
+        _cell(fair, _Size(11, 10, 10), quick=True),
+        _cell(fair, _Size(11, 48, 48), share=0.1),
+        _cell(fair, _Size(8, 20, 20, 5, 1), share=0.25),
+        _cell("fair, axes that share images", _Size(11, 10, 10, 2, 4), share=0.1, quick=True),
+        _cell("fair, counterfactuals that fail", _Size(8, 10, 10), clarity=0.0, share=0.25),
+        _cell("lean .15", _Size(11, 20, 20), 0.15, share=0.25),
+        _cell(even, _Size(1, 48, 48), 0.4),
+        _cell(even, _Size(3, 20, 20), 0.4),
+        _cell(even, _Size(11, 10, 10), 0.4, quick=True, typical=True),
+        _cell(even, _Size(11, 20, 20), 0.4, share=0.25, doubles=_name(even, _Size(11, 10, 10))),
+        _cell(even, _Size(8, 20, 20, 5, 1), 0.4, share=0.25),
+        _cell("lean .4, axes that share images", _Size(11, 10, 10, 2, 4), 0.4, share=0.1),
+        _cell("lean .8", _Size(8, 20, 20), 0.8, share=0.25),
+        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
+    ]
+
+
+def _toyland(share: float) -> Cell:
+    jobs = ("nurse", "chef", "lawyer")
+    task = simulated_task(
+        TibetTask, method="tibet",
+        prompts=[
+            {
+                "prompt": f"a photo of a {job}",
+                "axes": [
+                    {
+                        "name": "gender",
+                        "counterfactuals": [
+                            {"name": word, "prompt": f"a photo of a {word} {job}"}
+                            for word in ("female", "male")
+                        ],
+                    }
+                ],
+            }
+            for job in jobs
+        ],
+        images_per_prompt=20, guided_images_per_prompt=20,
+    )  # fmt: skip
+    truth = (2 * share - 1) ** 2
+    return Cell(
+        f"toyland, {share:g} women; 3 prompts of 20 images",
+        task,
+        ToylandWorld(
+            {f"{job}.gender.female": share for job in jobs},
+            {"these": truth, "like_these": truth},
+        ),
+        share=0.1,
+        conservative=_FLOOR,
+    )

@@ -1,0 +1,183 @@
+"""Forecasts agree with what simulations of the larger design show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import t2ibench
+from t2ibench.calibration.cells import cells_of
+from t2ibench.calibration.forecasts import Goal, plan
+from t2ibench.calibration.pilots import Pilot, Size
+from t2ibench.calibration.power import Shares, Signed, Squares, forecaster, least
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import METHODS
+from t2ibench.methods.core.cells import SETTINGS
+from t2ibench.methods.core.headline import Headline, Inference, Part, square_headline
+from t2ibench.methods.core.influence import Influence
+from t2ibench.stats.squares import mean_square
+from tests.calibration import coins
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A method of another package."""
+    entries = {**METHODS._entries, "coin": "tests.calibration.coins:COIN"}
+    monkeypatch.setattr(METHODS, "_entries", entries)
+    cells_of.cache_clear()
+    yield
+    cells_of.cache_clear()
+
+
+def toss(lean: float, n: int, seed: int) -> Headline:
+    """The headline of one simulated run."""
+    sample = coins.CoinWorld(lean, n).draw(np.random.default_rng(seed))
+    task = coins.task("coin", n)
+    return coins.score(task, sample.evidence, SETTINGS).headline
+
+
+def test_more_images_are_forecast_as_they_turn_out() -> None:
+    pilot = toss(0.2, 40, seed=5)
+    known = forecaster(pilot, "these", coins.PROMPTS, 0.95)
+    larger = [toss(0.2, 120, seed) for seed in range(400)]
+    widths = [run.chosen.high - run.chosen.low for run in larger]
+    assert known.width(0.2, 3.0, 1.0) == pytest.approx(np.mean(widths), rel=0.05)
+    seen = np.mean([run.p < 0.05 for run in larger])
+    # The Monte Carlo error of the share is .02, and the pilot's own variance is 2 % off at most.
+    assert known.power(0.2, 3.0, 1.0) == pytest.approx(seen, abs=0.06)
+    fair = np.mean([toss(0.0, 120, seed).p < 0.05 for seed in range(400)])
+    assert known.power(0.0, 3.0, 1.0) == pytest.approx(0.05) == pytest.approx(fair, abs=0.03)
+
+
+def test_a_mean_square_is_forecast_as_it_turns_out() -> None:
+    rng = np.random.default_rng(1)
+    variances, dfs = np.full(8, 0.04), np.full(8, 20.0)
+    known = Squares(variances, dfs, 0.95)
+    truth = 0.3 * np.tile([1.0, -1.0], 4)
+    found = []
+    for _ in range(600):
+        rows = rng.normal(truth, np.sqrt(0.04 / 2))
+        noisy = 0.04 / 2 * rng.chisquare(40, 8) / 40
+        found.append(mean_square(rows, noisy, np.full(8, 40.0)))
+    assert known.power(0.3, 2.0, 1.0) == pytest.approx(
+        np.mean([one.p < 0.05 for one in found]), abs=0.04
+    )
+    widths = [np.sqrt(max(one.high, 0)) - np.sqrt(max(one.low, 0)) for one in found]
+    assert known.width(0.3, 2.0, 1.0) == pytest.approx(np.mean(widths), rel=0.1)
+    assert known.power(0.0, 2.0, 1.0) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_shares_are_forecast_as_they_turn_out() -> None:
+    """h = ((2 p - 1)² of n answers, unbiased) over 10 captions: Var = 4 h (1 - h) / N + 2 / N²."""
+    rng = np.random.default_rng(2)
+    captions, n, lean = 10, 40, 0.3
+
+    def draw(n: int) -> np.ndarray:
+        women = rng.binomial(n, (1 + lean) / 2, size=(4000, captions))
+        pairs = (women * (women - 1) + (n - women) * (n - women - 1)) / (n * (n - 1))
+        return (2 * pairs - 1).mean(axis=1)
+
+    small = draw(n // 4).var()
+    floor = 2 / (n // 4) ** 2 / captions
+    known = Shares((small - floor) / lean**2, floor, 0.0, 0.95)
+    large = draw(n)
+    critical = 1.645 * np.sqrt(2 / n**2 / captions)
+    assert known.power(lean, 4.0, 1.0) == pytest.approx((large > critical).mean(), abs=0.05)
+    ends = [np.sqrt(np.clip(large + side * 1.96 * large.std(), 0, None)) for side in (-1, 1)]
+    assert known.width(lean, 4.0, 1.0) == pytest.approx((ends[1] - ends[0]).mean(), rel=0.1)
+
+
+def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
+    """A pilot of 10 images of 16 prompts whose two variances are known."""
+    from t2ibench.stats.student import t_interval
+
+    value, df = 0.3, 30.0
+    images = Influence.of_mean("a photo of a nurse", range(10), np.arange(10.0))
+    images = images.scaled(np.sqrt(by_image / images.variance))
+    inference = {
+        "these": Inference(*t_interval(value, by_image, df), 0.1, df),
+        "like_these": Inference(*t_interval(value, by_image + by_prompt, df), 0.1, df),
+    }
+    headline = Headline(value, "lean", "these", inference, None, (Part("", value, images),))
+    size = Size(10, 16, 160)
+    return Pilot("x", headline, size, size, frozenset({"a photo of a nurse"}), 0.95, "a test", 2.0)
+
+
+def test_what_images_alone_cannot_reach_is_said() -> None:
+    goal = Goal(effect=0.3, width=0.2, power=0.8)
+    pilot = signed_pilot(by_image=0.04, by_prompt=0.04)
+    these = plan(pilot, "these", goal)
+    assert not these.lines
+    by_width = next(row for row in these.rows if row.what.startswith("interval"))
+    assert by_width.prompts == 16 and by_width.images > 100
+    assert 2 * by_width.half <= 0.2
+    assert by_width.total == by_width.images * 16
+    like = plan(pilot, "like_these", goal)
+    assert like.lines == (
+        "Images alone do not give a power of 0.8 at 0.3: it takes more prompts.",
+        "Images alone do not give an interval narrower than 0.2: it takes more prompts.",
+    )
+    by_width = next(row for row in like.rows if row.what.startswith("interval"))
+    assert by_width.images == 10 and by_width.prompts > 16
+    # Without image noise, half of the variance is left: 2 · 2.04 · √.04.
+    assert like.rows[-1].images is None
+    assert like.rows[-1].half == pytest.approx(2.0423 * 0.2, rel=1e-3)
+
+
+def test_the_least_size_is_enough_and_one_less_is_not() -> None:
+    known = Signed(0.04, 0.0, 1e6, True, 0.95)
+    times = least(lambda times: known.width(0.3, times, 1.0) <= 0.2)
+    exact = (2 * 1.96 * 0.2 / 0.2) ** 2
+    assert times == pytest.approx(exact, rel=0.011)
+    assert times >= exact * 0.9999
+
+
+def test_rows_of_a_mean_square_come_from_their_influences() -> None:
+    rows = [
+        Part(f"job {k}", 0.3, Influence.of_mean(f"job {k}", range(10), np.arange(10.0) / 10))
+        for k in range(4)
+    ]
+    known = forecaster(square_headline(rows, 0.95), "these", [f"job {k}" for k in range(4)], 0.95)
+    assert isinstance(known, Squares)
+    assert known.variances == pytest.approx([rows[0].influence.variance] * 4)
+    assert known.dfs == pytest.approx([9.0] * 4)
+
+
+def test_a_pilot_without_an_interval_says_so() -> None:
+    lacking = Headline.undefined("the encoder does not see the attribute")
+    with pytest.raises(T2IBenchError, match="the encoder does not see the attribute"):
+        forecaster(lacking, "these", (), 0.95)
+
+
+def test_a_run_is_a_pilot(cli: Cli, tmp_path: Path) -> None:
+    t2ibench.evaluate(
+        "toyland", "t2iat_flowers_insects", output_dir=tmp_path, limit=4,
+        images_per_prompt=6, guided_images_per_prompt=3, n_permutations=200, n_bootstrap=50,
+    )  # fmt: skip
+    run = tmp_path / "toyland"
+    status, out, _ = cli("power", run, "--effect", ".3", "--width", ".2")
+    assert status == 0
+    assert "t2iat_flowers_insects, about" in out
+    assert "interval narrower than 0.2" in out
+    assert "time" in out  # more than fifty images were generated, so the speed is known
+    for words, message in [
+        ((), "Which tasks?"),
+        ((run, "--tasks", "mcas"), "has results of none of these tasks"),
+        ((tmp_path / "nothing",), "is not a run folder"),
+        (("--tasks", "weat"), "These tasks need no images."),
+    ]:
+        status, _, err = cli("power", *words)
+        assert (status, message in err) == (1, True), err
+    assert cli("power", run, "--effect", "2")[0] == 2
+
+
+def test_before_any_run_a_world_is_the_pilot(cli: Cli) -> None:
+    status, out, _ = cli("power", "--tasks", "t2iat_flowers_insects")
+    assert status == 0
+    assert "a simulated world (lean .4, clustering .2; 8 + 8 stimuli" in out
+    assert "The time is unknown" in out
