@@ -35,7 +35,7 @@ def test_a_model_and_its_debiased_version(tmp_path: Path, cli: Cli) -> None:
     rows = {(one.task, one.row): one for one in compare(biased, fair)}
     headline = rows["openbias_winobias", ""]
     assert headline.low is not None and headline.low > 0 and not headline.note
-    assert rows["openbias_winobias", "person gender"].name in {"severity", "severity_free"}
+    assert rows["openbias_winobias", "person gender"].name in {"h", "lean"}
     folders = sorted(path for path in tmp_path.iterdir() if path.is_dir())
     status, out, _ = cli("compare", *folders, "--rows")
     assert status == 0 and "person gender" in out and "occupations_t2iat" in out
