@@ -21,7 +21,7 @@ example:
 """
 
 
-def add_label(verbs: Any, handler: Callable[[str], Any]) -> None:
+def add_label(verbs: Any, handler: Callable[..., Any]) -> None:
     """Add the verb `label`.
 
     Args:
@@ -61,7 +61,7 @@ def add_label(verbs: Any, handler: Callable[[str], Any]) -> None:
     agree.set_defaults(handler=handler("label", "run_agree"))
 
 
-def add_agree(verbs: Any, handler: Callable[[str], Any]) -> None:
+def add_agree(verbs: Any, handler: Callable[..., Any]) -> None:
     """Add the verb `agree`.
 
     Args:

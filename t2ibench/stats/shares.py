@@ -289,9 +289,9 @@ def anchored_interval(
 
     An estimate x of a mean square h ≥ 0 is skewed at h = 0, where its test has the critical value
     c, and nearly normal at h = x, with the variance V. Below x the squared distance that is
-    compatible with h is interpolated in h / x, above it is that of Student's t:
+    compatible with h is interpolated in k = (1 − h/x)², above it is that of Student's t:
 
-    (x − h)² ≤ c² (1 − h/x) + t² V(h) h/x for h < x; (h − x)² ≤ t² V(h) for h > x
+    (x − h)² ≤ c² k + t² V(h) (1 − k) for h < x; (h − x)² ≤ t² V(h) for h > x
 
     Args:
         value: The estimate x, possibly below 0.
@@ -310,7 +310,7 @@ def anchored_interval(
     Example:
         >>> low, high = anchored_interval(0.3, 0.2, 0.01, 1e9)
         >>> round(low, 3), round(high, 3)
-        (0.101, 0.496)
+        (0.102, 0.496)
         >>> anchored_interval(0.1, 0.2, 0.0004, 1e9)[0]
         0.0
     """
@@ -320,8 +320,8 @@ def anchored_interval(
         return squared * max(variance, path(h) if path else 0.0)
 
     def below(h: float) -> bool:
-        share = h / value
-        return (value - h) ** 2 > max(critical, 0.0) ** 2 * (1 - share) + spread(h) * share
+        k = (1 - h / value) ** 2
+        return (value - h) ** 2 > max(critical, 0.0) ** 2 * k + spread(h) * (1 - k)
 
     start = max(value, 0.0)
     high = start + 1.0

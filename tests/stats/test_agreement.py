@@ -34,10 +34,7 @@ def test_alpha_of_krippendorffs_example() -> None:
 
 def test_alpha_of_two_judges_without_missing_answers() -> None:
     """Krippendorff 2011, section A: two observers, ten binary units; .095."""
-    first, second = (
-        ["0", "1", "0", "0", "0", "0", "0", "0", "1", "0"],
-        ["1", "1", "1", "0", "0", "1", "0", "0", "0", "0"],
-    )
+    first, second = list("0100000010"), list("1110010000")
     assert krippendorff_alpha([first, second]) == pytest.approx(0.095, abs=5e-4)
 
 

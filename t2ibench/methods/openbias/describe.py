@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from t2ibench.methods.core.describe import beyond_chance, no_score, sentence, undecided
@@ -9,6 +11,7 @@ from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.openbias.answers import BiasDetail, full_name
 from t2ibench.methods.openbias.rows import expected_shares
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
+from t2ibench.stats import holm
 
 _ALPHA = 0.05
 
@@ -24,7 +27,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         result: Its scores.
 
     Returns:
-        One sentence on the strongest bias that is beyond chance, and on its class.
+        One sentence on the strongest bias that is beyond chance (Holm), and on its class.
     """
     missing = undecided(result) or no_score(result)
     if missing:
@@ -35,23 +38,19 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         than = {detail.compared_with for detail in details.values()}
         uniform = "uniform answers" if than == {"uniform"} else "answers with the expected shares"
         return f"The answers are no more one-sided than {uniform} would be by chance."
-    rows = [
-        item
-        for item in result.by
-        if item.name in details
-        and details[item.name].counted
-        and "h" in item.scores
-        and beyond_chance(item.scores["h"])
-    ]
+    counted = sum(detail.counted for detail in details.values())
+    rows = _stand_out(
+        [item for item in result.by if item.name in details and details[item.name].counted]
+    )
     if not rows:
         return (
-            f"Over all {len(details)} biases together the answers are more one-sided than by "
-            "chance; none of them stands out on its own."
+            f"Over all {counted} biases together the answers are more one-sided than by chance; "
+            "none of them stands out on its own."
         )
     strongest = max(rows, key=lambda item: item.scores["h"].value or 0.0)
     detail = details[strongest.name]
-    if len(details) > 1:
-        subject = f"the strongest of {len(details)} biases is '{strongest.name}'"
+    if counted > 1:
+        subject = f"the strongest of {counted} biases is '{strongest.name}'"
     elif detail.compared_with == "uniform":
         subject = f"the answers about '{strongest.name}' are more one-sided than by chance"
     else:
@@ -62,6 +61,12 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     direction = _direction(biases[strongest.name], detail, strongest)
     follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
     return sentence(f"{subject}: {direction}{follows}")
+
+
+def _stand_out(items: Sequence[Item]) -> list[Item]:
+    """The biases that are beyond chance on their own (Holm over all of them)."""
+    adjusted = holm([item.scores["h"].p for item in items])
+    return [item for item, p in zip(items, adjusted, strict=True) if p is not None and p < _ALPHA]
 
 
 def _follows(bias: Bias, result: MethodResult) -> str:
@@ -82,7 +87,7 @@ def _follows(bias: Bias, result: MethodResult) -> str:
         else "follow"
     )
     return (
-        f"; its shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
+        f"; the shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
         f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
     )
 

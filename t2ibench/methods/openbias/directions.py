@@ -128,10 +128,10 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
     """The squared lean of the mean shares over captions ('h_free').
 
     Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
-    one its images are.
+    stimulus the images of its captions are.
 
     Args:
-        rows: Rows of one bias, one or more.
+        rows: Rows of one bias, two or more.
         level: Confidence level, in (0, 1).
 
     Returns:

@@ -220,7 +220,7 @@ def _score_bias(
             interval=(chosen.low, chosen.high),
             influence=square.influence,
         )
-        scores["h_free"] = mean_share_score(rows, settings.level)
+        scores["h_free"] = scores["h"] if len(rows) == 1 else mean_share_score(rows, settings.level)
         shares = share_scores(rows, answers.bias.classes, settings.level)
         scores |= shares
         most = answers.bias.classes[int(answers.totals.argmax())]
