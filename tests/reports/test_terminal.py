@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from t2ibench.cli.run import print_results
@@ -23,7 +25,7 @@ def test_a_terminal_says_it_in_words(
         many=hand.record(hand.mean_square(IMAGES)),
     )
     print_results(results, width=200)
-    text = capsys.readouterr().out
+    text = " ".join(re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out).split())
     assert "+0.500" in text and "rms 0.000" in text and "inconclusive (+0.500)" in text
     assert "a: X is [red]drawn[/red] like men." in text
     assert "b: Inconclusive: it is blind." in text
