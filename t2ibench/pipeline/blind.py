@@ -21,6 +21,8 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.results.build import headline_record
+from t2ibench.results.display import displayed
 from t2ibench.settings import Settings
 
 NAME = "random_encoder"
@@ -106,6 +108,9 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
         'An untrained network of the same architecture reads +0.120 [0.020, 0.220] (p = 0.2).'
         >>> control_of(lean(0.5, 0.001), lean(-0.4, 0.001)).contradicts is None
         False
+        >>> square = Headline(0.04, "mean_square", inference={"these": Inference(-0.01, 0.09)})
+        >>> control_of(square, square).says
+        'An untrained network of the same architecture reads rms lean 0.200 [0.000, 0.300].'
     """
     network = "An untrained network of the same architecture"
     if blind.value is None:
@@ -128,8 +133,11 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
 
 
 def _shown(headline: Headline) -> str:
-    found = headline.chosen
-    text = f"{headline.value:+.3f}"
-    if found.low is not None and found.high is not None:
-        text += f" [{found.low:.3f}, {found.high:.3f}]"
-    return text if found.p is None else f"{text} (p = {found.p:.2g})"
+    """A headline as a table shows it, with its interval and its p-value."""
+    shown = displayed(headline_record(headline))
+    text = f"{shown.value:{'+' if shown.signed else ''}.3f}"
+    if shown.low is not None and shown.high is not None:
+        text += f" [{shown.low:.3f}, {shown.high:.3f}]"
+    if not shown.signed:
+        text = f"{shown.label} {text}"
+    return text if headline.p is None else f"{text} (p = {headline.p:.2g})"

@@ -85,6 +85,28 @@ def test_the_headline_is_cliffs_delta_with_the_exact_p_of_all_splits() -> None:
     assert result.inconclusive is None
 
 
+def test_the_case_by_hand_of_the_documentation() -> None:
+    given = {"X": (0.4, 0.3, 0.2), "Y": (0.25, 0.1, -0.1)}
+    texts = {"A0": np.eye(7)[0], "B0": -np.eye(7)[0]}
+    for side, values in given.items():
+        for k, s in enumerate(values):  # s = 2 cos(w, a); each word has an axis of its own
+            own = np.eye(7)[1 + k + 3 * (side == "Y")]
+            texts[f"{side}{k}"] = s / 2 * np.eye(7)[0] + np.sqrt(1 - s**2 / 4) * own
+    groups = {
+        side: {"name": side, "words": SETS[side][:count]}
+        for side, count in {"X": 3, "Y": 3, "A": 1, "B": 1}.items()
+    }
+    task = make_task(
+        targets={side: groups[side] for side in "XY"},
+        attributes={side: groups[side] for side in "AB"},
+    )
+    result = score(task, HandEvidence(texts=texts), SETTINGS)
+    assert result.headline.value == pytest.approx(7 / 9)
+    assert result.headline.p == pytest.approx(4 / 20)
+    assert result.scores["d"].value == pytest.approx(1.242, abs=5e-4)
+    assert "too few for a test" in (result.inconclusive or "")
+
+
 def test_sides_swapped_change_the_sign_and_nothing_else() -> None:
     texts = make_texts(bias=0.2)
     there = score(make_task(), HandEvidence(texts=texts), SETTINGS).headline
