@@ -135,6 +135,9 @@ def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
 
     The influence counts the noise of D, which the square of N has no part of: it is put back into
     the value, so that the mean of value² - variance is the headline.
+
+    Returns:
+        One part for each stimulus and pair.
     """
     parts = []
     for found, scale in zip(pairs, scaled.scales, strict=True):
