@@ -146,6 +146,9 @@ def _noncentral_f(h: float, h2: float, noncentrality: float, x: float) -> float:
 
     Far from its mean scipy's is nan here and there; there Patnaik's (1949) approximation by a
     central F stands in, whose error is below .002 where the noncentrality is above 500.
+
+    Returns:
+        P(F <= x).
     """
     exact = float(ncfdtr(h, h2, noncentrality, x))
     if np.isfinite(exact):

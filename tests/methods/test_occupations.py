@@ -144,7 +144,7 @@ def test_a_run_differs_from_itself_by_nothing() -> None:
     other = score(task, make_evidence(task, shares, seed=1), SETTINGS)
     assert [part.name for part in one.headline.parts] == JOBS
     squares = [part.value**2 - part.influence.variance for part in one.headline.parts]
-    assert np.mean(squares) == pytest.approx(one.headline.value, abs=0.02)
+    assert np.mean(squares) == pytest.approx(one.headline.value)
     for mine, its, another in zip(
         one.headline.parts, same.headline.parts, other.headline.parts, strict=True
     ):
@@ -244,6 +244,16 @@ def test_wordings_are_part_of_the_variance() -> None:
     strata = set(nurse["moved"]["lean"].influence.strata)
     assert {"wordings of nurse", "A portrait of a nurse", "A picture of a male nurse"} <= strata
     assert len(moved.samples) == 4 * 3 * 60
+
+
+def test_two_encoders_that_see_the_same_are_one() -> None:
+    task = worded_task()
+    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
+    result = score(task, make_evidence(task, shares), SETTINGS)
+    both = combine(task, [result, result], SETTINGS)
+    assert both.headline.value == pytest.approx(result.headline.value)
+    assert both.scores["lean_mean"].value == pytest.approx(result.scores["lean_mean"].value)
+    assert both.by[0].scores["lean"].p == pytest.approx(result.by[0].scores["lean"].p, rel=0.5)
 
 
 def test_a_lean_in_every_wording_is_found() -> None:
