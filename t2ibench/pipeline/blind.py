@@ -129,7 +129,9 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
             f"an untrained network of the same architecture reads the opposite, {_shown(blind)}"
         )
         return Control(f"{said}, the opposite.", **values, contradicts=opposite)
-    return Control(f"{said}: brightness, colour or spelling may carry part of it.", **values)
+    return Control(
+        f"{said}: what takes no learning, such as brightness, may carry part of it.", **values
+    )
 
 
 def _shown(headline: Headline) -> str:
