@@ -23,14 +23,12 @@ class RatioSet:
         high: Upper end; inf where it is unbounded.
         p: Two-sided p-value that the ratio is 0: below 1 - level where 0 is outside the set.
         df: Degrees of freedom of that test.
-        null_deviation: Standard deviation of the ratio if it were 0.
     """
 
     low: float
     high: float
     p: float
     df: float
-    null_deviation: float
 
     @property
     def bounded(self) -> bool:
@@ -70,10 +68,10 @@ def ratio_set(
     shares = _Shares.of(of_top, of_bottom)
     variance, df = shares.at(0.0)
     if not np.isfinite(shares.sums).all():
-        return RatioSet(np.nan, np.nan, np.nan, np.nan, np.nan)
+        return RatioSet(np.nan, np.nan, np.nan, np.nan)
     ends = [_end(side, top, bottom, shares, level) for side in (-1.0, 1.0)]
     p = t_test(top, variance, df)
-    return RatioSet(ends[0], ends[1], p, df, float(np.sqrt(variance) / abs(bottom)))
+    return RatioSet(ends[0], ends[1], p, df)
 
 
 @dataclass(frozen=True, slots=True)
