@@ -220,7 +220,7 @@ def _ratio(
         others = float(((places[involved] - places[number]) ** 2).mean())
         spread = max(spread, ((n - 1) * spread + others) / n)
         variance += 4.0 * float(contrast[number]) ** 2 * spread / n
-    return length / float(np.sqrt(variance)) if variance > 0 else float("inf")
+    return length / float(np.sqrt(variance))
 
 
 def _products(start: Float64Array, changed: Sequence[Float64Array]) -> Float64Array:
