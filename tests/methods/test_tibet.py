@@ -283,6 +283,12 @@ def test_one_of_three_like_a_mixture_of_the_others_decides_nothing() -> None:
     )
 
 
+def test_equal_answers_decide_nothing() -> None:
+    same = {"cook in a blue hat": 20}
+    found = score(task(), evidence(chef=HALF, male_chef=same, female_chef=same), QUICK)
+    assert found.inconclusive == "the answers do not tell 'male' from 'female'"
+
+
 def test_few_equal_answers_are_not_yet_two_kinds() -> None:
     def ratio(n: int) -> float:
         return separation([np.array([[1.0, 0.0]] * n), np.array([[0.0, 1.0]] * n)]).ratio
@@ -303,8 +309,8 @@ def test_a_row_that_decides_nothing_is_left_out() -> None:
     assert found.inconclusive is None
     assert found.headline.value == pytest.approx(2 * (230 / 380 - 0.5))
     assert found.warnings == [
-        "1 of 2 rows are left out: 'a nurse | gender': "
-        "the answers do not tell 'male' from 'female'."
+        "1 of 2 rows are not in the headline, because the answers do not tell their "
+        "counterfactuals apart: 'a nurse | gender'."
     ]
     says = found.controls["separation"].says
     assert "on 1 of 2 prompts and axes" in says and "'a nurse | gender', the weakest" in says

@@ -21,6 +21,8 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
@@ -189,7 +191,7 @@ def _gram(changed: Sequence[Float64Array], means: Float64Array) -> Float64Array:
 
 def _pseudo_inverse(gram: Float64Array) -> Float64Array:
     basis = contrast_basis(len(gram))
-    inverse: Float64Array = basis @ np.linalg.pinv(basis.T @ gram @ basis) @ basis.T
+    inverse: Float64Array = basis @ np.linalg.pinv(basis.T @ gram @ basis, _ROUNDING) @ basis.T
     return inverse
 
 
@@ -208,7 +210,7 @@ def _ratio(
 ) -> float:
     """The squared length of a contrast of means over its standard error."""
     length = float(contrast @ gram @ contrast)
-    if not length > 0:
+    if not length > _ROUNDING * np.abs(gram).max():
         return -np.inf
     axis = contrast @ means
     places = means @ axis

@@ -246,7 +246,8 @@ def square_of(
     """
     matrix = spread([part.influence for part in parts]).matrix / len(parts)
     leans = np.array([part.value for part in parts])
-    variance = 4.0 * float(leans @ matrix @ leans) / len(parts) + 2.0 * float((matrix**2).sum())
+    products = 2.0 * float((matrix**2).sum())  # of errors, which the squares of leans contain too
+    variance = max(4.0 * float(leans @ matrix @ leans) / len(parts) - products, products)
     return Headline(
         found.value,
         "mean_square",
