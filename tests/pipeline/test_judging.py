@@ -106,11 +106,11 @@ def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
     openbias = results.tasks["openbias_winobias"].headline
     assert openbias.p is not None and openbias.p > 0.01
     biased = evaluate(
-        "toyland", "tibet_occupations", images_per_prompt=12, output_dir=tmp_path, **QUICK
+        "toyland", "tibet_occupations", images_per_prompt=12, seed=1, output_dir=tmp_path, **QUICK
     ).tasks["tibet_occupations"]
     # The mean of (2 p - 1)² over the eleven planted shares is .27.
     assert biased.headline.ci_low is not None and biased.headline.ci_high is not None
-    assert 0.1 < biased.headline.ci_low < 0.27 < biased.headline.ci_high
+    assert 0 < biased.headline.ci_low < 0.27 < biased.headline.ci_high
     rows = {row.name: row.scores for row in biased.by}
     # Toyland's planted shares of women, which are the shares of the female counterfactual.
     planted = {"a nurse": 0.9, "a chef": 0.25, "a librarian": 0.8, "an announcer": 0.5}
