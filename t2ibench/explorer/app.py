@@ -295,7 +295,8 @@ class Explorer:
         """
         asked = Export.model_validate_json(await request.body())
         try:
-            task = task_from_export(asked)
+            anchors = [anchor.prompt for anchor in asked.anchors]
+            task = task_from_export(asked, self._reference.of(anchors))
         except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)

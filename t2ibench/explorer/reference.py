@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from t2ibench.explorer.source import Collection
 from t2ibench.explorer.start import explored_tasks
 from t2ibench.explorer.tree import exploration
+from t2ibench.methods.core.exploration import ExploredReference
 from t2ibench.methods.core.prompts import fill
 from t2ibench.tasks.loader import bundled_tasks, read_library
 
@@ -23,10 +25,26 @@ class Reference:
     def __init__(self, collection: Collection) -> None:
         self._words = read_library([bundled_tasks()]).lists[_WORDS]
         self._of_tasks = [
-            (set(found.anchors(task)), tuple(found.reference(task)))
+            (set(found.anchors(task)), self._named(found.reference(task)))
             for found, task in explored_tasks(collection)
         ]
-        self._made: dict[str, tuple[str, ...]] = {}
+
+    def _named(self, found: ExploredReference) -> ExploredReference:
+        return replace(found, words=None) if found.words == self._words else found
+
+    def of(self, anchors: Sequence[str]) -> ExploredReference:
+        """The reference of anchors.
+
+        Args:
+            anchors: Their prompts.
+
+        Returns:
+            That of the run's task with these anchors; else everyday words, put as the anchors.
+        """
+        for prompts, found in self._of_tasks:
+            if prompts == set(anchors):
+                return found
+        return exploration().default_reference(anchors)
 
     def texts(self, anchors: Sequence[str]) -> tuple[str, ...]:
         """The reference texts of anchors.
@@ -35,12 +53,8 @@ class Reference:
             anchors: Their prompts.
 
         Returns:
-            Those of the run's task with these anchors; else everyday words, put as the anchors.
+            The words of their reference, in its template.
         """
-        for prompts, texts in self._of_tasks:
-            if prompts == set(anchors):
-                return texts
-        template = exploration().reference_template(anchors)
-        if template not in self._made:
-            self._made[template] = tuple(fill(template, word=word) for word in self._words)
-        return self._made[template]
+        found = self.of(anchors)
+        words = self._words if found.words is None else found.words
+        return tuple(fill(found.template, word=word) for word in words)
