@@ -183,7 +183,8 @@ def _mean(
     what: str, values: Float64Array, others: Float64Array, shown: Float64Array
 ) -> Check | None:
     """A difference of means. It fails only where most data sets have a value: what is shown of a
-    few alone, because the others decide nothing, is what chance made large."""
+    few alone, because the others decide nothing, is what chance made large.
+    """
     first, second = values[np.isfinite(values)], others[np.isfinite(others)]
     if len(first) < 2 or not len(second):
         return None

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.estimate import Estimate, average
+from t2ibench.methods.core.averages import average
+from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import Headline as CoreHeadline
 from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence

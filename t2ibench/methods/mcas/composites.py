@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, average_results
+from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.mcas.amplification import alpha_set, alpha_slope

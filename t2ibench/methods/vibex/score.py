@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 
 from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.averages import average_results
 from t2ibench.methods.core.controls import contradiction
-from t2ibench.methods.core.estimate import (
-    Estimate,
-    Item,
-    MethodResult,
-    average_results,
-    share_estimate,
-)
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_estimate
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.needs import Needs, PromptNeed

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.estimate import Estimate, MethodResult, average_results
+from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.headline import Headline, Inference, Part
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.weat.schema import WeatTask
