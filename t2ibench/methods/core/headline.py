@@ -67,6 +67,8 @@ class Headline:
         parts: The leans it is made of: for 'mean_square' the mean of their squares is the
             headline, otherwise there is one. Empty where runs cannot be compared in pairs.
         test: Kind of test behind the p-values.
+        others: Influences for the questions that `parts` are not about, for the mean over several
+            encoders.
         reason: Why there is no value.
     """
 
@@ -77,6 +79,7 @@ class Headline:
     fair: tuple[float, float] | None = None
     parts: tuple[Part, ...] = ()
     test: Literal["exact", "monte_carlo", "t", "f", "rank"] = "t"
+    others: Mapping[Question, Influence] = field(default_factory=dict)
     reason: str | None = None
 
     @classmethod
@@ -174,6 +177,7 @@ def lean_headline(
         inference,
         fair_band(inference[question], value),
         (Part("", value, influences[question]),),
+        others={name: found for name, found in influences.items() if name != question},
     )
 
 
@@ -261,11 +265,19 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
     if first.scale == "mean_square" and len(parts) > 1:
         return square_headline(parts, level)
     value = float(np.mean([headline.value for headline in headlines]))
-    inference = t_inference(value, parts[0].influence, level)
+    inference = {first.question: t_inference(value, parts[0].influence, level)}
+    others = {
+        name: Influence.combined([(weight, headline.others[name]) for headline in headlines])
+        for name in first.others
+        if all(name in headline.others for headline in headlines)
+    }
+    inference |= {name: t_inference(value, found, level) for name, found in others.items()}
     return replace(
         first,
         value=value,
-        inference={first.question: inference},
-        fair=fair_band(inference, value),
+        inference=inference,
+        fair=fair_band(inference[first.question], value),
         parts=tuple(parts),
+        test="t",
+        others=others,
     )

@@ -155,20 +155,18 @@ def _headline(leans: Leans, design: _Design, level: float) -> Headline:
         "like_these": like.inference,
     }
     question: Question = "like_these" if like.inference.p is not None else "these"
+    moved = middle * signed + like.value * unit
+    of_images = Influence.combined(
+        [(0.5, leans.influence(j, signed[j], moved[j], wordings=False)) for j in range(len(unit))]
+    )
     influence, half = like.influence, like.half_width
+    others: dict[Question, Influence] = {"these": of_images}
     if question == "these":
-        moved = middle * signed + like.value * unit
-        influence = Influence.combined(
-            [
-                (0.5, leans.influence(j, signed[j], moved[j], wordings=False))
-                for j in range(len(unit))
-            ]
-        )
-        half = float("nan")
+        influence, half, others = of_images, float("nan"), {}
     value = like.value / _noise(leans)
     fair = (-half, half) if np.isfinite(half) else None
     parts = (Part("", value, influence),) if np.isfinite(influence.variance) else ()
-    return Headline(value, "lean", question, inference, fair, parts)
+    return Headline(value, "lean", question, inference, fair, parts, others=others)
 
 
 def _noise(leans: Leans) -> float:
