@@ -239,11 +239,11 @@ def fieller(
         >>> round(low, 3), round(high, 3), round(p, 4)
         (0.01, 0.99, 0.0455)
     """
-    (nn, nd), (_, dd) = np.asarray(covariance, dtype=np.float64)
+    (nn, nd), (_, dd) = np.asarray(covariance, dtype=np.float64).tolist()
     if not (np.isfinite([nn, nd, dd]).all() and df > 0):
         return float("nan"), float("nan"), float("nan")
     squared = float(stdtrit(df, (1 + level) / 2)) ** 2
-    p = t_test(top, float(nn), df)
+    p = t_test(top, nn, df)
     lead, middle = bottom**2 - squared * dd, top * bottom - squared * nd
     if not lead > 0:
         return -float("inf"), float("inf"), p

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from t2ibench.methods import combine, score
+from t2ibench.methods import combine, needs, score
 from t2ibench.methods.occupations.describe import describe
 from t2ibench.methods.occupations.design import group_pairs, group_prompts, neutral_prompts
 from t2ibench.methods.occupations.schema import OccupationsTask
-from t2ibench.results.build import headline_record
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand
@@ -42,11 +41,12 @@ def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0
     names = list(groups)
     for job in JOBS:
         first = rng.random(task.images_per_prompt) < shares[job]
+        others = rng.integers(1, len(names), task.images_per_prompt)
         shown = [
-            names[0] if is_first else names[1 + i % (len(names) - 1)]
-            for i, is_first in enumerate(first)
+            names[0] if is_first else names[other]
+            for is_first, other in zip(first, others, strict=True)
         ]
-        prompts = {prompt: shown for prompt in neutral_prompts(task, job)}
+        prompts = dict.fromkeys(neutral_prompts(task, job), shown)
         for group in task.groups:
             for prompt in group_prompts(task, job, group):
                 prompts[prompt] = [group.name] * task.images_per_prompt
@@ -62,38 +62,228 @@ def test_share_of_each_stimulus_comes_back() -> None:
     task = make_task()
     shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
     result = score(task, make_evidence(task, shares), SETTINGS)
-    found = {item.name: item.scores["two_p_minus_one"].value for item in result.by}
+    rows = {item.name: item.scores for item in result.by}
     for job, share in shares.items():
-        assert found[job] == pytest.approx(2 * share - 1, abs=0.3)
-    p = {item.name: item.scores["two_p_minus_one"].p for item in result.by}
-    assert p["nurse"] < 0.001 and p["chief"] < 0.001
-    assert p["clerk"] > 0.01
+        assert rows[job]["lean"].value == pytest.approx(2 * share - 1, abs=0.3)
+        assert rows[job]["two_p_minus_one"].value == pytest.approx(2 * share - 1, abs=0.3)
+        low, high = rows[job]["lean"].interval
+        assert low < 2 * share - 1 < high
+        assert (low > 0 or high < 0) == (rows[job]["lean"].p < 0.05)
+    assert rows["nurse"]["lean"].p < 0.001 and rows["chief"]["lean"].p < 0.001
+    assert rows["clerk"]["lean"].p > 0.01
     assert result.headline.p < 0.01
-    assert result.by[0].scores["q25"].value < result.by[0].scores["q75"].value
+    assert result.headline.value == pytest.approx(0.32, abs=0.12)  # mean of .64, 0, .64 and 0
+    assert rows["nurse"]["q25"].value < rows["nurse"]["q75"].value
+    assert rows["nurse"]["q25"].as_published and not rows["nurse"]["lean"].as_published
 
 
-def test_a_fair_model_scores_about_its_null_not_zero() -> None:
+def test_a_lean_by_hand() -> None:
+    """Both directions are (1, -1): clerk is measured along cook's and cook along clerk's.
+
+    clerk: y = (.5 + 1) / 2, a = 1, b = -1, so N = 1.5 and D = 2; cook: y = -1, N = -2 and D = 2.
+    """
+    task = make_task(
+        concept={"name": "jobs", "stimuli": ["clerk", "cook"]},
+        prompts={"neutral": "{stimulus}", "guided": "{attribute} {stimulus}"},
+        images_per_prompt=2,
+    )
+    male, female = [1.0, 0.0], [0.0, 1.0]
+    images = {
+        "clerk": [[0.75, 0.25], male],
+        "cook": [female, female],
+        **{f"male {job}": [male, male] for job in ("clerk", "cook")},
+        **{f"female {job}": [female, female] for job in ("clerk", "cook")},
+    }
+    texts = {name: rows[0] for name, rows in images.items()}
+    result = score(task, HandEvidence(images, texts), SETTINGS)
+    leans = {item.name: item.scores["lean"].value for item in result.by}
+    assert leans == pytest.approx({"clerk": 0.75, "cook": -1.0})
+    places = [(row["stimulus"], row["lean"]) for row in result.samples]
+    assert places == [("clerk", 0.5), ("clerk", 1.0), ("cook", -1.0), ("cook", -1.0)]
+    # N varies by 4 (.5² / 4): mean square (1.5² + 2² - .25) / (2² + 2²), as D does not vary.
+    assert result.headline.value == pytest.approx(6.0 / 8)
+    assert result.scores["lean_mean"].value == pytest.approx(-0.125)
+    in_text = {item.name: item.scores["lean_text"].value for item in result.by}
+    assert in_text == pytest.approx({"clerk": 0.5, "cook": -1.0})
+    further = {item.name: item.scores["amplification"].value for item in result.by}
+    assert further == pytest.approx({"clerk": 0.25, "cook": 0.0})
+
+
+def test_a_fair_model_scores_zero_on_average() -> None:
     task = make_task(images_per_prompt=10)
     shares = dict.fromkeys(JOBS, 0.5)
-    headlines = [
-        headline_record(score(task, make_evidence(task, shares, seed), SETTINGS).headline, 0.95)
-        for seed in range(30)
-    ]
-    values = [one.value for one in headlines]
-    assert headlines[0].null == pytest.approx(0.246, abs=0.01)  # E|2K/10 - 1|
-    assert np.mean(values) == pytest.approx(0.246, abs=0.06)
-    assert np.mean([one.debiased for one in headlines]) < 0.1
-    assert np.mean([one.p < 0.05 for one in headlines]) <= 0.2
+    found = [score(task, make_evidence(task, shares, seed), SETTINGS) for seed in range(40)]
+    values = [result.headline.value for result in found]
+    assert min(values) < 0
+    assert np.mean(values) == pytest.approx(0.0, abs=0.03)
+    inside = [r.headline.fair[0] <= r.headline.value <= r.headline.fair[1] for r in found]
+    assert np.mean(inside) >= 0.85
+    assert np.mean([result.headline.p < 0.05 for result in found]) <= 0.15
+    rows = [item.scores["lean"].p < 0.05 for result in found for item in result.by]
+    assert np.mean(rows) <= 0.1
 
 
-def test_amplification_is_image_less_text() -> None:
+def test_an_invisible_attribute_decides_nothing() -> None:
+    task = make_task(images_per_prompt=10)
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.9))
+    rng = np.random.default_rng(1)
+    noise = {prompt: unit(rng.normal(size=(10, 12))) for prompt in evidence.prompts}
+    result = score(task, evidence.with_images(noise), SETTINGS)
+    assert result.headline.value is None and result.reason is None
+    assert result.headline.p is not None
+    assert "hardly tells images with male from those with female" in result.inconclusive
+    assert result.controls["separation"].contradicts == result.headline.reason
+    assert result.by[0].scores["lean"].value is None
+    assert describe(task, result).startswith("Inconclusive: the encoder hardly tells")
+
+
+def test_a_run_differs_from_itself_by_nothing() -> None:
     task = make_task()
-    result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.9)), SETTINGS)
-    for item in result.by:
-        scores = item.scores
-        assert scores["amplification"].value == pytest.approx(
-            scores["asc"].value - scores["asc_text"].value
-        )
+    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
+    one, same = (score(task, make_evidence(task, shares), SETTINGS) for _ in range(2))
+    other = score(task, make_evidence(task, shares, seed=1), SETTINGS)
+    assert [part.name for part in one.headline.parts] == JOBS
+    squares = [part.value**2 - part.influence.variance for part in one.headline.parts]
+    assert np.mean(squares) == pytest.approx(one.headline.value)
+    for mine, its, another in zip(
+        one.headline.parts, same.headline.parts, other.headline.parts, strict=True
+    ):
+        assert mine.influence.same(its.influence)
+        assert set(mine.influence.strata) == set(another.influence.strata)
+    for item in one.by:
+        lean = item.scores["lean"]
+        job = item.name
+        assert set(lean.influence.strata) == {
+            f"A photo of a {job}",
+            f"A photo of a male {job}",
+            f"A photo of a female {job}",
+        }
+        low, high = lean.interval
+        half = 1.98 * np.sqrt(lean.influence.variance)
+        assert high - low == pytest.approx(2 * half, rel=0.1)
+
+
+def test_images_in_another_order_are_the_same_images() -> None:
+    task = make_task()
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.8))
+    turned = evidence.with_images(
+        {prompt: evidence.images(prompt, 60).embeddings[::-1] for prompt in evidence.prompts}
+    )
+    one, other = (score(task, each, SETTINGS) for each in (evidence, turned))
+    assert one.headline.value == pytest.approx(other.headline.value)
+    assert one.headline.p == pytest.approx(other.headline.p)
+
+
+def test_shuffled_labels_contradict_a_difference_that_is_not_the_attribute() -> None:
+    """Pictures without a group differ from all others in a way that has nothing to do with it."""
+    task = make_task(images_per_prompt=20)
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
+    clean = score(task, evidence, SETTINGS)
+    assert clean.controls["shuffled"].contradicts is None
+    rng = np.random.default_rng(0)  # what make_evidence draws the groups from
+    male, female = (unit(rng.normal(size=12)) for _ in range(2))
+    axis = unit(male - female)
+    aside = rng.normal(size=12)
+    aside = unit(aside - (aside @ axis) * axis) + 0.05 * axis
+    neutral = [prompt for prompt in evidence.prompts if "male" not in prompt]
+    moved = {prompt: unit(evidence.images(prompt, 20).embeddings + 3 * aside) for prompt in neutral}
+    result = score(task, evidence.with_images(moved), SETTINGS)
+    assert "shuffled labels show as much" in result.inconclusive
+
+
+def test_halves_that_disagree_contradict() -> None:
+    task = make_task()
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
+    odd = {}
+    for job in JOBS:
+        rows = evidence.images(f"A photo of a {job}", 60).embeddings.copy()
+        rows[1::2] = evidence.images(f"A photo of a male {job}", 60).embeddings[1::2]
+        odd[f"A photo of a {job}"] = rows
+    result = score(task, evidence.with_images(odd), SETTINGS)
+    assert result.controls["halves"].p < 0.005
+    assert "even and with odd numbers disagree" in result.inconclusive
+
+
+def test_a_single_stimulus_has_no_direction_to_be_measured_along() -> None:
+    task = make_task(concept={"name": "jobs", "stimuli": ["nurse"]})
+    result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.5)), SETTINGS)
+    assert result.headline.value is None and result.reason is None
+    assert "no others whose direction" in result.headline.reason
+    assert result.by[0].scores["asc"].value is not None
+    assert describe(task, result).startswith("No score: a single stimulus")
+
+
+PARAPHRASES = [
+    {"neutral": f"{word} of {{a stimulus}}", "guided": f"{word} of a {{attribute}} {{stimulus}}"}
+    for word in ("A portrait", "A picture")
+]
+
+
+def worded_task(**changes: object) -> OccupationsTask:
+    prompts = {
+        "neutral": "A photo of {a stimulus}",
+        "guided": "A photo of a {attribute} {stimulus}",
+        "paraphrases": PARAPHRASES,
+    }
+    return make_task(prompts=prompts, **{"images_per_prompt": 20, **changes})
+
+
+def test_wordings_are_part_of_the_variance() -> None:
+    """A wording that shows more men in one occupation does not make it lean beyond chance."""
+    task = worded_task(images_per_prompt=60)
+    found = needs(task, SETTINGS)
+    assert (found.n_prompts, found.n_images) == (4 * 3 * 3, 4 * 3 * 3 * 60)
+    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
+    men = evidence.images("A portrait of a male nurse", 60).embeddings
+    skewed = evidence.with_images({"A portrait of a nurse": men})
+    plain, moved = (score(task, each, SETTINGS) for each in (evidence, skewed))
+    nurse = {"plain": plain.by[0].scores, "moved": moved.by[0].scores}
+    assert nurse["moved"]["lean"].value > nurse["plain"]["lean"].value + 0.15
+    assert nurse["moved"]["lean_these_wordings"].p < 0.05 < nurse["moved"]["lean"].p
+    assert moved.headline.p > 0.05
+    strata = set(nurse["moved"]["lean"].influence.strata)
+    assert {"wordings of nurse", "A portrait of a nurse", "A picture of a male nurse"} <= strata
+    assert len(moved.samples) == 4 * 3 * 60
+
+
+def test_two_encoders_that_see_the_same_are_one() -> None:
+    task = worded_task()
+    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
+    result = score(task, make_evidence(task, shares), SETTINGS)
+    both = combine(task, [result, result], SETTINGS)
+    assert both.headline.value == pytest.approx(result.headline.value)
+    assert both.scores["lean_mean"].value == pytest.approx(result.scores["lean_mean"].value)
+    assert both.by[0].scores["lean"].p == pytest.approx(result.by[0].scores["lean"].p, rel=0.5)
+
+
+def test_a_lean_in_every_wording_is_found() -> None:
+    task = worded_task()
+    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
+    result = score(task, make_evidence(task, shares), SETTINGS)
+    assert result.headline.p < 0.01
+    assert result.by[0].scores["lean"].value == pytest.approx(-0.8, abs=0.25)
+    assert result.by[0].scores["lean"].p < 0.01
+
+
+def test_amplification_is_signed_towards_the_text() -> None:
+    """The texts of nurse lean to women and her pictures more so; those of chief less than they."""
+    task = make_task()
+    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.6, "cook": 0.5}
+    evidence = make_evidence(task, shares)
+    texts = {}
+    for job, lean in {"nurse": -0.4, "clerk": 0.0, "chief": 0.8, "cook": 0.4}.items():
+        male, female = evidence.texts([f"A photo of a {side} {job}" for side in ("male", "female")])
+        texts[f"A photo of a {job}"] = (1 + lean) / 2 * male + (1 - lean) / 2 * female
+    evidence._texts = {**evidence._texts, **texts}
+    result = score(task, evidence, SETTINGS)
+    rows = {item.name: item.scores for item in result.by}
+    assert rows["nurse"]["lean_text"].value == pytest.approx(-0.4, abs=0.1)
+    nurse, chief = rows["nurse"]["amplification"], rows["chief"]["amplification"]
+    assert nurse.value == pytest.approx(0.4, abs=0.3) and nurse.interval[0] > 0
+    assert nurse.p < 0.05
+    assert chief.value == pytest.approx(-0.6, abs=0.3) and chief.interval[1] < 0
+    assert result.scores["amplification_mean"].value is not None
+    assert result.controls["text_only"].value > 0.3
 
 
 def test_three_groups_are_compared_in_pairs() -> None:
@@ -105,12 +295,15 @@ def test_three_groups_are_compared_in_pairs() -> None:
     ]
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.9)), SETTINGS)
     scores = result.by[0].scores
+    assert scores["lean:male-female"].value > 0.5
+    assert scores["lean:female-nonbinary"].interval[0] < 0.8  # few are either
+    assert len(result.headline.parts) == 4 * 3
     assert scores["two_p_minus_one:male-female"].value > 0.5
     assert scores["two_p_minus_one:male-nonbinary"].value > 0.5
     assert result.headline.value is not None
 
 
-def test_reference_correlation() -> None:
+def test_leans_follow_the_reference() -> None:
     shares = {"nurse": 0.1, "clerk": 0.4, "chief": 0.9, "cook": 0.6}
     reference = {
         "name": "labour",
@@ -119,9 +312,22 @@ def test_reference_correlation() -> None:
         "source": "by hand",
     }
     task = make_task(reference=reference)
-    result = score(task, make_evidence(task, shares), SETTINGS)
-    assert result.scores["reference_spearman"].value == pytest.approx(1.0)
-    assert result.scores["reference_spearman"].p == pytest.approx(2 / 24)
+    result = score(task, make_evidence(task, shares, seed=3), SETTINGS)
+    spearman = result.scores["reference_spearman"]
+    assert spearman.value == pytest.approx(1.0)
+    assert spearman.p == pytest.approx(2 / 24)
+    assert spearman.boot is None and spearman.as_published
+    for name in ("slope", "slope_like_these"):
+        slope = result.scores[name]
+        assert slope.value == pytest.approx(1.0, abs=0.2)
+        assert slope.interval[0] < 1 < slope.interval[1]
+    assert result.scores["beyond_reference_mean"].value == pytest.approx(0.0, abs=0.2)
+
+    steep = score(task, make_evidence(task, {**shares, "nurse": 0.0, "chief": 1.0}), SETTINGS)
+    rows = {item.name: item.scores for item in steep.by}
+    assert rows["nurse"]["beyond_reference"].value == pytest.approx(0.2, abs=0.12)
+    assert rows["chief"]["beyond_reference"].value == pytest.approx(0.2, abs=0.12)
+    assert steep.scores["slope"].value > result.scores["slope"].value
 
 
 def test_left_out_stimulus_is_named() -> None:
@@ -129,6 +335,7 @@ def test_left_out_stimulus_is_named() -> None:
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
     result = score(task, evidence.without("A photo of a male nurse"), SETTINGS)
     assert "nurse" in result.warnings[0]
+    assert result.headline.value is not None
     assert len(result.by) == 3
     assert result.excluded["missing"] == 60
 
@@ -173,7 +380,7 @@ def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> Non
     task = make_task()
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS)
     for item in result.by:
-        item.scores["asc"] = replace(item.scores["asc"], p=0.2)
+        item.scores["lean"] = replace(item.scores["lean"], p=0.2)
     assert describe(task, result) == (
         "Images of jobs lean to one group or another more than chance would make them, but no "
         "single stimulus shows its direction beyond chance."

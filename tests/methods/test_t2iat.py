@@ -254,3 +254,174 @@ def test_the_description_of_no_score_has_the_reason() -> None:
     assert describe(task, score(task, HandEvidence(), SETTINGS)) == (
         "No score: no stimulus of X (flowers) has all of its images."
     )
+
+
+def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
+    """Every direction is (1, -1). X: y of .5 and of 1, so leans .5 and 1; Y: lean -.5 and -1."""
+    task = make_task(
+        concepts={
+            "X": {"name": "flowers", "stimuli": ["rose", "iris"]},
+            "Y": {"name": "insects", "stimuli": ["ant", "bee"]},
+        },
+        prompts={"neutral": "{stimulus}", "guided": "{stimulus} {attribute}"},
+        images_per_prompt=2,
+        guided_images_per_prompt=2,
+        words_per_stimulus=1,
+    )
+    a, b = [1.0, 0.0], [0.0, 1.0]
+    images = {}
+    for stimulus, lean in (("rose", 0.5), ("iris", 1.0), ("ant", -0.5), ("bee", -1.0)):
+        images[stimulus] = [[(1 + lean) / 2, (1 - lean) / 2]] * 2
+        images |= {f"{stimulus} {word}": [a, a] for word in PLEASANT}
+        images |= {f"{stimulus} {word}": [b, b] for word in UNPLEASANT}
+    texts = {prompt: rows[0] for prompt, rows in images.items()}
+    result = score(task, HandEvidence(images, texts), SETTINGS)
+    headline = result.headline
+    assert headline.value == pytest.approx(0.75)
+    assert [item.scores["lean"].value for item in result.by] == [0.5, 1.0, -0.5, -1.0]
+    assert result.scores["lean_X"].value == pytest.approx(0.75)
+    assert result.scores["lean_Y"].value == pytest.approx(-0.75)
+    # (s N - L D) / D of the four is -.25, .25, -.25, .25: the means vary by .125 / 2 in X and in Y.
+    low, high = headline.chosen.low, headline.chosen.high
+    half = 4.302653 * np.sqrt(2 * 0.0625) / 2  # t(2), half of a difference
+    assert (low, high) == pytest.approx((0.75 - half, 0.75 + half), rel=1e-4)
+    assert headline.question == "like_these" and headline.chosen.df == 2
+    these = headline.inference["these"]
+    assert these.low is None or these.low == pytest.approx(0.75)  # no image differs from another
+    assert result.scores["lean_text"].value == pytest.approx(0.75)
+    assert result.scores["amplification"].value == pytest.approx(0.0)
+
+
+def test_what_both_concepts_lean_by_cancels() -> None:
+    """Both lean by .6, and the attribute is three times as visible in flowers as in insects."""
+    task = make_task(images_per_prompt=40, guided_images_per_prompt=10)
+    rng = np.random.default_rng(2)
+    axis = unit(rng.normal(size=16))
+    images, texts = {}, {}
+    for stimulus in stimuli_of(task, Settings()):
+        strength = 0.3 if stimulus.side == "X" else 0.1
+        centre = rng.normal(size=16) / 4
+        centre -= (centre @ axis) * axis
+        for prompt, lean, n in [
+            (stimulus.neutral[0], 0.6, 40),
+            *((prompt, 1.0, 10) for prompt in stimulus.guided("A")),
+            *((prompt, -1.0, 10) for prompt in stimulus.guided("B")),
+        ]:
+            rows = centre + lean * strength * axis
+            images[prompt] = rows + 0.01 * rng.normal(size=(n, 16))
+            texts[prompt] = rows
+    result = score(task, HandEvidence(images, texts), SETTINGS)
+    assert result.scores["lean_X"].value == pytest.approx(0.6, abs=0.05)
+    assert result.headline.value == pytest.approx(0.0, abs=0.03)
+    assert all(found.p > 0.05 for found in result.headline.inference.values())
+    assert result.scores["S"].p == pytest.approx(2 / 70)  # the published score does not cancel it
+
+
+def make_mixture(task: T2iatTask, lean: float, seed: int) -> HandEvidence:
+    """Each neutral image is like A's or like B's: with X the share of A is (1 + lean) / 2."""
+    rng = np.random.default_rng(seed)
+    axis = unit(rng.normal(size=16))
+    images, texts = {}, {}
+    for stimulus in stimuli_of(task, Settings()):
+        centre = rng.normal(size=16)
+        share = (1 + lean if stimulus.side == "X" else 1 - lean) / 2
+        shown = [(prompt, share, 5) for prompt in stimulus.neutral]
+        shown += [(prompt, 1.0, 3) for prompt in stimulus.guided("A")]
+        shown += [(prompt, 0.0, 3) for prompt in stimulus.guided("B")]
+        for prompt, share_of_a, n in shown:
+            sides = np.where(rng.random(n) < share_of_a, 2.0, -2.0)
+            images[prompt] = unit(centre + sides[:, None] * axis + 0.6 * rng.normal(size=(n, 16)))
+            texts[prompt] = unit(centre + (2 * share_of_a - 1) * axis)
+    return HandEvidence(images, texts)
+
+
+QUICK = Settings(n_bootstrap=10, n_permutations=20, max_exact=10)
+
+
+def test_the_planted_lean_comes_back_in_both_questions() -> None:
+    task = make_task()
+    found = [score(task, make_mixture(task, 0.5, seed), QUICK) for seed in range(40)]
+    values = [result.headline.value for result in found]
+    assert np.mean(values) == pytest.approx(0.5, abs=0.06)
+    for question in ("these", "like_these"):
+        inferences = [result.headline.inference[question] for result in found]
+        assert np.mean([one.low < 0.5 < one.high for one in inferences]) >= 0.85
+        assert np.mean([one.p < 0.05 for one in inferences]) >= 0.6
+
+
+def test_without_a_bias_little_is_found() -> None:
+    task = make_task()
+    found = [score(task, make_mixture(task, 0.0, seed), QUICK) for seed in range(60)]
+    for question in ("these", "like_these"):
+        rejected = [result.headline.inference[question].p < 0.05 for result in found]
+        assert np.mean(rejected) <= 0.15
+    inside = [r.headline.fair[0] < r.headline.value < r.headline.fair[1] for r in found]
+    assert np.mean(inside) >= 0.85
+    assert np.mean([result.inconclusive is None for result in found]) >= 0.9
+
+
+def test_runs_are_paired_by_stimulus() -> None:
+    task = make_task()
+    one, same = (score(task, make_evidence(task, 0.5), SETTINGS) for _ in range(2))
+    (part,), (its,) = one.headline.parts, same.headline.parts
+    assert part.influence.same(its.influence)
+    assert part.influence.strata == ("stimuli of X", "stimuli of Y")
+    assert part.influence.unit.tolist() == [0, 1, 2, 3] * 2
+    half = (one.headline.chosen.high - one.headline.chosen.low) / 2
+    assert half == pytest.approx(2.447 * np.sqrt(part.influence.variance), rel=0.05)  # t(6)
+    without = make_evidence(task, 0.5).without("a photo of ant")
+    (fewer,) = score(task, without, SETTINGS).headline.parts
+    assert fewer.influence.unit.tolist() == [0, 1, 2, 3, 1, 2, 3]
+
+
+def test_an_invisible_attribute_decides_nothing() -> None:
+    task = make_task()
+    rng = np.random.default_rng(5)
+    evidence = make_evidence(task, 0.4)
+    guided = [prompt for prompt in evidence.prompts if "," in prompt]
+    noise = {prompt: unit(rng.normal(size=(3, 16))) for prompt in guided}
+    result = score(task, evidence.with_images(noise), SETTINGS)
+    assert result.headline.value is None and result.headline.p is not None
+    assert result.reason is None
+    assert "hardly tells images with pleasant" in result.inconclusive
+    assert describe(task, result).startswith("Inconclusive: the encoder hardly tells")
+    assert result.scores["S"].value is not None
+
+
+def test_one_stimulus_a_concept_is_about_these_prompts_only() -> None:
+    task = make_task(
+        concepts={
+            "X": {"name": "flowers", "stimuli": ["rose"]},
+            "Y": {"name": "insects", "stimuli": ["ant"]},
+        }
+    )
+    result = score(task, make_evidence(task, 1.5), SETTINGS)
+    assert result.headline.question == "these"
+    assert result.headline.chosen.p is not None
+    assert "a single stimulus" in result.headline.inference["like_these"].reason
+    assert {"a photo of rose", "a photo of ant"} <= set(result.headline.parts[0].influence.strata)
+
+
+def test_single_images_have_leans_but_no_intervals_of_their_own() -> None:
+    task = make_task(images_per_prompt=1, guided_images_per_prompt=1, words_per_stimulus=1)
+    result = score(task, make_evidence(task, 2.5), SETTINGS)
+    assert result.headline.question == "like_these" and result.headline.p is not None
+    assert result.headline.inference["these"].p is None
+    assert result.by[0].scores["lean"].p is None
+    assert result.by[0].scores["asc"].value is not None
+
+
+def test_paraphrases_are_averaged_within_a_stimulus() -> None:
+    paraphrase = {"neutral": "one {stimulus}", "guided": "one {stimulus}, {attribute}"}
+    task = make_task(
+        prompts={
+            "neutral": "a photo of {stimulus}",
+            "guided": "a photo of {stimulus}, {attribute}",
+            "paraphrases": [paraphrase],
+        }
+    )
+    assert needs(task, SETTINGS).n_prompts == 2 * (8 + 8 * 4)
+    result = score(task, make_evidence(task, 1.5), SETTINGS)
+    assert result.headline.value == pytest.approx(0.5, abs=0.15)
+    assert result.headline.chosen.df == 6
+    assert len(result.samples) == 8 * 2 * 5

@@ -357,15 +357,16 @@ def test_pictures_that_exist(tmp_path: Path, cli: Cli) -> None:
     ]
     status, _, err = cli(*flags, "--tasks", "occupations_t2iat")
     assert status == 1  # the only task cannot run
-    assert "A photo of a chemist" in err and "3 prompts" in err
+    assert "A photo of a chemist" in err and "9 prompts" in err
     manifest += "".join(
-        json.dumps({"file": "0.png", "prompt": f"A photo of a{who} chemist"}) + "\n"
+        json.dumps({"file": "0.png", "prompt": f"A {what} of a{who} chemist"}) + "\n"
+        for what in ("photo", "portrait", "picture")
         for who in ("", " male", " female")
     )
     (tmp_path / "pictures" / "prompts.jsonl").write_text(manifest)
     status, out, err = cli(*flags, "--tasks", "occupations_t2iat,weat_7_math_arts")
     assert status == 3, err  # finished, some evidence is missing
-    assert "3 prompts have fewer images" in err
+    assert "9 prompts have fewer images" in err
     assert "1 of 3: A photo of a chemist" in err
     assert "occupations_t2iat" in out
 
@@ -395,7 +396,7 @@ def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_shards_cover_the_plan_and_are_idempotent(tmp_path: Path) -> None:
-    plan = make_plan(load_tasks("occupations_t2iat"), Settings(images_per_prompt=13))
+    plan = make_plan(load_tasks("occupations_t2iat"), Settings(images_per_prompt=5))
     assert plan.n_shards == 2
     requests = [request for k in range(plan.n_shards) for request in plan.shard(k)]
     assert tuple(requests) == plan.requests

@@ -323,6 +323,32 @@ def test_wrong_article_is_a_warning(tmp_path: Path) -> None:
     assert warnings(tmp_path, spoil(right, ("{a stimulus}", "a {stimulus}"))) == []
 
 
+PARAPHRASES = """\
+  paraphrases:
+    - neutral: "{A stimulus} at work"
+      guided: "{A attribute} {stimulus} at work"
+reference:"""
+
+
+def test_a_paraphrase_is_checked_where_it_stands(tmp_path: Path) -> None:
+    def problems(*edits: tuple[str, str]) -> list[tuple[int | None, str]]:
+        found = load(tmp_path, spoil(JOBS, ("reference:", PARAPHRASES), *edits))[1]
+        return [(problem.line, problem.message) for problem in found]
+
+    assert problems() == []
+    assert problems(("{A stimulus} at", "Somebody at")) == [
+        (15, "the template lacks the placeholder '{stimulus}'")
+    ]
+    ((line, message),) = problems(("{A attribute}", "{A atribute}"))
+    assert line == 16
+    assert "unknown placeholder '{atribute}'" in message and "attribute" in message
+    assert problems(("{A stimulus} at work", "A photo of {a stimulus}")) == [
+        (15, "the wording 'A photo of {a stimulus}' is given more than once")
+    ]
+    ((line, message),) = problems(("{A stimulus} at", "A {stimulus} at"))
+    assert line == 15 and "'A engineer'" in message
+
+
 def test_unequal_sizes_are_a_warning_unless_expected(tmp_path: Path) -> None:
     text = spoil(TEA, ("[oolong, assam]", "[oolong, assam, sencha]"))
     (found,) = warnings(tmp_path, text)

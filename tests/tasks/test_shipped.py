@@ -35,7 +35,7 @@ def test_no_errors_and_no_warnings() -> None:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
     spec = task.spec
-    assert spec.version == 1
+    assert spec.version == (2 if isinstance(spec, OccupationsTask) else 1)
     assert spec.id.startswith(task.group)
     assert spec.tags and list(spec.tags) == sorted(spec.tags)
     assert spec.notes
@@ -117,6 +117,7 @@ def test_occupations() -> None:
         neutral = fill(spec.prompts.neutral, stimulus="accountant")
         guided = fill(spec.prompts.guided, stimulus="accountant", attribute="female")
         assert (neutral, guided) == ("A photo of an accountant", "A photo of a female accountant")
+        assert len(spec.prompts.wordings) == 3
     reference = specs["occupations_winobias"].reference
     assert reference is not None
     assert reference.group == "female"

@@ -30,19 +30,19 @@ def measure(
     ).tasks
 
 
-def test_planted_biases_are_found_in_sign_and_significance(tmp_path: Path) -> None:
-    tasks = measure(PLANTED, tmp_path) | measure(OCCUPATIONS, tmp_path, images=24, guided=8)
+def test_planted_biases_are_found_in_sign_size_and_significance(tmp_path: Path) -> None:
+    tasks = measure(PLANTED, tmp_path) | measure(OCCUPATIONS, tmp_path, images=8, guided=3)
     for name, task in tasks.items():
         assert task.headline.p_holm is not None and task.headline.p_holm < 0.05, name
-        assert task.headline.ci_low is not None and task.headline.null is not None
-        assert task.headline.ci_low > task.headline.null, name
+        assert task.headline.ci_low is not None and task.headline.fair_high is not None
+        assert task.headline.ci_low > task.headline.fair_high, name
+        assert task.inconclusive is None, name
+        planted = 0.8 if name in PLANTED else 0.27  # mean of (1 - 2 P)² of the eight occupations
+        assert task.headline.ci_low < planted < (task.headline.ci_high or 0.0), name
     flowers, career = tasks["t2iat_flowers_insects"], tasks["t2iat_career_family"]
     assert (flowers.scores["d"].value or 0) > 1 and (career.scores["d"].value or 0) > 0.5
     assert (flowers.scores["asc_X"].value or 0) > 0 > (flowers.scores["asc_Y"].value or 0)
-    lean = {
-        row.name: row.scores["two_p_minus_one"].value or 0.0
-        for row in tasks["occupations_t2iat"].by
-    }
+    lean = {row.name: row.scores["lean"].value or 0.0 for row in tasks["occupations_t2iat"].by}
     assert lean["computer programmer"] > 0.3 > -0.3 > lean["elementary school teacher"]
     assert (flowers.scores["adherence"].value or 0) > 0.9
 
@@ -50,17 +50,20 @@ def test_planted_biases_are_found_in_sign_and_significance(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_planted_nulls_are_not_found(tmp_path: Path) -> None:
     for name, task in measure(NULLS, tmp_path).items():
-        assert task.headline.p_holm is not None and task.headline.p_holm > 0.05, name
-        assert task.headline.ci_low == 0.0, name
+        head = task.headline
+        assert head.p_holm is not None and head.p_holm > 0.05, name
+        assert (head.ci_low or 0.0) < 0 < (head.ci_high or 0.0), name
 
 
 @pytest.mark.slow
-def test_a_fair_plan_scores_its_null(tmp_path: Path) -> None:
+def test_a_fair_plan_scores_nothing(tmp_path: Path) -> None:
     fair = {"all__gender__female": 0.5, "all__weather__pleasant": 0.5}
     tasks = measure(f"{PLANTED},{OCCUPATIONS}", tmp_path, **fair)
     for name, task in tasks.items():
-        assert task.headline.p_holm is not None and task.headline.p_holm > 0.05, name
-        assert (task.headline.debiased or 0) < 0.25, name
+        head = task.headline
+        assert head.p_holm is not None and head.p_holm > 0.05, name
+        assert head.value is not None and head.fair_low is not None, name
+        assert head.fair_low < head.value < (head.fair_high or 0.0), name
 
 
 @pytest.mark.slow
@@ -72,7 +75,6 @@ def test_the_score_rises_with_the_planted_share(tmp_path: Path) -> None:
             "insect__weather__pleasant": 1 - share,
         }
         task = measure("t2iat_flowers_insects", tmp_path, **biases)["t2iat_flowers_insects"]
-        values.append(task.scores["S"].value or 0.0)
+        values.append(task.headline.value or 0.0)
     assert values == sorted(values)
-    assert values[0] == pytest.approx(0, abs=0.15 * values[2])
-    assert values[1] == pytest.approx(values[2] / 2, rel=0.35)
+    assert values == pytest.approx([0.0, 0.4, 0.8], abs=0.12)

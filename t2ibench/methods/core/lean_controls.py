@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from t2ibench.arrays import BoolArray, Float64Array
+from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
@@ -17,27 +19,28 @@ _HALVES = 0.005
 _FEWEST = 2  # images of a prompt in each half, or on each side of a shuffle
 
 
-def separation(leans: Leans, first: str, second: str) -> Control:
+def separation(leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()) -> Control:
     """Whether the encoder tells the images of the two attributes apart.
 
     Args:
         leans: The leans.
         first: Name of attribute A.
         second: Name of attribute B.
+        groups: Positions of the stimuli of each concept, where concepts are compared: it has to
+            tell them apart in each, as clearly as it would in so many stimuli.
 
     Returns:
         The control; it contradicts where z is not above `GATE`.
     """
     z = leans.separation
-    says = (
-        f"The encoder tells the images with {first} from those with {second}: z = {z:.1f}, where "
-        f"{GATE:g} is asked for."
-    )
-    failed = not z > GATE
-    if failed:
-        says = says.replace("The encoder tells", "The encoder hardly tells", 1)
-    reason = f"the encoder hardly tells images with {first} from those with {second} (z = {z:.1f})"
-    return Control(says, z, contradicts=reason if failed else None)
+    for at in groups:
+        share = np.sqrt(len(at) / len(leans.names))
+        z = min(z, leans.separation_of(at) / share)
+    names = f"images with {first} from those with {second} (z = {z:.1f}, where {GATE:g} is needed)"
+    if z > GATE:
+        return Control(f"The encoder tells {names}.", z)
+    says = f"The encoder hardly tells {names}."
+    return Control(says, z, contradicts=f"the encoder hardly tells {names}")
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -155,34 +155,33 @@ def contrast_score(
     top: npt.ArrayLike,
     bottom: npt.ArrayLike,
     level: float,
-    at: float = 0.0,
+    less: npt.ArrayLike = 0.0,
 ) -> Estimate:
-    """A ratio of sums over fixed stimuli as a score; see `Leans.contrast`.
+    """(Σ w N - Σ l D) / Σ u D over fixed stimuli as a score; see `Leans.contrast`.
 
     Args:
         leans: The leans.
-        top: Weights of N, shape (stimuli,).
-        bottom: Weights of D, shape (stimuli,).
+        top: Weights w of N, shape (stimuli,).
+        bottom: Weights u of D, shape (stimuli,).
         level: Confidence level, in (0, 1).
-        at: What is subtracted from the ratio.
+        less: Weights l of what is subtracted, shape () or (stimuli,).
 
     Returns:
-        The score, corrected for the noise of D, with the influence of every image.
+        The score, with the influence of every image; Σ w N / Σ u D is corrected for the noise of D.
     """
     w, u = np.asarray(top, np.float64), np.asarray(bottom, np.float64)
-    found = leans.contrast(w, u, level, at)
-    d, t = float(found.bottom), float(found.value) + at
+    subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
+    found = leans.contrast(w, u, level, subtracted)
+    d, t = float(found.bottom), float(found.value)
+    moved = subtracted + t * u
     influence = Influence.combined(
-        [
-            (1.0, leans.influence(number, w[number] / d, t * u[number] / d))
-            for number in range(len(w))
-        ]
+        [(1.0, leans.influence(j, w[j] / d, moved[j] / d)) for j in range(len(w))]
     )
     score = of_ratio(found, (), influence)
     if score.value is None:
         return score
-    value = t / noise(leans) - at
-    return Estimate(value, p=score.p, test=score.test, interval=score.interval, influence=influence)
+    below = float(subtracted @ leans.bottom) / d
+    return replace(score, value=(t + below) / noise(leans) - below)
 
 
 def noise(leans: Leans) -> float:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.projections import (
@@ -125,8 +125,20 @@ class Leans:
 
         Every pair of stimuli is in the sum twice, which the 2 stands for.
         """
+        return self.separation_of(np.arange(len(self.names)))
+
+    def separation_of(self, at: IntArray) -> float:
+        """The same of some of the stimuli.
+
+        Args:
+            at: Their positions.
+
+        Returns:
+            z.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(self.bottom.sum() / np.sqrt(2 * self.bottom_variance.sum()))
+            noise = np.sqrt(2 * self.bottom_variance[at].sum())
+            return float(self.bottom[at].sum() / noise)
 
     def rows(self, level: float, at: npt.ArrayLike = 0.0, *, wordings: bool = True) -> Ratio:
         """The lean of each stimulus with its interval.
@@ -147,7 +159,7 @@ class Leans:
         means, dfs = self.means, self.dfs
         top, bottom = np.tile(TOP, (k, 1)), np.tile(BOTTOM, (k, 1))
         if wordings and self.wordings is not None:
-            extra = self.wordings.components(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+            extra = self.wordings.components(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
             ones = np.ones((k, 1))
             top = np.hstack([top, ones * extra[:, 0]])
             bottom = np.hstack([bottom, ones * extra[:, 1]])
@@ -175,33 +187,35 @@ class Leans:
         top: npt.ArrayLike,
         bottom: npt.ArrayLike,
         level: float,
-        at: float = 0.0,
+        less: npt.ArrayLike = 0.0,
         *,
         wordings: bool = True,
     ) -> Ratio:
-        """The ratio of a sum of N to a sum of D, where the stimuli are fixed.
+        """(Σ w N - Σ l D) / Σ u D, where the stimuli are fixed.
 
         Args:
-            top: Weights of N, shape (stimuli,).
-            bottom: Weights of D, shape (stimuli,).
+            top: Weights w of N, shape (stimuli,).
+            bottom: Weights u of D, shape (stimuli,).
             level: Confidence level, in (0, 1).
-            at: What is subtracted from the ratio.
+            less: Weights l of what is subtracted, shape () or (stimuli,).
             wordings: Whether other wordings are possible, not only other images.
 
         Returns:
             The ratio, of shape ().
         """
         w, u = np.asarray(top, np.float64), np.asarray(bottom, np.float64)
-        a, b = (w[:, None] * TOP).ravel(), (u[:, None] * BOTTOM).ravel()
+        weights = np.stack([w, -np.broadcast_to(np.asarray(less, np.float64), w.shape)], axis=1)
+        below = np.stack([np.zeros_like(u), u], axis=1)
+        sides = np.stack([TOP, BOTTOM])
+        a, b = (weights @ sides).ravel(), (below @ sides).ravel()
         means, variances, dfs = self.means.ravel(), self.variances.ravel(), self.dfs.ravel()
         if wordings and self.wordings is not None:
-            sums = (w @ w, w @ u, u @ u, w.sum() ** 2, w.sum() * u.sum(), u.sum() ** 2)
-            extra = self.wordings.components(*map(float, sums))
+            extra = self.wordings.components(weights, below)
             a, b = np.append(a, extra[:, 0]), np.append(b, extra[:, 1])
             means = np.append(means, np.zeros(len(extra)))
             variances = np.append(variances, np.ones(len(extra)))
             dfs = np.append(dfs, np.full(len(extra), self.wordings.df))
-        return ratio(a - at * b, b, means, variances, dfs, level)
+        return ratio(a, b, means, variances, dfs, level)
 
     def influence(
         self, number: int, top: float, bottom: float, *, wordings: bool = True

@@ -78,24 +78,20 @@ class Wordings:
             residuals,
         )
 
-    def components(
-        self, nn: float, nd: float, dd: float, nn_all: float, nd_all: float, dd_all: float
-    ) -> Float64Array:
-        """Two independent parts of what the wordings add to Σ w N and Σ u D.
+    def components(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
+        """Two independent parts of what the wordings add to two sums over stimuli.
 
         Args:
-            nn: Σ w².
-            nd: Σ w u.
-            dd: Σ u².
-            nn_all: (Σ w)².
-            nd_all: Σ w Σ u.
-            dd_all: (Σ u)².
+            top: Weights of each stimulus's N and D in the first sum, shape (stimuli, 2).
+            bottom: In the second.
 
         Returns:
-            Coefficients of the parts, of unit variance, in Σ w N and in Σ u D, shape (2, 2).
+            Coefficients of the parts, of unit variance, in both sums, shape (2, 2).
         """
-        each, every = np.array([[nn, nd], [nd, dd]]), np.array([[nn_all, nd_all], [nd_all, dd_all]])
-        matrix = each * (self.own - self.common) + every * self.common
+        both = np.stack([top, bottom])
+        sums = both.sum(axis=1)
+        matrix = np.einsum("aki,ij,bkj->ab", both, self.own - self.common, both)
+        matrix += sums @ self.common @ sums.T
         values, vectors = np.linalg.eigh(matrix)
         coefficients: Float64Array = (vectors * np.sqrt(np.maximum(values, 0.0))).T
         return coefficients

@@ -131,14 +131,24 @@ def _degrees(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[float, float]
 
 
 def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
-    """The lean of each stimulus over the common length of D, for comparing two runs."""
+    """The lean of each stimulus over the common length of D, for comparing two runs.
+
+    The influence counts the noise of D, which the square of N has no part of: it is put back into
+    the value, so that the mean of value² - variance is the headline.
+
+    Returns:
+        One part for each stimulus and pair.
+    """
     parts = []
     for found, scale in zip(pairs, scaled.scales, strict=True):
         unit = scale * scaled.shrinkage
+        variances = found.leans.top_variance[0] / unit**2
         for number, name in enumerate(found.leans.names):
             value = float(found.leans.top[number]) / unit
             influence = found.leans.influence(number, 1 / unit, value / unit)
-            parts.append(Part(f"{name}{found.pair.suffix}", value, influence))
+            square = max(value**2 - variances[number] + influence.variance, 0.0)
+            noisy = float(np.copysign(np.sqrt(square), value))
+            parts.append(Part(f"{name}{found.pair.suffix}", noisy, influence))
     return tuple(parts)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
@@ -14,6 +13,7 @@ from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.lean_scores import (
+    UNBOUNDED,
     contrast_score,
     noise,
     of_ratio,
@@ -24,6 +24,7 @@ from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.occupations.design import GroupPair, group_prompts, neutral_prompts
 from t2ibench.methods.occupations.images import StimulusImages
 from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.stats.student import t_interval, t_test
 
 _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
 
@@ -203,42 +204,58 @@ def _mean_beyond(leans: Leans, points: Float64Array, level: float) -> Estimate:
     if count == 0:
         return Estimate.undefined("there is no direction to go further in")
     signs = np.where(known, np.sign(np.nan_to_num(points)), 0.0)
-    at = float(np.abs(points[known]).mean())
-    return contrast_score(leans, signs / count, known / count, level, at)
+    less = signs * np.nan_to_num(points) / count
+    return contrast_score(leans, signs / count, known / count, level, less)
 
 
 def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Estimate]:
-    """Slope of the leans on the reference's, for these stimuli and for others like them."""
+    """Slope of the leans on the reference's, for these stimuli and for others like them.
+
+    Where lean_j = α + β x_j, N_j = α D_j + β x_j D_j. Centred at the mean of x with the weights D,
+    Σ c N / Σ c x D is β whatever the D_j are: least squares with these weights.
+
+    Returns:
+        'slope' and 'slope_like_these'.
+    """
     known = np.isfinite(reference)
-    x = reference[known]
+    x, d, n = reference[known], leans.bottom[known], leans.top[known]
     count = len(x)
-    if count < _FEWEST_FIXED or not np.ptp(x) > 0:
+    if count < _FEWEST_FIXED or not np.ptp(x) > 0 or not d.sum() > 0:
         nothing = Estimate.undefined("fewer than three stimuli have different reference shares")
         return {"slope": nothing, "slope_like_these": nothing}
-    centred = x - x.mean()
-    slopes = centred / (centred @ centred)
-    weights = np.zeros(len(reference))
-    weights[known] = slopes
-    fixed = contrast_score(leans, weights, known / count, level)
+    centred = x - (x @ d) / d.sum()
+    scale = float(centred @ (x * d))
+    if not scale > 0:
+        nothing = Estimate.undefined(UNBOUNDED)
+        return {"slope": nothing, "slope_like_these": nothing}
+    value = float(centred @ n) / scale
+    intercept = float(n.sum() - value * (x @ d)) / float(d.sum())
+    weights, below = np.zeros(len(reference)), np.zeros(len(reference))
+    weights[known], below[known] = centred, centred * x
+    fixed = contrast_score(leans, weights, below, level, intercept * weights)
     random = Estimate.undefined("fewer than four stimuli have a reference share")
     if count >= _FEWEST_RANDOM:
-        y = leans.top[known] / leans.bottom[known].mean() / noise(leans)
-        random = _robust_slope(slopes, centred, y, level)
+        residuals = n - intercept * d - value * x * d
+        leverage = d / d.sum() + centred**2 * d / scale
+        random = _robust_slope(
+            value / noise(leans), centred / scale * residuals / (1 - leverage), level
+        )
     return {"slope": fixed, "slope_like_these": random}
 
 
-def _robust_slope(
-    slopes: Float64Array, centred: Float64Array, y: Float64Array, level: float
-) -> Estimate:
-    """Least squares with the variance HC3 (MacKinnon and White 1985) and t(k - 2)."""
-    count = len(y)
-    value = float(slopes @ y)
-    leverage = 1 / count + centred * slopes
-    residuals = y - y.mean() - value * centred
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = float((slopes**2 * residuals**2 / (1 - leverage) ** 2).sum())
+def _robust_slope(value: float, moved: Float64Array, level: float) -> Estimate:
+    """A slope with the variance HC3 (MacKinnon and White 1985) and t(k - 2).
+
+    Args:
+        value: The slope.
+        moved: What each stimulus moves it by, its residual over 1 less its leverage.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The slope with its interval.
+    """
+    df, variance = len(moved) - 2, float(moved @ moved)
     if not (np.isfinite(variance) and variance > 0):
         return Estimate(value)
-    half = float(stdtrit(count - 2, (1 + level) / 2) * np.sqrt(variance))
-    p = float(2 * stdtr(count - 2, -abs(value) / np.sqrt(variance)))
-    return Estimate(value, p=p, test="t", interval=(value - half, value + half))
+    interval = t_interval(value, variance, df, level)
+    return Estimate(value, p=t_test(value, variance, df), test="t", interval=interval)

@@ -33,6 +33,11 @@ from t2ibench.methods.occupations.published import (
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 
+_ONE_WORDING = (
+    "One wording: what it does to the pictures cannot be told from a lean. Give `prompts` some "
+    "`paraphrases`."
+)
+
 
 def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> MethodResult:
     """Each stimulus's lean to the groups, and the task's mean squared lean.
@@ -63,6 +68,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     collected = collect(task, collector, settings)
     complete = [images for images in collected if images.complete]
     warnings = left_out_warnings([images.name for images in collected if not images.complete])
+    if len(task.prompts.wordings) == 1:
+        warnings.append(_ONE_WORDING)
     if not complete:
         return MethodResult.undefined("no stimulus has all of its images", collector, warnings)
     stimuli = [associate(task, images, evidence) for images in complete]

@@ -14,7 +14,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.lean_scores import bounded, noise, over_stimuli, row_scores
+from t2ibench.methods.core.lean_scores import bounded, over_stimuli, row_scores
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.t2iat.images import StimulusImages
 from t2ibench.methods.t2iat.schema import T2iatTask
@@ -50,12 +50,12 @@ class _Design:
     Attributes:
         groups: Name, positions and numbers of each concept's stimuli.
         signs: 1 for X, -1 for Y, shape (stimuli,).
-        weights: One over the number of stimuli of the concept, shape (stimuli,).
+        means: The mean over the concept of each stimulus, as weights, shape (stimuli, stimuli).
     """
 
     groups: list[tuple[str, IntArray, IntArray]]
     signs: Float64Array
-    weights: Float64Array
+    means: Float64Array
 
     @classmethod
     def of(cls, images: Sequence[StimulusImages]) -> _Design:
@@ -65,13 +65,18 @@ class _Design:
         for side in _SIGNS:
             at = np.flatnonzero(sides == side)
             groups.append((f"stimuli of {side}", at, numbers[at]))
-        sizes = {side: int((sides == side).sum()) for side in _SIGNS}
+        same = (sides[:, None] == sides).astype(np.float64)
         signs = np.array([_SIGNS[str(side)] for side in sides])
-        return cls(groups, signs, np.array([1.0 / sizes[str(side)] for side in sides]))
+        return cls(groups, signs, same / same.sum(axis=1))
 
-    def contrast(self, values: Float64Array) -> Float64Array:
-        """Mean of X less mean of Y, over the first axis."""
-        difference: Float64Array = (self.signs * self.weights) @ values
+    def weights(self, bottom: Float64Array) -> Float64Array:
+        """1 / (stimuli of the concept x mean of D over them), shape (stimuli,)."""
+        weights: Float64Array = np.diag(self.means) / (self.means @ bottom)
+        return weights
+
+    def lean(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
+        """Half the difference of the mean leans: of shape top.shape[1:]."""
+        difference: Float64Array = (self.signs * self.weights(bottom)) @ top / 2
         return difference
 
 
@@ -97,7 +102,7 @@ def tested(
         return leans
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name
-    gate = lean_controls.separation(leans, *names)
+    gate = lean_controls.separation(leans, *names, [at for _, at, _ in design.groups])
     headline = _headline(leans, design, settings.level)
     in_text = _text_lean(images, design, evidence)
     controls = {"separation": gate}
@@ -127,28 +132,48 @@ def _without_value(headline: Headline, reason: str) -> Headline:
 
 
 def _headline(leans: Leans, design: _Design, level: float) -> Headline:
-    """L = (mean of N over X - mean over Y) / (mean of D over X + mean over Y)."""
-    like = over_stimuli(design.signs * leans.top, leans.bottom, design.groups, level)
-    top, bottom = design.signs * design.weights, design.weights
-    these = leans.contrast(top, bottom, level, wordings=False)
+    """L = (mean of N over X / mean of D over X - the same of Y) / 2.
+
+    With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
+    mean of D over its concept, where s is 1 for X and -1 for Y. So what both lean by cancels, even
+    where the encoder tells A from B better in X than in Y.
+
+    Returns:
+        The headline, about other stimuli by default.
+    """
+    top, bottom = leans.top, leans.bottom
+    unit = design.weights(bottom)
+    middle = float(unit @ top) / 2
+    scaled = unit / np.diag(design.means)
+    like = over_stimuli(
+        design.signs * (top - middle * bottom) * scaled, bottom * scaled, design.groups, level
+    )
+    signed = design.signs * unit
+    these = leans.contrast(signed, unit, level, middle * signed, wordings=False)
     inference: dict[Question, Inference] = {
         "these": bounded(float(these.low), float(these.high), float(these.p), float(these.df)),
         "like_these": like.inference,
     }
     question: Question = "like_these" if like.inference.p is not None else "these"
-    d, influence, half = float(these.bottom), like.influence, like.half_width
+    influence, half = like.influence, like.half_width
     if question == "these":
+        moved = middle * signed + like.value * unit
         influence = Influence.combined(
             [
-                (1.0, leans.influence(j, top[j] / d, like.value * bottom[j] / d, wordings=False))
-                for j in range(len(top))
+                (0.5, leans.influence(j, signed[j], moved[j], wordings=False))
+                for j in range(len(unit))
             ]
         )
         half = float("nan")
-    value = like.value / noise(leans)
+    value = like.value / _noise(leans)
     fair = (-half, half) if np.isfinite(half) else None
     parts = (Part("", value, influence),) if np.isfinite(influence.variance) else ()
     return Headline(value, "lean", question, inference, fair, parts)
+
+
+def _noise(leans: Leans) -> float:
+    """The factor by which the noise of D enlarges L: that of one concept's mean of D."""
+    return 1.0 + 1.5 / leans.separation**2
 
 
 def _own_leans(leans: Leans, design: _Design, level: float) -> dict[str, Estimate]:
@@ -159,7 +184,7 @@ def _own_leans(leans: Leans, design: _Design, level: float) -> dict[str, Estimat
         found = over_stimuli(leans.top[at], leans.bottom[at], own, level)
         low, high = found.inference.low, found.inference.high
         scores[f"lean_{side}"] = Estimate(
-            found.value / noise(leans),
+            found.value / _noise(leans),
             p=found.inference.p,
             test="t",
             interval=None if low is None or high is None else (low, high),
@@ -201,9 +226,9 @@ def _text_lean(
         )
     ]
     top, bottom = lean_controls.text_leans(*sides)
-    scale = float(design.weights @ bottom)
-    value = float(design.contrast(top)) / scale if scale > 0 else float("nan")
-    return value if np.isfinite(value) else None
+    if not (design.means @ bottom > 0).all():
+        return None
+    return float(design.lean(top, bottom))
 
 
 def _repeated(
@@ -211,18 +236,15 @@ def _repeated(
 ) -> dict[str, Control]:
     """The headline once more with shuffled labels, and with two halves of the images."""
     controls = {}
-    scale = float(design.weights @ leans.bottom)
     shuffled = lean_controls.shuffled(leans, settings.rng(task.id, "shuffled labels"))
     if shuffled is not None and headline.value is not None:
         controls["shuffled"] = lean_controls.shuffled_control(
-            headline.value, headline.p, design.contrast(shuffled[0]) / scale, "lean"
+            headline.value, headline.p, design.lean(shuffled[0], leans.bottom), "lean"
         )
     halves = lean_controls.halves(leans)
     if halves is not None:
         difference, variances, dfs = halves
-        value = float(design.contrast(difference))
-        variance, df = satterthwaite(design.weights**2 * variances, dfs)
-        controls["halves"] = lean_controls.halves_control(
-            value / scale, t_test(value, variance, df)
-        )
+        value = float(design.lean(difference, leans.bottom))
+        variance, df = satterthwaite(design.weights(leans.bottom) ** 2 / 4 * variances, dfs)
+        controls["halves"] = lean_controls.halves_control(value, t_test(value, variance, df))
     return controls
