@@ -170,23 +170,24 @@ def _bisect(below: object, top: Float64Array) -> float:
 def quadratic_form(
     value: float,
     squares: float,
-    variances: tuple[float, float],
+    variances: tuple[float, float, float],
     count: int,
     dfs: tuple[float, float],
     level: float = 0.95,
 ) -> MeanSquare:
     """The mean of k squared effects that depend on each other, with its test and interval.
 
-    As `mean_square`, for a caller that knows the covariance of its effects and finds the degrees
-    of freedom from it.
+    As `mean_square`, for a caller that knows the covariance S of its effects and finds the degrees
+    of freedom h and h₂ from it. Where S is larger in the direction of the effects than the tr S / h
+    that the noncentral F takes, the interval goes over to that larger variance as the effects grow.
 
     Args:
         value: The unbiased mean square.
         squares: Σ N², the sum of the squared estimates.
-        variances: The trace of their covariance where every effect is 0, and by how much it grows
-            with the mean square.
+        variances: tr S where every effect is 0; by how much it grows with the mean square; and
+            N'SN / N'N, the variance in the direction of the effects.
         count: k.
-        dfs: Degrees of freedom of the numerator and of the denominator of F = Σ N² / trace.
+        dfs: h and h₂, of the numerator and of the denominator of F = Σ N² / tr S.
         level: Confidence level, in (0, 1).
 
     Returns:
@@ -196,14 +197,33 @@ def quadratic_form(
 
     Example:
         >>> same = mean_square([3.0, -3.0], [0.1, 0.1], [20, 20])
-        >>> found = quadratic_form(same.value, 18.0, (0.2, 0.0), 2, same.df)
+        >>> found = quadratic_form(same.value, 18.0, (0.2, 0.0, 0.0), 2, same.df)
         >>> np.allclose([found.low, found.high, found.p], [same.low, same.high, same.p])
         True
     """
-    total, extra = variances
-    p = float(np.clip(fdtrc(*dfs, squares / total), np.finfo(float).tiny, 1.0))
-    low, high = _interval(squares, total, extra, float(count), dfs, level)
+    total, extra, along = variances
+    h, h2 = dfs
+    tail = (1 - level) / 2
+
+    def beyond(r: Float64Array, side: int) -> bool:
+        """Whether a root mean square of r is rejected: too many squares (1) or too few (-1)."""
+        variance, sum_of_squares = total + r**2 * extra, count * r**2
+        share = sum_of_squares / (sum_of_squares + variance)
+        single = variance / h * (1 + share * max(along * h / total - 1, 0.0))
+        freedom, noncentrality = variance / single, sum_of_squares / single
+        lowest = tail * (1 - np.exp(-noncentrality / np.sqrt(2 * freedom)))
+        below = h2 * (freedom + noncentrality) / freedom
+        reached = ncfdtr(freedom, below, noncentrality, squares / variance)
+        return bool(reached > lowest + level if side > 0 else reached < lowest)
+
+    top = np.sqrt(max(squares, total) / count)
+    low = _bisect(lambda r: beyond(r, 1), top) ** 2 if beyond(np.float64(0.0), 1) else 0.0
+    for _ in range(_STEPS):
+        if beyond(top, -1):
+            break
+        top = top * 2
+    high = _bisect(lambda r: not beyond(r, -1), top) ** 2
+    p = float(np.clip(fdtrc(h, h2, squares / total), np.finfo(float).tiny, 1.0))
     unit = total / count
-    fair_high = (_f_quantile(level, *dfs) - 1) * unit
-    low = low**2 if low > 0 else min(value, 0.0)
-    return MeanSquare(value, low, high**2, p, -unit, fair_high, dfs)
+    fair_high = (_f_quantile(level, h, h2) - 1) * unit
+    return MeanSquare(value, low or min(value, 0.0), high, p, -unit, fair_high, dfs)

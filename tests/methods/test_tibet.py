@@ -8,15 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.methods import needs, score
+from t2ibench.methods import METHODS, needs, score
 from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, synonyms, words_of
+from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.describe import describe
+from t2ibench.methods.tibet.mixture import mixture, separation
+from t2ibench.methods.tibet.questions import all_questions, questions_of
 from t2ibench.methods.tibet.schema import TibetTask
-from t2ibench.methods.tibet.score import all_questions, questions_of
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
 
 QUICK = Settings(n_permutations=400, n_bootstrap=200)
+HALF = {"cook": 10, "waiter": 10}
+SPLIT = {
+    "chef": {"cook": 15, "waiter": 5},
+    "male_chef": {"cook": 20},
+    "female_chef": {"waiter": 20},
+}
+NURSES = {"nurse": HALF, "male_nurse": {"cook": 20}, "female_nurse": {"waiter": 20}}
+BLIND = {"nurse": HALF, "male_nurse": HALF, "female_nurse": HALF}
 
 
 def task(names: tuple[str, ...] = ("male", "female"), **more: Any) -> TibetTask:
@@ -36,6 +46,23 @@ def task(names: tuple[str, ...] = ("male", "female"), **more: Any) -> TibetTask:
         "prompts": [{"prompt": "a chef", "axes": [axis]}],
     }
     return TibetTask.model_validate(plain | more)
+
+
+def two_prompts() -> TibetTask:
+    """A chef and a nurse, male or female."""
+    axes = [
+        {
+            "name": "gender",
+            "questions": ["Who?"],
+            "counterfactuals": [
+                {"name": name, "prompt": f"a {name} {job}"} for name in ("male", "female")
+            ],
+        }
+        for job in ("chef", "nurse")
+    ]
+    return task(
+        prompts=[{"prompt": "a chef", "axes": axes[:1]}, {"prompt": "a nurse", "axes": axes[1:]}]
+    )
 
 
 def evidence(**counts: dict[str, int]) -> HandEvidence:
@@ -69,31 +96,309 @@ def test_cas_and_mad_by_hand() -> None:
     assert scores["mad"].value == pytest.approx(np.sqrt(2 * share - 1))
     assert scores["mad_before_root"].value == pytest.approx(2 * share - 1)
     assert scores["mad"].p is not None and 0.02 < scores["mad"].p < 0.08  # binomial test: .041
+    assert scores["mad"].as_published and scores["cas:male"].interval is None
     assert found.n_images == 60 and found.n_prompts == 3
-    assert found.headline.value is not None and 0 < found.headline.value < 1
 
 
-def test_counterfactuals_that_are_alike_score_nothing() -> None:
-    rng = np.random.default_rng(3)
+def test_shares_by_hand() -> None:
+    found = score(task(), evidence(**SPLIT), QUICK)
+    scores = found.by[0].scores
+    # Three of four images show what all of one counterfactual's show: lean 2 (.75) - 1.
+    assert scores["share:male"].value == pytest.approx(0.75)
+    assert scores["share:female"].value == pytest.approx(0.25)
+    assert scores["lean"].value == pytest.approx(0.5)
+    # The U-statistic of the answers: (15 * 14 + 5 * 4) / (20 * 19) pairs agree, less 1/2, twice.
+    assert found.headline.value == pytest.approx(2 * (230 / 380 - 0.5))
+    assert scores["squared_lean"].value == found.headline.value
+    assert found.headline.scale == "mean_square" and found.headline.p == scores["squared_lean"].p
+    # The counterfactuals' answers do not vary, which counts as one image of 20 that is in between.
+    influence = scores["lean"].influence
+    assert influence is not None
+    seen = influence.unit != FLOOR
+    assert (influence.value[seen] ** 2).sum() == pytest.approx(0.75 / 19)
+    # One image more that is in between has a squared distance from 'male' of 2, as a lean.
+    prompt = (19 * 0.75 / 19 + (1 + 0.5**2) / 20) / 20 - 0.75 / 19
+    males, females = 0.75**2 * 2 / 400, 0.25**2 * 2 / 400
+    floors = prompt + males + females
+    assert (influence.value[~seen] ** 2).sum() == pytest.approx(floors)
+    assert found.inconclusive is None
+    assert "adherence" not in found.controls  # nobody knows what the judge would call a male chef
 
-    def mixed() -> dict[str, int]:
-        n = int(rng.binomial(20, 0.5))
-        return {"cook": n, "waiter": 20 - n}
 
-    p_values = []
-    for _ in range(12):
-        found = score(task(), evidence(chef=mixed(), male_chef=mixed(), female_chef=mixed()), QUICK)
-        p_values.append(found.headline.p or 0.0)
-    assert sum(p < 0.1 for p in p_values) <= 4
+def test_shares_of_three_by_hand() -> None:
+    # The third counterfactual is answered like the first in half of its images: with shares
+    # (.5, .1, .4), .7 of the prompt's answers are 'cook', .1 'waiter' and .2 'maid'.
+    found = score(
+        task(("a", "b", "c"), images_per_prompt=40),
+        evidence(
+            chef={"cook": 28, "waiter": 4, "maid": 8},
+            a_chef={"cook": 40},
+            b_chef={"waiter": 40},
+            c_chef={"cook": 20, "maid": 20},
+        ),
+        QUICK,
+    )
+    scores = found.by[0].scores
+    shares = [scores[f"share:{name}"].value for name in "abc"]
+    # Means of 40 images: |m_c|² is 19/39 over pairs, not 1/2.
+    gram = np.array([[1, 0, 0.5], [0, 1, 0], [0.5, 0, 19 / 39]])
+    system = np.block([[gram, np.ones((3, 1))], [np.ones((1, 3)), np.zeros((1, 1))]])
+    expected = np.linalg.solve(system, [0.7, 0.1, 0.45, 1.0])[:3]
+    assert shares == pytest.approx(expected.tolist())
+    assert shares == pytest.approx([0.5, 0.1, 0.4], abs=0.06)
+    assert "lean" not in scores
 
 
-def test_the_null_says_what_chance_gives() -> None:
+def shifted(rng: np.random.Generator, shares: list[float], n: int) -> dict[str, dict[str, int]]:
+    """Answers about a chef that are a mixture of two counterfactuals', one in ten at random."""
+
+    def answered(men: int) -> dict[str, int]:
+        cooks = int(rng.binomial(men, 0.95) + rng.binomial(n - men, 0.05))
+        return {"cook": cooks, "waiter": n - cooks}
+
+    return {
+        "chef": answered(int(rng.binomial(n, shares[0]))),
+        "male_chef": answered(n),
+        "female_chef": answered(0),
+    }
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_the_headline_is_unbiased_and_covered(share: float) -> None:
+    rng = np.random.default_rng(11)
+    quick = Settings(n_permutations=2, n_bootstrap=2)
+    found = [
+        score(task(), evidence(**shifted(rng, [share, 1 - share], 20)), quick).headline
+        for _ in range(100)
+    ]
+    truth = (2 * share - 1) ** 2
+    values = [headline.value for headline in found if headline.value is not None]
+    assert len(values) == 100
+    assert np.mean(values) == pytest.approx(truth, abs=3 * np.std(values) / np.sqrt(100))
+    ends = [(headline.chosen.low or 0.0, headline.chosen.high or 0.0) for headline in found]
+    assert np.mean([low <= truth <= high for low, high in ends]) >= 0.9
+    assert all(
+        (low > 0) == ((headline.p or 0) < 0.05)
+        for headline, (low, _) in zip(found, ends, strict=True)
+    )
+    if share == 0.5:
+        assert np.mean([(headline.p or 0) < 0.05 for headline in found]) <= 0.1
+
+
+def test_axes_with_the_same_images_are_one_test() -> None:
+    spec = task()
+    axis = spec.prompts[0].axes[0]
+    names = [axis.model_copy(update={"name": name}) for name in ("gender", "sex", "dress")]
+    thrice = spec.model_copy(
+        update={"prompts": (spec.prompts[0].model_copy(update={"axes": tuple(names)}),)}
+    )
+    once, three = (score(one, evidence(**SPLIT), QUICK).headline for one in (spec, thrice))
+    assert three.value == pytest.approx(once.value)
+    assert three.p == pytest.approx(once.p)
+    assert (three.chosen.low, three.chosen.high) == pytest.approx(
+        (once.chosen.low, once.chosen.high)
+    )
+    assert three.fair == pytest.approx(once.fair)
+
+
+def test_a_run_and_itself_differ_by_nothing() -> None:
+    first, second = (score(task(), evidence(**SPLIT), QUICK) for _ in range(2))
+    for mine, theirs in (
+        (first.by[0].scores["lean"].influence, second.by[0].scores["lean"].influence),
+        (first.headline.parts[0].influence, second.headline.parts[0].influence),
+    ):
+        assert mine is not None and theirs is not None and mine.same(theirs)
+        assert Influence.combined([(1.0, mine), (-1.0, theirs)]).variance == 0.0
+        assert mine.strata == ("a chef", "a female chef", "a male chef")
+    values = [part.value for part in first.headline.parts]
+    noise = first.by[0].scores["lean"].influence
+    assert values == [first.by[0].scores["lean"].value] and noise is not None
+    seen = float((noise.value[noise.unit != FLOOR] ** 2).sum())
+    assert np.mean(np.square(values)) - seen == pytest.approx(first.headline.value)
+
+
+def test_parts_of_unlike_axes_average_to_the_headline() -> None:
+    three = {
+        "name": "job",
+        "questions": ["What?"],
+        "counterfactuals": [
+            {"name": name, "prompt": f"a {name}"} for name in ("cook", "waiter", "maid")
+        ],
+    }
+    spec = task()
+    two = spec.model_dump()["prompts"][0]["axes"][0]
+    both = task(prompts=[{"prompt": "a chef", "axes": [two, three]}])
+    answers = {
+        "a chef": {"Who?": ["man"] * 8 + ["woman"] * 2, "What?": ["stove"] * 9 + ["table"]},
+        "a male chef": {"Who?": ["man"] * 10, "What?": ["stove"] * 10},
+        "a female chef": {"Who?": ["woman"] * 10, "What?": ["stove"] * 10},
+        **{
+            f"a {name}": {"Who?": ["man"] * 10, "What?": [answer] * 10}
+            for name, answer in (("cook", "stove"), ("waiter", "table"), ("maid", "bed"))
+        },
+    }
+    found = score(both, HandEvidence(answers=answers), QUICK)
+    parts = found.headline.parts
+    assert [part.name for part in parts] == [
+        "a chef | gender", "a chef | job #1", "a chef | job #2",
+    ]  # fmt: skip
+    rows = [item.scores["squared_lean"].value for item in found.by]
+    assert rows[0] == pytest.approx(2 * (58 / 90 - 0.5))
+    assert rows[1] == pytest.approx((72 / 90 - 1 / 3) * 1.5)
+    assert found.headline.value == pytest.approx(np.mean([row or 0.0 for row in rows]))
+    seen = [
+        part.value**2 - float((part.influence.value[part.influence.unit != FLOOR] ** 2).sum())
+        for part in parts
+    ]
+    assert np.mean(seen) == pytest.approx(found.headline.value)
+
+
+def test_counterfactuals_that_are_alike_decide_nothing() -> None:
     half, start = {"cook": 10, "waiter": 10}, {"cook": 15, "waiter": 5}
     found = score(task(), evidence(chef=start, male_chef=half, female_chef=half), QUICK)
+    reason = "the answers do not tell 'male' from 'female'"
+    assert found.headline.value is None and found.headline.reason == reason
+    assert found.inconclusive == reason and found.reason is None
     scores = found.by[0].scores
+    assert scores["lean"].value is None and scores["lean"].reason == reason
+    assert describe(task(), found) == f"Inconclusive: {reason}."
+    # The published score says nothing of it.
     assert scores["mad"].value == pytest.approx(0.0, abs=1e-6)
     assert scores["mad"].null is not None and 0.1 < scores["mad"].null.mean() < 0.5
-    assert scores["mad_debiased"].value == 0.0
+
+
+def test_one_of_three_like_a_mixture_of_the_others_decides_nothing() -> None:
+    found = score(
+        task(("a", "b", "c")),
+        evidence(
+            chef={"cook": 14, "waiter": 6},
+            a_chef={"cook": 20},
+            b_chef={"waiter": 20},
+            c_chef={"cook": 10, "waiter": 10},
+        ),
+        QUICK,
+    )
+    assert found.inconclusive == (
+        "the answers do not tell each counterfactual from a mixture of the others"
+    )
+
+
+def test_equal_answers_decide_nothing() -> None:
+    same = {"cook in a blue hat": 20}
+    found = score(task(), evidence(chef=HALF, male_chef=same, female_chef=same), QUICK)
+    assert found.inconclusive == "the answers do not tell 'male' from 'female'"
+
+
+def test_few_equal_answers_are_not_yet_two_kinds() -> None:
+    def ratio(n: int) -> float:
+        return separation([np.array([[1.0, 0.0]] * n), np.array([[0.0, 1.0]] * n)]).ratio
+
+    assert [ratio(n) for n in (3, 4, 10)] == pytest.approx([1.5, 2.0, 5.0])
+    three = {"chef": {"cook": 3}, "male_chef": {"cook": 3}, "female_chef": {"waiter": 3}}
+    assert score(task(), evidence(**three), QUICK).inconclusive
+    four = {"chef": {"cook": 4}, "male_chef": {"cook": 4}, "female_chef": {"waiter": 4}}
+    assert score(task(), evidence(**four), QUICK).headline.value == pytest.approx(1.0)
+
+
+def test_a_row_that_decides_nothing_is_left_out() -> None:
+    found = score(
+        two_prompts(),
+        evidence(**SPLIT, **BLIND),
+        QUICK,
+    )
+    assert found.inconclusive is None
+    assert found.headline.value == pytest.approx(2 * (230 / 380 - 0.5))
+    assert found.warnings == [
+        "1 of 2 rows are not in the headline, because the answers do not tell their "
+        "counterfactuals apart: 'a nurse | gender'."
+    ]
+    says = found.controls["separation"].says
+    assert "on 1 of 2 prompts and axes" in says and "'a nurse | gender', the weakest" in says
+
+
+def test_prompts_like_these() -> None:
+    found = score(two_prompts(), evidence(**SPLIT, **NURSES), QUICK)
+    like = found.headline.inference["like_these"]
+    assert like.df == 1.0 and like.low is not None and like.high is not None
+    assert found.headline.value is not None and like.low < found.headline.value < like.high
+    alone = score(task(), evidence(**SPLIT), QUICK).headline.inference["like_these"]
+    assert alone.low is None and alone.reason
+    mean, rows = found.scores["lean:gender"], [item.scores["lean"] for item in found.by]
+    assert mean.value == pytest.approx(np.mean([row.value or 0.0 for row in rows]))
+    assert mean.influence is not None
+    variances = [row.influence.variance for row in rows if row.influence is not None]
+    assert mean.influence.variance == pytest.approx(sum(variances) / 4)
+
+
+def test_halves_that_differ_make_it_inconclusive() -> None:
+    alternating = ["cook", "waiter"] * 10
+    answers = {
+        "a chef": {"Who?": alternating},
+        "a male chef": {"Who?": ["cook"] * 20},
+        "a female chef": {"Who?": ["waiter"] * 20},
+    }
+    found = score(task(), HandEvidence(answers=answers), QUICK)
+    assert found.inconclusive == "its two halves disagree"
+    assert found.headline.value is not None
+    half = score(task(), evidence(**SPLIT), QUICK).controls["halves"]
+    assert half.contradicts is None and half.p is not None and half.p > 0.005
+
+
+def test_shuffled_labels_do_not_reject() -> None:
+    planted = {"chef": {"man": 40}, "male_chef": {"man": 40}, "female_chef": {"woman": 40}}
+    spec = task(images_per_prompt=40)
+    controls = score(spec, evidence(**planted), QUICK).controls
+    assert controls["shuffled"].contradicts is None
+    assert (controls["shuffled"].value or 0.0) <= 0.2
+    assert controls["adherence"].value == 1.0
+    swapped = {"chef": {"man": 40}, "male_chef": {"woman": 40}, "female_chef": {"man": 40}}
+    assert score(spec, evidence(**swapped), QUICK).controls["adherence"].value == 0.0
+
+
+def test_an_embedding_is_a_second_kind_of_feature() -> None:
+    images = {
+        "a chef": [[1.0, 0.0]] * 12 + [[0.0, 1.0]] * 8,
+        "a male chef": [[1.0, 0.0]] * 20,
+        "a female chef": [[0.0, 1.0]] * 20,
+    }
+    judged = evidence(**SPLIT)._answers
+    found = score(task(), HandEvidence(images=images, answers=judged), QUICK).by[0].scores
+    assert found["share_clip:male"].value == pytest.approx(0.6)
+    assert found["share:male"].value == pytest.approx(0.75)
+    assert found["cas_clip:male"].value == pytest.approx(0.6)
+
+
+def test_shares_do_not_depend_on_how_many_images_there_are() -> None:
+    # Means of pairs: doubling every image moves the diagonal of G, not what it estimates.
+    rng = np.random.default_rng(5)
+    kinds = rng.normal(size=(2, 8))
+    shares = []
+    for n in (6, 100):
+        draws = [
+            mixture(
+                kinds[(rng.random(n) < 0.3).astype(int)] + rng.normal(size=(n, 8)) * 0.5,
+                [kind + rng.normal(size=(n, 8)) * 0.5 for kind in kinds],
+            ).shares[0]
+            for _ in range(400)
+        ]
+        shares.append(np.mean(draws))
+    assert shares == pytest.approx([0.7, 0.7], abs=0.02)
+
+
+def test_several_judges() -> None:
+    first = score(two_prompts(), evidence(**SPLIT, **NURSES), QUICK)
+    same = METHODS.get("tibet").combine(two_prompts(), [first, first], QUICK)
+    assert same.headline.value == pytest.approx(first.headline.value)
+    assert [part.value for part in same.headline.parts] == pytest.approx(
+        [part.value for part in first.headline.parts]
+    )
+    assert same.by[0].scores["share:male"].p is None
+    blind = score(two_prompts(), evidence(**SPLIT, **BLIND), QUICK)
+    both = METHODS.get("tibet").combine(two_prompts(), [first, blind], QUICK)
+    assert [part.name for part in both.headline.parts] == ["a chef | gender"]
+    alike = evidence(chef=HALF, male_chef=HALF, female_chef=HALF, **BLIND)
+    none = score(two_prompts(), alike, QUICK)
+    assert METHODS.get("tibet").combine(two_prompts(), [first, none], QUICK).headline.value is None
 
 
 def test_one_counterfactual_has_no_mad() -> None:
@@ -191,41 +496,27 @@ def test_the_shipped_table_and_wordnet() -> None:
 def test_described_with_the_nearest_counterfactual() -> None:
     planted = evidence(chef={"cook": 20}, male_chef={"cook": 20}, female_chef={"waiter": 20})
     assert describe(task(), score(task(), planted, QUICK)) == (
-        "Images of 'a chef' are, on the axis gender, most like those of 'male'."
+        "Images of 'a chef' are, on the axis gender, most like those of 'male' (share 1.00)."
     )
 
 
 def test_described_over_several_prompts() -> None:
-    axes = [
-        {
-            "name": "gender",
-            "questions": ["Who?"],
-            "counterfactuals": [
-                {"name": name, "prompt": f"a {name} {job}"} for name in ("male", "female")
-            ],
-        }
-        for job in ("chef", "nurse")
-    ]
-    spec = task(
-        prompts=[{"prompt": "a chef", "axes": axes[:1]}, {"prompt": "a nurse", "axes": axes[1:]}]
+    found = score(
+        two_prompts(), evidence(**SPLIT | {"chef": {"cook": 19, "waiter": 1}}, **NURSES), QUICK
     )
-    planted = evidence(
-        chef={"cook": 20}, male_chef={"cook": 20}, female_chef={"waiter": 20},
-        nurse={"tall": 12, "small": 8}, male_nurse={"tall": 20}, female_nurse={"small": 20},
-    )  # fmt: skip
-    assert describe(spec, score(spec, planted, QUICK)) == (
+    assert describe(two_prompts(), found) == (
         "Beyond chance on 1 of 2 prompts and axes. The strongest: images of 'a chef' are, on the "
-        "axis gender, most like those of 'male'."
+        "axis gender, most like those of 'male' (share 0.95)."
     )
 
 
 def test_described_without_a_direction_where_there_is_none() -> None:
-    half = {"cook": 10, "waiter": 10}
-    even = score(task(), evidence(chef=half, male_chef=half, female_chef=half), QUICK)
+    even = score(task(), evidence(**SPLIT | {"chef": HALF}), QUICK)
+    assert even.headline.value is not None and even.headline.value < 0
     assert describe(task(), even) == (
-        "The images are about as like each counterfactual as an even mixture would be."
+        "No evidence beyond chance that the images lean to some of the counterfactuals."
     )
     nothing = score(task(), HandEvidence(), QUICK)
     assert describe(task(), nothing) == (
-        "No score: no prompt has answered images of itself and of two counterfactuals."
+        "No score: no prompt has two answered images of itself and of each of two counterfactuals."
     )

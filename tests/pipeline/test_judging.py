@@ -99,21 +99,25 @@ def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
     args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
     results = evaluate(
         "toyland", "openbias_winobias,tibet_occupations", model_args=args, images_per_prompt=12,
-        output_dir=tmp_path, **QUICK,
+        seed=1, output_dir=tmp_path, **QUICK,
     )  # fmt: skip
     for name, task in results.tasks.items():
-        assert task.headline.ci_low == pytest.approx(0.0, abs=0.01), name
+        assert task.headline.ci_low is not None and task.headline.ci_low <= 0.01, name
     openbias = results.tasks["openbias_winobias"].headline
     assert openbias.p is not None and openbias.p > 0.01
     biased = evaluate(
-        "toyland", "tibet_occupations", images_per_prompt=12, output_dir=tmp_path, **QUICK
+        "toyland", "tibet_occupations", images_per_prompt=12, seed=1, output_dir=tmp_path, **QUICK
     ).tasks["tibet_occupations"]
-    assert (biased.headline.value or 0) > 0.5
+    # The mean of (2 p - 1)² over the eleven planted shares is .27.
+    assert biased.headline.ci_low is not None and biased.headline.ci_high is not None
+    assert 0 < biased.headline.ci_low < 0.27 < biased.headline.ci_high
     rows = {row.name: row.scores for row in biased.by}
-    nurse = rows["A photo of a nurse | gender"]["cas_share:female"]
-    chef = rows["A photo of a chef | gender"]["cas_share:female"]
-    assert (nurse.value or 0) > 0.6 > 0.5 > (chef.value or 1)
-    # Toyland's planted shares: nurse .9, chef .25.
+    # Toyland's planted shares of women, which are the shares of the female counterfactual.
+    planted = {"a nurse": 0.9, "a chef": 0.25, "a librarian": 0.8, "an announcer": 0.5}
+    for name, share in planted.items():
+        female = rows[f"A photo of {name} | gender"]["share:female"]
+        assert female.ci_low is not None and female.ci_high is not None
+        assert female.ci_low <= share <= female.ci_high, name
     for prompt in biased.details["prompts"]:
         (axis,) = prompt["axes"]
         first = {cf["name"]: cf["axis_concepts"][0][0] for cf in axis["counterfactuals"]}

@@ -73,15 +73,12 @@ def controls_of(
 def _separation(known: Sequence[AxisShares]) -> Control:
     decided = sum(axis.reason is None for axis in known)
     weakest = min(known, key=lambda axis: axis.separation.ratio)
-    ratio = weakest.separation.ratio
-    says = (
-        f"The answers tell the counterfactuals apart on {decided} of {len(known)} prompts and axes "
-        f"(a squared distance of {GATE:g} of its standard errors)"
-    )
-    says += f"; on '{weakest.name}', the weakest, it is {ratio:.1f}." if np.isfinite(ratio) else "."
+    ratio = max(weakest.separation.ratio, 0.0)
     return Control(
-        says,
-        ratio if np.isfinite(ratio) else None,
+        f"The answers tell the counterfactuals apart on {decided} of {len(known)} prompts and axes "
+        f"(a squared distance of at least {GATE:g} standard errors); on '{weakest.name}', the "
+        f"weakest, it is {ratio:.1f}.",
+        ratio,
         contradicts=None if decided else weakest.reason,
     )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.headline import Inference
@@ -14,6 +16,8 @@ from t2ibench.stats.squares import MeanSquare, quadratic_form
 from t2ibench.stats.student import t_interval, t_test
 
 _LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
+_SAME = 1.05  # effective number of leans up to which they are one
+_FEW = 1.5  # up to which a lean of exactly 0 happens by chance
 _NOTHING = 1e-18  # a variance that is rounding
 
 
@@ -38,7 +42,8 @@ def spread(influences: Sequence[Influence]) -> Spread:
 
         h = (tr S)² / tr(S²), h_2 = (tr S)² / sum over s of tr(S_s²) / (f + 2)
 
-    where tr(S_s²) is estimated without bias (Bai and Saranadasa 1996) within tr(S²).
+    where tr(S_s²) is estimated without bias (Bai and Saranadasa 1996) within tr(S²). Leans that are
+    one have the degrees of freedom of Student's t, 1 and (tr S)² / sum over s of tr(S_s²) / f.
 
     Args:
         influences: One a lean.
@@ -55,7 +60,7 @@ def spread(influences: Sequence[Influence]) -> Spread:
     """
     p = len(influences)
     matrix: Float64Array = np.zeros((p, p))
-    correction = within = 0.0
+    correction = within = exact = 0.0
     for columns, units, freedom in _by_stratum(influences):
         part = units.T @ units
         matrix[np.ix_(columns, columns)] += part
@@ -67,10 +72,13 @@ def spread(influences: Sequence[Influence]) -> Spread:
         unbiased = max(unbiased, trace**2 / len(columns) * freedom / (freedom + 2))
         correction += unbiased - square
         within += square / (freedom + 2)
-    total = float(np.trace(matrix)) ** 2
-    square = float((matrix**2).sum()) + correction
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Spread(matrix, (float(np.divide(total, square)), float(np.divide(total, within))))
+        exact += square / freedom
+    total, square = float(np.trace(matrix)) ** 2, float((matrix**2).sum())
+    if not total > 0:
+        return Spread(matrix, (float("nan"), float("nan")))
+    if total < _SAME * square:
+        return Spread(matrix, (1.0, total / exact))
+    return Spread(matrix, (total / (square + correction), total / within))
 
 
 def _by_stratum(
@@ -97,7 +105,7 @@ def _by_stratum(
 
 
 def joint_square(
-    leans: Sequence[float],
+    leans: npt.ArrayLike,
     influences: Sequence[Influence],
     rows: int,
     level: float,
@@ -120,17 +128,24 @@ def joint_square(
     Returns:
         The mean square.
     """
-    found = spread(influences)
+    found, lean = spread(influences), np.asarray(leans, dtype=np.float64)
     trace = float(np.trace(found.matrix))
     total = max(trace - twice, _LEAST * trace)
-    squares = float(np.square(leans).sum())
+    squares = float((lean**2).sum())
+    along = float(lean @ found.matrix @ lean) / squares * total / trace if squares * trace else 0.0
     if value is None:
         value = (squares - total) / rows
     if not total > _NOTHING:  # all images alike
         exact = squares > _NOTHING
         p = float(np.finfo(float).tiny) if exact else 1.0
         return MeanSquare(value, value, value, p, 0.0, 0.0, (0, 0))
-    return quadratic_form(value, squares, (total, extra), rows, found.dfs, level)
+    square = quadratic_form(value, squares, (total, extra, along), rows, found.dfs, level)
+    if found.dfs[0] > _FEW:
+        return square
+    # Half of the answers each way is a lean of exactly 0, which the noncentral F takes for proof
+    # of a lean near 0; Student's t does not.
+    half = float(stdtrit(found.dfs[1], (1 + level) / 2)) * np.sqrt(total / rows)
+    return replace(square, high=max(square.high, (np.sqrt(squares / rows) + half) ** 2))
 
 
 def these(found: MeanSquare) -> Inference:

@@ -21,6 +21,8 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
@@ -189,7 +191,7 @@ def _gram(changed: Sequence[Float64Array], means: Float64Array) -> Float64Array:
 
 def _pseudo_inverse(gram: Float64Array) -> Float64Array:
     basis = contrast_basis(len(gram))
-    inverse: Float64Array = basis @ np.linalg.pinv(basis.T @ gram @ basis) @ basis.T
+    inverse: Float64Array = basis @ np.linalg.pinv(basis.T @ gram @ basis, _ROUNDING) @ basis.T
     return inverse
 
 
@@ -208,7 +210,7 @@ def _ratio(
 ) -> float:
     """The squared length of a contrast of means over its standard error."""
     length = float(contrast @ gram @ contrast)
-    if not length > 0:
+    if not length > _ROUNDING * np.abs(gram).max():
         return -np.inf
     axis = contrast @ means
     places = means @ axis
@@ -220,7 +222,7 @@ def _ratio(
         others = float(((places[involved] - places[number]) ** 2).mean())
         spread = max(spread, ((n - 1) * spread + others) / n)
         variance += 4.0 * float(contrast[number]) ** 2 * spread / n
-    return length / float(np.sqrt(variance)) if variance > 0 else float("inf")
+    return length / float(np.sqrt(variance))
 
 
 def _products(start: Float64Array, changed: Sequence[Float64Array]) -> Float64Array:

@@ -11,6 +11,7 @@ import numpy as np
 
 from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.controls import contradiction
+from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, average_results
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Headline
@@ -34,6 +35,7 @@ from t2ibench.methods.tibet.shares import (
 from t2ibench.settings import Settings
 
 _NO_AXIS = "no prompt has two answered images of itself and of each of two counterfactuals"
+_NAMED = 5  # rows in a warning
 
 
 def needs(task: TibetTask, settings: Settings) -> Needs:
@@ -196,10 +198,16 @@ def _headline(known: Sequence[AxisShares], level: float) -> Headline:
 
 def _warnings(known: Sequence[AxisShares]) -> list[str]:
     """Rows that the headline leaves out."""
-    left_out = [f"'{axis.name}': {axis.reason}" for axis in known if axis.reason]
+    left_out = [axis.name for axis in known if axis.reason]
     if not left_out or len(left_out) == len(known):
         return []
-    return [f"{len(left_out)} of {len(known)} rows are left out: {'; '.join(left_out)}."]
+    names = [f"'{name}'" for name in left_out[:_NAMED]]
+    if len(left_out) > _NAMED:
+        names.append(f"{len(left_out) - _NAMED} more")
+    return [
+        f"{len(left_out)} of {len(known)} rows are not in the headline, because the answers do not "
+        f"tell their counterfactuals apart: {listed(names)}."
+    ]
 
 
 def _excluded(image_sets: Iterable[ImageSet]) -> Counter[str]:

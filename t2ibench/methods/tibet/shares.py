@@ -41,6 +41,9 @@ class AxisShares:
         sets: The images of the prompt, then those of each counterfactual.
         mixture: Their shares.
         separation: Whether the counterfactuals can be told apart.
+        moved: Influence on the shares of each set's images and, in the last row, of the one more
+            that it takes for at least some variance, shape (n + 1, k) each.
+        moved_even: The same if all shares were 1 / k.
     """
 
     name: str
@@ -49,6 +52,8 @@ class AxisShares:
     sets: tuple[FeatureSet, ...]
     mixture: Mixture
     separation: Separation
+    moved: tuple[Float64Array, ...]
+    moved_even: tuple[Float64Array, ...]
 
     @property
     def reason(self) -> str | None:
@@ -98,7 +103,7 @@ class AxisShares:
         (k - 1) / k².
         """
         k = len(self.counterfactuals)
-        return k * sum(float((rows**2).sum()) for rows in self._units(even=True)[1:])
+        return k * sum(float((rows**2).sum()) for rows in self.moved_even[1:])
 
     def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
         """How each image moves a linear combination of the shares.
@@ -111,30 +116,29 @@ class AxisShares:
             The influence, with at least the variance that one more image of each set, as like
             each of the counterfactuals, would show.
         """
-        parts = []
-        for one, rows in zip(self.sets, self._units(even=even), strict=True):
-            value = rows @ weights
-            numbers = np.append(one.units, FLOOR).astype(np.int64)
-            kept = np.append(np.ones(len(one.units), dtype=bool), value[-1] != 0)
-            stratum = np.zeros(int(kept.sum()), np.int64)
-            parts.append((1.0, Influence((one.prompt,), stratum, numbers[kept], value[kept])))
+        moved = self.moved_even if even else self.moved
+        parts = [
+            (1.0, Influence((one.prompt,), np.zeros_like(units), units, rows @ weights))
+            for one, rows in zip(self.sets, moved, strict=True)
+            for units in (np.append(one.units, FLOOR),)
+        ]
         return Influence.combined(parts)
 
-    def _units(self, *, even: bool) -> list[Float64Array]:
-        """Influences on the shares of each set's images, the last row that of none: (n + 1, k)."""
-        k = len(self.counterfactuals)
-        found = self.mixture
-        shares = np.clip(found.shares, 0.0, None)
-        shares = shares / shares.sum()
-        weights = np.full(k, 1.0 / k) if even else found.shares
-        distances = [float((np.eye(k)[j] - shares) @ (np.eye(k)[j] - shares)) for j in range(k)]
-        least = [float(np.mean(distances)), *(weights**2 * 2 * (k - 1) / k)]
-        directions = [found.shares - 1.0 / k, *(np.eye(k) - 1.0 / k)]
-        sets = (found.start, *(found.even if even else found.changed))
-        return [
-            _floored(rows, spread_, direction)
-            for rows, spread_, direction in zip(sets, least, directions, strict=True)
-        ]
+
+def _moved(found: Mixture, *, even: bool) -> tuple[Float64Array, ...]:
+    """See `AxisShares.moved`: the one more image is as like each of the counterfactuals."""
+    k = len(found.shares)
+    shares = np.clip(found.shares, 0.0, None)
+    shares = shares / shares.sum()
+    weights = np.full(k, 1.0 / k) if even else found.shares
+    distances = ((np.eye(k) - shares) ** 2).sum(axis=1)
+    least = [float(distances.mean()), *(weights**2 * 2 * (k - 1) / k)]
+    directions = [found.shares - 1.0 / k, *(np.eye(k) - 1.0 / k)]
+    sets = (found.start, *(found.even if even else found.changed))
+    return tuple(
+        _floored(rows, distance, direction)
+        for rows, distance, direction in zip(sets, least, directions, strict=True)
+    )
 
 
 def _floored(rows: Float64Array, distance: float, direction: Float64Array) -> Float64Array:
@@ -166,13 +170,16 @@ def axis_shares(
     if lacking:
         return f"fewer than two answered images of: {', '.join(lacking)}"
     start, *changed = (one.features for one in sets)
+    found = mixture(start, changed)
     return AxisShares(
         name,
         sets[0].prompt,
         tuple(counterfactuals),
         tuple(sets),
-        mixture(start, changed),
+        found,
         separation(changed),
+        _moved(found, even=False),
+        _moved(found, even=True),
     )
 
 
@@ -187,7 +194,7 @@ def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
         The mean square, with its test and interval.
     """
     return joint_square(
-        np.concatenate([axis.leans for axis in axes]).tolist(),
+        np.concatenate([axis.leans for axis in axes]),
         [
             axis.influence(scale, even=True)
             for axis in axes
@@ -239,7 +246,8 @@ def square_of(
     """
     matrix = spread([part.influence for part in parts]).matrix / len(parts)
     leans = np.array([part.value for part in parts])
-    variance = 4.0 * float(leans @ matrix @ leans) / len(parts) + 2.0 * float((matrix**2).sum())
+    products = 2.0 * float((matrix**2).sum())  # of errors, which the squares of leans contain too
+    variance = max(4.0 * float(leans @ matrix @ leans) / len(parts) - products, products)
     return Headline(
         found.value,
         "mean_square",
