@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, TypeVar
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -13,6 +14,26 @@ from t2ibench.errors import T2IBenchError, did_you_mean
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _BARE = re.compile(r"[\w.:/@+%~-]+")
 _A = TypeVar("_A", bound="Arguments")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a setting appears on the command line.
+
+    Attributes:
+        group: Heading of `--help` that lists it.
+        metavar: Placeholder for its value in `--help`.
+        help: One line.
+        names: Its flags, the one that is written into commands first; by default '--' and the
+            name of the field with hyphens.
+        decides: Whether it decides a result, and so belongs to the command that repeats one.
+    """
+
+    group: Literal["what to measure", "how much", "where and how"]
+    metavar: str
+    help: str
+    names: tuple[str, ...] = ()
+    decides: bool = True
 
 
 class Arguments(BaseModel):

@@ -8,14 +8,14 @@ is one field here.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from t2ibench.arguments import format_args, parse_args
+from t2ibench.arguments import Flag, format_args, parse_args
 from t2ibench.errors import T2IBenchError, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,26 +25,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 Positive = Annotated[int, Field(strict=True, ge=1)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """How a setting appears on the command line.
-
-    Attributes:
-        group: Heading of `--help` that lists it.
-        metavar: Placeholder for its value in `--help`.
-        help: One line.
-        names: Its flags, the one that is written into commands first; by default '--' and the
-            name of the field with hyphens.
-        decides: Whether it decides a result, and so belongs to the command that repeats one.
-    """
-
-    group: Literal["what to measure", "how much", "where and how"]
-    metavar: str
-    help: str
-    names: tuple[str, ...] = ()
-    decides: bool = True
 
 
 def _names(value: Any) -> Any:
@@ -108,6 +88,7 @@ class Measurement(BaseModel):
         images_per_prompt: Images of every prompt; None leaves it to the model and the task.
         guided_images_per_prompt: Images of prompts that name an attribute or are counterfactuals;
             None is the same number as for other prompts.
+        times: Images as a multiple of these numbers, rounded up.
         limit: Number of stimuli to keep of each concept, for a try; None keeps all.
         seed: Seed of images, permutations and bootstrap.
         n_permutations: Monte Carlo draws of a permutation test.
@@ -127,6 +108,11 @@ class Measurement(BaseModel):
             "how much", "N", "of attribute prompts and counterfactuals (as many as of the others)"
         ),
     ] = None
+    times: Annotated[
+        float,
+        Field(gt=0, le=1000, allow_inf_nan=False),
+        Flag("how much", "X", "images as a multiple of these numbers (1)"),
+    ] = 1.0
     limit: Annotated[
         Positive | None, Flag("how much", "N", "first N stimuli of each concept; for a try")
     ] = None
@@ -182,9 +168,9 @@ class Settings(Measurement):
             of_task: Number that the task asks for.
 
         Returns:
-            `images_per_prompt` where it is set, else the task's number.
+            `images_per_prompt` where it is set, else the task's number; `times` as many.
         """
-        return self.images_per_prompt or of_task
+        return self._multiplied(self.images_per_prompt or of_task)
 
     def guided_images(self, of_task: int) -> int:
         """Images for each prompt that names an attribute or is a counterfactual.
@@ -193,9 +179,13 @@ class Settings(Measurement):
             of_task: Number that the task asks for.
 
         Returns:
-            `guided_images_per_prompt`, else `images_per_prompt`, else the task's number.
+            `guided_images_per_prompt`, else `images_per_prompt`, else the task's number; `times`
+            as many.
         """
-        return self.guided_images_per_prompt or self.images_per_prompt or of_task
+        return self._multiplied(self.guided_images_per_prompt or self.images_per_prompt or of_task)
+
+    def _multiplied(self, images: int) -> int:
+        return max(1, math.ceil(images * self.times - 1e-9))
 
     def rng(self, task_id: str, purpose: str) -> np.random.Generator:
         """A random number generator for one purpose within one task.

@@ -66,6 +66,7 @@ def _batch_size(text: str) -> int | None:
 
 
 _TYPES["level"] = float  # type: ignore[assignment]
+_TYPES["times"] = float  # type: ignore[assignment]
 _TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
 
 
