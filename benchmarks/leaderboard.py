@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,22 @@ from t2ibench.leaderboard import site
 from t2ibench.leaderboard.submission import Manifest
 from t2ibench.leaderboard.table import Entry, read_entries
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.headline import Part
+from t2ibench.methods.core.influence import Influence
+from t2ibench.results.paired import FILE, PairedTask, write_paired
 from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult, TaskSettings
 
 MODELS, TASKS = 500, 100
+
+
+def influences(tasks: Mapping[str, TaskResult], rng: np.random.Generator) -> dict[str, PairedTask]:
+    """One influence a headline, of a hundred images."""
+    found = {}
+    for name, task in tasks.items():
+        influence = Influence.of_mean(name, np.arange(100), rng.normal(0, 0.5, 100))
+        part = Part("", float(task.headline.value or 0), influence)
+        found[name] = PairedTask("lean", "these", (part,), {})
+    return found
 
 
 def entry(number: int, rng: np.random.Generator) -> Entry:
@@ -36,7 +50,11 @@ def entry(number: int, rng: np.random.Generator) -> Entry:
             value=value,
             ci_low=max(0, value - 0.1),
             ci_high=min(1, value + 0.1),
-            null=0.1,
+            scale="lean",
+            square=value**2 - 0.0025,
+            fair_low=-0.1,
+            fair_high=0.1,
+            question="these",
             p_holm=0.01,
         )
         tasks[f"{family}_{place}"] = TaskResult(
@@ -64,6 +82,7 @@ def main() -> None:
             folder.mkdir(parents=True)
             (folder / "submission.json").write_text(one.manifest.model_dump_json())
             (folder / "results.json").write_text(one.results.to_json())
+            write_paired(folder / FILE, influences(one.results.tasks, rng))
         start = time.perf_counter()
         entries = read_entries(root)
         read = time.perf_counter() - start

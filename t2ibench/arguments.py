@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -14,26 +14,6 @@ from t2ibench.errors import T2IBenchError, did_you_mean
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _BARE = re.compile(r"[\w.:/@+%~-]+")
 _A = TypeVar("_A", bound="Arguments")
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """How a setting appears on the command line.
-
-    Attributes:
-        group: Heading of `--help` that lists it.
-        metavar: Placeholder for its value in `--help`.
-        help: One line.
-        names: Its flags, the one that is written into commands first; by default '--' and the
-            name of the field with hyphens.
-        decides: Whether it decides a result, and so belongs to the command that repeats one.
-    """
-
-    group: Literal["what to measure", "how much", "where and how"]
-    metavar: str
-    help: str
-    names: tuple[str, ...] = ()
-    decides: bool = True
 
 
 class Arguments(BaseModel):
@@ -268,3 +248,67 @@ def one_of(*options: str) -> BeforeValidator:
         return value
 
     return BeforeValidator(check)
+
+
+def names_of(value: Any) -> Any:
+    """Names from whatever gave them, for pydantic to check.
+
+    Args:
+        value: One name, several separated by commas, or a list of them.
+
+    Returns:
+        A tuple of names; the value itself where it is none of these.
+
+    Examples:
+        >>> names_of("a, b"), names_of(None)
+        (('a', 'b'), ())
+    """
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = value.split(",")
+    if isinstance(value, (list, tuple)):
+        stripped = (name.strip() if isinstance(name, str) else name for name in value)
+        return tuple(name for name in stripped if name != "")
+    return value
+
+
+def paths_of(value: Any) -> Any:
+    """Paths from whatever gave them, for pydantic to check.
+
+    Args:
+        value: One path, or a list of them.
+
+    Returns:
+        A tuple of texts; the value itself where it is neither.
+    """
+    if isinstance(value, (str, Path)):
+        value = [value]
+    return tuple(str(path) for path in value) if isinstance(value, (list, tuple)) else value
+
+
+def args_of(value: Any, flag: str = "--model-args") -> Any:
+    """Arguments from whatever gave them, for pydantic to check.
+
+    Args:
+        value: 'k=v,k=v', a list of such texts, or a mapping.
+        flag: What a message calls them.
+
+    Returns:
+        A mapping of texts; the value itself where it is none of these.
+    """
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        return parse_args(value, flag)
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return parse_args(",".join(value), flag)
+    if isinstance(value, Mapping):
+        return {str(key): _text(item) for key, item in value.items()}
+    return value
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (int, float, Path)) else value

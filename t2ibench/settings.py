@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from t2ibench.arguments import Flag, format_args, parse_args
+from t2ibench.arguments import args_of, format_args, names_of, paths_of
 from t2ibench.errors import T2IBenchError, did_you_mean
 
 if TYPE_CHECKING:
@@ -27,41 +28,24 @@ Positive = Annotated[int, Field(strict=True, ge=1)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
 
 
-def _names(value: Any) -> Any:
-    """One name, several separated by commas, or a list of them."""
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        value = value.split(",")
-    if isinstance(value, (list, tuple)):
-        stripped = (name.strip() if isinstance(name, str) else name for name in value)
-        return tuple(name for name in stripped if name != "")
-    return value
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a setting appears on the command line.
 
+    Attributes:
+        group: Heading of `--help` that lists it.
+        metavar: Placeholder for its value in `--help`.
+        help: One line.
+        names: Its flags, the one that is written into commands first; by default '--' and the
+            name of the field with hyphens.
+        decides: Whether it decides a result, and so belongs to the command that repeats one.
+    """
 
-def _paths(value: Any) -> Any:
-    if isinstance(value, (str, Path)):
-        value = [value]
-    return tuple(str(path) for path in value) if isinstance(value, (list, tuple)) else value
-
-
-def _args(value: Any, flag: str = "--model-args") -> Any:
-    """'k=v,k=v', a list of such texts, or a mapping."""
-    if value is None:
-        return {}
-    if isinstance(value, str):
-        return parse_args(value, flag)
-    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return parse_args(",".join(value), flag)
-    if isinstance(value, Mapping):
-        return {str(key): _text(item) for key, item in value.items()}
-    return value
-
-
-def _text(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, (int, float, Path)) else value
+    group: Literal["what to measure", "how much", "where and how"]
+    metavar: str
+    help: str
+    names: tuple[str, ...] = ()
+    decides: bool = True
 
 
 def _auto(value: Any) -> Any:
@@ -75,10 +59,10 @@ def _path(value: Any) -> Any:
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
 REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args")
-Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(_names)]
-Args = Annotated[dict[str, str], BeforeValidator(_args)]
-JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: _args(value, "--judge-args"))]
-Paths = Annotated[tuple[str, ...], BeforeValidator(_paths)]
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
+Args = Annotated[dict[str, str], BeforeValidator(args_of)]
+JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--judge-args"))]
+Paths = Annotated[tuple[str, ...], BeforeValidator(paths_of)]
 
 
 class Measurement(BaseModel):
@@ -168,7 +152,7 @@ class Settings(Measurement):
             of_task: Number that the task asks for.
 
         Returns:
-            `images_per_prompt` where it is set, else the task's number; `times` as many.
+            `times` as many as `images_per_prompt`, or as the task's number.
         """
         return self._multiplied(self.images_per_prompt or of_task)
 
@@ -179,8 +163,8 @@ class Settings(Measurement):
             of_task: Number that the task asks for.
 
         Returns:
-            `guided_images_per_prompt`, else `images_per_prompt`, else the task's number; `times`
-            as many.
+            `times` as many as `guided_images_per_prompt`, else `images_per_prompt`, else the
+            task's number.
         """
         return self._multiplied(self.guided_images_per_prompt or self.images_per_prompt or of_task)
 
@@ -222,6 +206,8 @@ class RunSettings(Measurement):
         dtype: Their precision; None to choose.
         output_dir: Folder of all runs.
         engine: The executor; see `t2ibench ls executors`.
+        control_encoder: What images are embedded with beside each encoder, for the control of that
+            name: 'random', one of the same architecture with random weights, or 'none'.
         generate_only: Stop after generating.
     """
 
@@ -253,6 +239,10 @@ class RunSettings(Measurement):
     include_path: Annotated[
         Paths, Flag("what to measure", "DIR", "further tasks; may be repeated")
     ] = ()
+    control_encoder: Annotated[
+        Literal["random", "none"],
+        Flag("what to measure", "C", "random (an untrained encoder of the same kind), or none"),
+    ] = "random"
     batch_size: Annotated[
         Positive | None,
         BeforeValidator(_auto),
@@ -381,6 +371,7 @@ def _problem(name: str, item: Any) -> str:
         "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
         "bool_parsing": "true or false",
         "bool_type": "true or false",
+        "literal_error": str(item.get("ctx", {}).get("expected")),
     }.get(kind)
     if expected is None:
         return f"{name}: {item['msg']} (found {value!r})."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import io
 import random
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -36,7 +37,16 @@ def captions() -> list[str]:
     found = [f"a photo of {noun}" for noun in nouns] * 2 + [f"a photo of a {job}" for job in jobs]
     found += [f"a photo of a nonbinary {job}" for job in jobs[::6]]
     found += [f"a photo of a {who}" for who in people] * 12
-    return found + odd + ["a photo of a family", "a photo of women", "a photo of people"] * 10
+    groups = ["women", "men", "girls", "boys", "old women", "old men", "people", "children"]
+    found += [f"a photo of {who}" for who in (*groups, "a family")] * 12
+    return found + odd
+
+
+def dressed(scene: Scene, rng: random.Random) -> Scene:
+    """A scene of people, half of the time in clothes of a colour that no caption here names."""
+    if scene.kind != "person" or rng.random() < 0.5:
+        return scene
+    return replace(scene, noun=f"colour{rng.randrange(400)}")
 
 
 def colour_of(scene: Scene) -> np.ndarray:
@@ -47,9 +57,10 @@ def colour_of(scene: Scene) -> np.ndarray:
 def labels_of(scene: Scene) -> list[int]:
     values = {"kind": scene.kind, "weather": scene.weather}
     values["several"] = "several" if len(scene.people) > 1 else "one"
-    if len(scene.people) == 1:
-        person = scene.people[0]
-        values |= {"gender": person.gender, "skin": person.skin, "age": person.age}
+    for name in ("gender", "skin", "age"):
+        shared = {getattr(person, name) for person in scene.people}
+        if len(shared) == 1:  # a group has what all of its people have
+            values[name] = shared.pop()
     return [
         classes.index(values[head]) if head in values else -1 for head, classes in HEADS.items()
     ]
@@ -80,7 +91,7 @@ def main() -> None:
     rng, texts = random.Random(0), captions()
     inputs, targets, colours = [], [], []
     for number in range(options.images):
-        scene = sample_scene(texts[number % len(texts)], 10_000_000 + number, FAIR)
+        scene = dressed(sample_scene(texts[number % len(texts)], 10_000_000 + number, FAIR), rng)
         inputs.append(features(disturbed(draw_scene(scene), rng)))
         targets.append(labels_of(scene))
         colours.append(colour_of(scene))

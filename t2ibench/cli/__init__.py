@@ -16,6 +16,8 @@ VERBS = (
     "explore",
     "propose",
     "caption",
+    "label",
+    "agree",
     "leaderboard",
     "calibrate",
     "power",
@@ -49,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The words after 't2ibench'; None takes those of the process.
 
     Returns:
-        0 done; 1 the input is wrong; 3 finished, some evidence is missing; 130 interrupted.
+        0 done; 1 the input is wrong; 3 finished, some evidence is missing; 4 a gate
+        (--fail-on) failed; 130 interrupted.
         argparse exits with 2 on wrong usage.
     """
     import warnings

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from t2ibench.reports.writers import Table
+    from t2ibench.results.compare import Difference
+    from t2ibench.results.schema import Results
 
 _NOTE = (
-    "An interval without 0 is a difference beyond chance, one task at a time; for a model beside "
-    "its training images a positive difference is amplification."
+    "Differences are first minus second. Images are paired by prompt and index, so a run and "
+    "itself differ by exactly 0; 'unpaired' takes the runs as independent, for results without "
+    "influences. Rms leans are compared as mean squares ('mean square'), which are unbiased. "
+    "Holm's correction is over the headlines, and over each task's rows. A verdict is by interval, "
+    "one task at a time. For a model beside its training images, leaning more is amplification."
 )
 
 
@@ -19,39 +29,124 @@ def run(arguments: argparse.Namespace) -> int:
         arguments: What argparse read.
 
     Returns:
-        The exit status.
+        The exit status: 4 where --fail-on says so.
 
     Raises:
         T2IBenchError: the runs have no task in common.
     """
+    from t2ibench.cli.gates import report
     from t2ibench.errors import T2IBenchError
-    from t2ibench.reports.markdown import interval, number
-    from t2ibench.reports.writers import WRITERS, Table, render
+    from t2ibench.reports.cells import level_of
+    from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.compare import compare
-    from t2ibench.results.schema import Score, read_results
+    from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
+    from t2ibench.results.paired import read_paired_run
+    from t2ibench.results.schema import read_results
 
     WRITERS.get(arguments.format)  # before any file is read
-    first, second = (read_results(Path(path)) for path in (arguments.first, arguments.second))
-    rows = [
-        [
-            difference.task,
-            f"{difference.row}: {difference.name}" if difference.row else "headline",
-            f"{number(difference.first.value)} {interval(difference.first)}",
-            f"{number(difference.second.value)} {interval(difference.second)}",
-            number(difference.value),
-            interval(Score(ci_low=difference.low, ci_high=difference.high)),
-            difference.note,
-        ]
-        for difference in compare(first, second)
-        if not difference.row or (arguments.rows and difference.value is not None)
-    ]
+    gates = parse_gates(arguments.fail_on or [], COMPARISON)
+    paths = Path(arguments.first), Path(arguments.second)
+    first, second = (read_results(path) for path in paths)
+    found = compare(first, second, *(read_paired_run(path) for path in paths))
     if first.limited or second.limited:
         print("Made with --limit; not a result to report.", file=sys.stderr)
-    if not rows:
+    if not found:
         raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
-    names = [first.model.name or "first", second.model.name or "second"]
-    if len(set(names)) == 1:
-        names = [str(arguments.first), str(arguments.second)]
-    headers = ["Task", "Row", *names, "Difference", "95 % CI", "Note"]
-    print(render(arguments.format, Table(headers, rows, [_NOTE])), end="")
-    return 0
+    names = _names(first, second, (arguments.first, arguments.second))
+    shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
+    print(render(arguments.format, comparison_table(shown, names, level_of(first))), end="")
+    return report(check_comparison(gates, found)) if gates else 0
+
+
+def _names(first: Results, second: Results, paths: Sequence[str]) -> list[str]:
+    """What tells the runs apart: their models' names, their folders', or where they are."""
+    models = [first.model.name or "first", second.model.name or "second"]
+    folders = [Path(path).resolve().name for path in paths]
+    return next(
+        (names for names in (models, folders) if len(set(names)) == 2), list(map(str, paths))
+    )
+
+
+def comparison_table(
+    differences: Sequence[Difference], names: Sequence[str], interval_name: str
+) -> Table:
+    """The differences as a table.
+
+    Args:
+        differences: What to show.
+        names: What the two runs are called.
+        interval_name: Head of the column of intervals.
+
+    Returns:
+        Rows for readers, records for programs.
+    """
+    from t2ibench.reports.cells import ends, format_p, interval, signed
+    from t2ibench.reports.writers import Table
+    from t2ibench.results.compare import tally
+
+    rows, records = [], []
+    for one in differences:
+        records.append(_record(one))
+        rows.append(
+            [
+                one.task,
+                _row_name(one),
+                f"{signed(one.first.value)} {interval(one.first)}",
+                f"{signed(one.second.value)} {interval(one.second)}",
+                signed(one.value),
+                ends(one.low, one.high),
+                format_p(one.p_holm),
+                _words(one, names),
+                "; ".join(one.notes),
+            ]
+        )
+    counts = tally(differences)
+    summary = (
+        f"Headlines: {names[0]} leans less in {counts['first']}, {names[1]} in "
+        f"{counts['second']}; {counts['opposite'] + counts['tie']} undecided, "
+        f"{counts[None]} not compared."
+    )
+    headers = ["Task", "Row", *names, "Difference", interval_name, "p (Holm)", "Verdict", "Note"]
+    return Table(headers, rows, [summary, _NOTE], records)
+
+
+def _row_name(one: Difference) -> str:
+    if one.row:
+        return f"{one.row}: {one.name}"
+    scale = getattr(one.first, "scale", None)
+    return {"mean_square": "headline (mean square)", "excess": "headline (excess)"}.get(
+        scale or "", "headline"
+    )
+
+
+def _words(one: Difference, names: Sequence[str]) -> str:
+    return {
+        "first": f"{names[0]} leans less",
+        "second": f"{names[1]} leans less",
+        "opposite": "they differ; neither leans less beyond chance",
+        "tie": "no difference beyond chance",
+        None: "–",
+    }[one.verdict]
+
+
+def _record(one: Difference) -> Mapping[str, Any]:
+    return {
+        "task": one.task,
+        "row": one.row,
+        "score": one.name,
+        "scale": getattr(one.first, "scale", None),
+        "first": one.first.value,
+        "first_low": one.first.ci_low,
+        "first_high": one.first.ci_high,
+        "second": one.second.value,
+        "second_low": one.second.ci_low,
+        "second_high": one.second.ci_high,
+        "difference": one.value,
+        "low": one.low,
+        "high": one.high,
+        "p": one.p,
+        "p_holm": one.p_holm,
+        "paired": one.paired,
+        "leans_less": one.verdict,
+        "notes": "; ".join(one.notes),
+    }

@@ -99,7 +99,9 @@ def table(arguments: argparse.Namespace) -> int:
         The exit status.
     """
     from t2ibench.leaderboard import site
+    from t2ibench.reports.writers import WRITERS
 
+    WRITERS.get(arguments.format)  # before any file is read
     print(site.table(_entries(Path(arguments.submissions)), arguments.format), end="")
     return 0
 

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from t2ibench.cli.calibrate_parser import add_calibrate, add_power
+from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
@@ -35,18 +36,38 @@ _RUN_EXAMPLES = """examples:
 
 Running the same command again resumes: what is stored already is not made again.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
-130 interrupted, resumable
+4 a gate (--fail-on) failed; 130 interrupted, resumable
 """
 
 
-def _handler(module: str) -> Any:
+_GATES = """gates, for continuous integration:
+  --fail-on 'headline.magnitude_low>0.2'        a lean of more than .2 either way, beyond chance
+  --fail-on 'headline.ci_low>0.1,headline.p_holm<0.05'          both; repeat the flag for either
+{further}Numbers are those of results.json: a mean square is not rooted, a lean has its sign;
+magnitude, magnitude_low and magnitude_high are on the scale of the tables, without a sign.
+Inconclusive tasks and tasks without the number are not checked, and named; exit status 4 where a
+task is stopped, or none could be checked.
+"""
+
+
+def _add_gates(verb: Any, names: str, example: str) -> None:
+    verb.add_argument(
+        "--fail-on",
+        metavar="EXPR",
+        action="append",
+        help=f"exit with 4 where a task's numbers are so: {names}, >, >=, < or <=, a limit; commas "
+        f"mean 'and', a repeated flag 'or' ({example})",
+    )
+
+
+def _handler(module: str, function: str = "run") -> Any:
     """Import a verb's module only when it runs."""
 
     def call(arguments: argparse.Namespace) -> int:
         import importlib
 
         verb = importlib.import_module(f"t2ibench.cli.{module}")
-        return int(verb.run(arguments))
+        return int(getattr(verb, function)(arguments))
 
     return call
 
@@ -94,6 +115,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
     _add_caption(verbs)
+    add_label(verbs, _handler)
+    add_agree(verbs, _handler)
     add_leaderboard(verbs, _handler("leaderboard"))
     add_calibrate(verbs, _handler("calibrate"))
     add_power(verbs, _handler("power"))
@@ -128,6 +151,7 @@ def _add_run(verbs: Any) -> None:
         "--dry-run", action="store_true", help="print prompts, images and time; generate nothing"
     )
     where.add_argument("--generate-only", action="store_true", help="generate, do not score")
+    _add_gates(where, "headline.FIELD", "'headline.magnitude_low>0.2'")
     run.set_defaults(handler=_handler("run"))
 
 
@@ -166,10 +190,16 @@ def _add_score(verbs: Any) -> None:
 
 
 def _add_report(verbs: Any) -> None:
-    report = verbs.add_parser("report", help="a run's results in another format")
+    report = verbs.add_parser(
+        "report",
+        help="a run's results in another format",
+        epilog=_GATES.format(further=""),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     report.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
     report.add_argument("--format", metavar="F", default="md", help=_FORMATS)
     report.add_argument("--output", metavar="FILE", help="write a file instead of printing")
+    _add_gates(report, "headline.FIELD", "'headline.magnitude_low>0.2'")
     report.set_defaults(handler=_handler("report"))
 
 
@@ -178,7 +208,12 @@ def _add_compare(verbs: Any) -> None:
         "compare",
         help="two runs side by side, with the interval of every difference",
         description="Two runs side by side: a model and its debiased version, or a model and its "
-        "training images (--model folder:DIR).",
+        "training images (--model folder:DIR). Images are paired by prompt and index.",
+        epilog=_GATES.format(
+            further="  --fail-on 'difference.ci_low>0.1'             the first leans by .1 more\n"
+            "  --fail-on 'second.magnitude_low>0.2'          first.* and second.* are headlines\n"
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     compare.add_argument("first", metavar="RUN_A")
     compare.add_argument("second", metavar="RUN_B")
@@ -186,6 +221,7 @@ def _add_compare(verbs: Any) -> None:
     compare.add_argument(
         "--format", metavar="F", default="md", help="md, latex, csv or a plug-in's"
     )
+    _add_gates(compare, "difference.FIELD, first.FIELD, second.FIELD", "'difference.ci_low>0.1'")
     compare.set_defaults(handler=_handler("compare"))
 
 

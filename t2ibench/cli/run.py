@@ -26,8 +26,11 @@ def run(arguments: argparse.Namespace) -> int:
         arguments: What argparse read.
 
     Returns:
-        The exit status: 3 if evidence is missing.
+        The exit status: 3 if evidence is missing, 4 where --fail-on says so.
     """
+    from t2ibench.results.gates import RUN, check_run, parse_gates
+
+    gates = parse_gates(arguments.fail_on or [], RUN)
     settings = settings_of(arguments)
     from t2ibench.pipeline.prepare import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -45,7 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
     if outcome.results is not None:
         write_reports(outcome.results, outcome.folder)
-    return _finish(outcome, prepared, reporter)
+    status = _finish(outcome, prepared, reporter)
+    if gates and outcome.results is not None:
+        from t2ibench.cli.gates import report
+
+        return report(check_run(gates, outcome.results)) or status
+    return status
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:
@@ -149,12 +157,20 @@ def print_results(results: Any, width: int | None = None) -> None:
     """
     from rich.console import Console
 
-    from t2ibench.reports.markdown import EXPLANATION, results_markdown, results_table
+    from t2ibench.reports.markdown import (
+        explanations,
+        results_markdown,
+        results_table,
+        sentences,
+    )
 
     console = Console(width=width, emoji=False)
     with contextlib.suppress(BrokenPipeError):
         if console.is_terminal:
             console.print(results_table(results, console.width))
-            console.print(EXPLANATION, style="dim", markup=False, highlight=False)
+            for name, text in sentences(results):
+                console.print(f"{name}: {text}", markup=False, highlight=False)
+            for text in explanations(results):
+                console.print(text, style="dim", markup=False, highlight=False)
         else:
             print(results_markdown(results))

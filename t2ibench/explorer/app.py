@@ -20,7 +20,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from t2ibench.explorer.generation import GenerationQueue
-from t2ibench.explorer.queries import score_texts, similarities
+from t2ibench.explorer.queries import Question, score_texts, similarities
+from t2ibench.explorer.reference import Reference
 from t2ibench.explorer.source import Collection
 from t2ibench.explorer.tree import Export, Session, State, Tree, task_from_export
 from t2ibench.store.files import write_text
@@ -98,6 +99,7 @@ class _Ask(BaseModel):
 class _Evaluate(_Ask):
     tree: Tree
     anchors: list[str] = Field(max_length=12)
+    names: list[str] = Field(default_factory=list, max_length=12)
 
 
 class _Similarities(_Ask):
@@ -130,6 +132,9 @@ class Explorer:
     ) -> None:
         self.collection = collection
         self.queue = GenerationQueue(collection, device)
+        self._reference = Reference(collection)
+        # Embedded now, so that the first question does not wait for it.
+        collection.texts(self._reference.texts([anchor.prompt for anchor in start.anchors]))
         self._start = start
         self._session = session
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
@@ -204,7 +209,15 @@ class Explorer:
         asked = _Evaluate.model_validate_json(await request.body())
         nodes = [(node.id, asked.tree.text([node.id])) for node in asked.tree.nodes]
         known = [(name, text) for name, text in nodes if text]
-        scores = score_texts(self.collection, [text for _, text in known], asked.anchors)
+        names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
+        question = Question(
+            [text for _, text in known],
+            asked.anchors,
+            self._reference.texts(asked.anchors),
+            [text for _, text in asked.tree.concepts(asked.anchors)],
+            names,
+        )
+        scores = score_texts(self.collection, question)
         by_node = {name: rows for (name, _), rows in zip(known, scores, strict=True)}
         scored = [{"id": n, "text": t, "scores": by_node.get(n)} for n, t in nodes]
         return JSONResponse({"nodes": scored})
@@ -282,7 +295,8 @@ class Explorer:
         """
         asked = Export.model_validate_json(await request.body())
         try:
-            task = task_from_export(asked)
+            anchors = [anchor.prompt for anchor in asked.anchors]
+            task = task_from_export(asked, self._reference.of(anchors))
         except ValueError as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         text = yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)

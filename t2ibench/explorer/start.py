@@ -12,6 +12,7 @@ from t2ibench.errors import T2IBenchError, nearest
 from t2ibench.explorer.source import Collection
 from t2ibench.explorer.tree import PROPERTY, Node, PageAnchor, State, Tree
 from t2ibench.methods.core.exploration import Exploration
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import method_of
 from t2ibench.registry import load_target
 
@@ -71,25 +72,35 @@ def _unknown(prompt: str, known: Container[str]) -> T2IBenchError:
 
 def _of_tasks(collection: Collection, known: Container[str]) -> dict[str, str]:
     """Prompt to name of the anchors of the run's first task whose images are all there."""
+    for exploration, task in explored_tasks(collection):
+        anchors = exploration.anchors(task)
+        if all(prompt in known for prompt in anchors):
+            return dict(anchors)
+    return {}
+
+
+def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
+    """The tasks of the first run that the explorer can show.
+
+    Args:
+        collection: The images.
+
+    Returns:
+        Each task with what explores it; none where its files are gone.
+    """
     from t2ibench.tasks.index import load_tasks
 
     run = collection.sources[0].run
     if run is None or not run.record.tasks:
-        return {}
+        return []
     try:
         tasks = load_tasks(
             run.record.tasks, [path for path in run.record.include_path if Path(path).is_dir()]
         )
     except T2IBenchError:
-        return {}
-    for task in tasks:
-        target = method_of(task.spec).explores
-        if target is not None:
-            exploration: Exploration[Any] = load_target(target)
-            anchors = exploration.anchors(task.spec)
-            if all(prompt in known for prompt in anchors):
-                return dict(anchors)
-    return {}
+        return []
+    targets = [(method_of(task.spec).explores, task.spec) for task in tasks]
+    return [(load_target(target), spec) for target, spec in targets if target is not None]
 
 
 def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:

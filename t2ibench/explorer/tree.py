@@ -9,7 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.exploration import Exploration, ExploredConcept
+from t2ibench.methods.core.exploration import (
+    Exploration,
+    ExploredConcept,
+    ExploredReference,
+)
 from t2ibench.methods.core.prompts import article
 from t2ibench.methods.registry import METHODS
 from t2ibench.registry import load_target
@@ -166,11 +170,12 @@ def exploration() -> Exploration[Any]:
     raise T2IBenchError("No method is installed whose tasks can be explored.")
 
 
-def task_from_export(export: Export) -> dict[str, Any]:
+def task_from_export(export: Export, reference: ExploredReference | None = None) -> dict[str, Any]:
     """A task that `t2ibench run` accepts.
 
     Args:
         export: The tree and what was done with it.
+        reference: What its concepts were compared with; by default everyday words.
 
     Returns:
         The body of the task file.
@@ -196,8 +201,14 @@ def task_from_export(export: Export) -> dict[str, Any]:
         for first, second in export.pairs
         if first in concepts and second in concepts and first != second
     ]
-    return exploration().task_file(
-        export.name, anchors, list(concepts.values()), pairs, export.images_per_prompt
+    writer = exploration()
+    return writer.task_file(
+        export.name,
+        anchors,
+        list(concepts.values()),
+        pairs,
+        export.images_per_prompt,
+        reference or writer.default_reference(list(anchors)),
     )
 
 

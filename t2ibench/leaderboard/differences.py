@@ -7,6 +7,10 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from t2ibench.methods.core.influence import Influence
+from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results, TaskResult
 
 _SHOWN = 5
@@ -30,6 +34,55 @@ def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[
         lines += [f"{name}: {line}" for line in _mismatches(claimed, computed, "")]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return lines[:_SHOWN] + more
+
+
+def influence_differences(
+    claimed: Mapping[str, PairedTask], computed: Mapping[str, PairedTask]
+) -> Iterator[str]:
+    """Influences of a submission that do not follow from its evidence.
+
+    Args:
+        claimed: Task id to what the submission holds.
+        computed: Task id to the influences on its headline, computed again.
+
+    Yields:
+        A line for each task that differs.
+    """
+    for name in sorted(claimed.keys() | computed.keys()):
+        packed, recomputed = claimed.get(name), computed.get(name)
+        if packed is None or recomputed is None or not _same_task(packed, recomputed):
+            yield f"{name}: its influences do not follow from the evidence"
+
+
+def _same_task(one: PairedTask, other: PairedTask) -> bool:
+    if (one.scale, one.question) != (other.scale, other.question) or one.rows:
+        return False
+    return len(one.headline) == len(other.headline) and all(
+        left.name == right.name
+        and math.isclose(left.value, right.value, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+        and _same_influence(left.influence, right.influence)
+        for left, right in zip(one.headline, other.headline, strict=True)
+    )
+
+
+def _same_influence(one: Influence, other: Influence) -> bool:
+    """Whether two influences are of the same units and, rounding aside, equal."""
+    left, right = (Influence.combined([(1.0, part)]) for part in (one, other))
+    if len(left.value) != len(right.value):
+        return False
+    spread = math.sqrt(right.variance) if math.isfinite(right.variance) else 0.0
+    return bool(
+        _names(left) == _names(right)
+        and np.array_equal(left.unit, right.unit)
+        and np.allclose(
+            left.value, right.value, rtol=_RELATIVE, atol=_RELATIVE * spread, equal_nan=True
+        )
+    )
+
+
+def _names(influence: Influence) -> list[str]:
+    """The stratum of each unit."""
+    return [influence.strata[number] for number in influence.stratum]
 
 
 def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:

@@ -6,27 +6,33 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from safetensors.numpy import save_file
 
-from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.packing import pack_evidence
 from t2ibench.models.encoders import embeds_images
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescore import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
-from t2ibench.results.run import EncoderRecord, GeneratorRecord, RunFolder, open_run
+from t2ibench.results.paired import FILE as INFLUENCES
+from t2ibench.results.paired import PairedTask, write_paired
+from t2ibench.results.run import (
+    ControlRecord,
+    EncoderRecord,
+    GeneratorRecord,
+    RunFolder,
+    open_run,
+)
 from t2ibench.results.schema import Results
 from t2ibench.results.write import assemble, command_of, generator_info, stored_results
-from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore, slug, text_key
-from t2ibench.store.files import write_atomically, write_bytes, write_text
+from t2ibench.store.evidence import slug
+from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import thumbnail
@@ -34,10 +40,9 @@ from t2ibench.version import __version__
 
 LARGEST = 50_000_000
 THUMB, SHOWN_IMAGES = 96, 2  # pixels; images of a prompt
-DRAWS = 500  # of each headline's bootstrap: what ranks are made of
 # Every file that a submission may hold.
 FILES = re.compile(
-    r"results\.json|attempts\.jsonl|draws\.safetensors|thumbs/[0-9a-f]{64}\.jpg|samples/[a-z0-9_]{1,80}\.jsonl"
+    r"results\.json|attempts\.jsonl|influences\.safetensors|thumbs/[0-9a-f]{64}\.jpg|samples/[a-z0-9_]{1,80}\.jsonl"
     r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
     r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
 )
@@ -56,13 +61,14 @@ class Manifest(BaseModel):
         fingerprint: The generator's.
         revision: Version of the weights.
         encoders: Name to fingerprint.
+        controls: Encoders of random weights, by the encoder that they are held against.
         judges: Name to fingerprint.
         files: File to SHA-256.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     t2ibench: Annotated[str, Field(max_length=40)]
     name: Annotated[str, Field(min_length=1, max_length=120)]
     model: Annotated[str, Field(min_length=1, max_length=300)]
@@ -70,6 +76,7 @@ class Manifest(BaseModel):
     fingerprint: Sha256
     revision: str | None = None
     encoders: dict[str, Sha256]
+    controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, Sha256] = Field(default_factory=dict)
     files: dict[str, Sha256]
 
@@ -144,10 +151,10 @@ def pack(
         if old.is_file():
             old.unlink()
     write_rows(target / "attempts.jsonl", map(attempt_row, attempts))
-    _pack_evidence(folder, plan, attempts, target / "evidence")
-    stores = open_stores(target / "evidence", record.encoders, record.judges)
+    pack_evidence(folder, plan, attempts, target / "evidence")
+    stores = open_stores(target / "evidence", record.encoders, record.judges, record.controls)
     scored = score_plan(plan, PackedImages(attempts), stores, reporter)
-    _save(target / "draws.safetensors", short(scored.draws))
+    write_paired(target / INFLUENCES, of_headlines(scored.paired))
     info = generator_info(generator)
     if name:
         info = info.model_copy(update={"name": name})
@@ -187,21 +194,16 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, target: Path, c
             write_bytes(target / f"{attempt.key}.jpg", thumbnail(images.path(attempt), THUMB, 80))
 
 
-def short(draws: Mapping[str, Float64Array]) -> dict[str, Any]:
-    """The first draws of each headline, in half precision.
-
-    Prompts and images are resampled by the same random numbers in every model, so the draws of
-    two models are pairs.
+def of_headlines(paired: Mapping[str, PairedTask]) -> dict[str, PairedTask]:
+    """The influences on headlines, which ranks and comparisons are made of.
 
     Args:
-        draws: Task id to bootstrap draws of its headline, shape (n_draws,).
+        paired: Task id to influences on its headline and on its rows.
 
     Returns:
-        Task id to its first draws, as float16; NaN becomes 0.
+        The same without rows.
     """
-    return {
-        name: np.nan_to_num(rows[:DRAWS]).astype(np.float16) for name, rows in sorted(draws.items())
-    }
+    return {name: replace(task, rows={}) for name, task in paired.items()}
 
 
 def _generator(folder: RunFolder) -> GeneratorRecord:
@@ -268,66 +270,6 @@ def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != "file"}
 
 
-def _pack_evidence(
-    folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path
-) -> None:
-    hashes = {
-        (attempt.prompt, attempt.index): attempt.sha256 for attempt in attempts if attempt.sha256
-    }
-    embedded = sorted(
-        {sha for (prompt, index), sha in hashes.items() if index < plan.embedded.get(prompt, 0)}
-    )
-    texts = sorted(text_key(text) for text in plan.texts)
-    for name, encoder in folder.record.encoders.items():
-        store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
-        target_folder = target / store.folder.name
-        kinds: list[tuple[Literal["images", "texts"], list[str]]] = [("texts", texts)]
-        if encoder.embeds_images:
-            kinds.append(("images", embedded))
-        for kind, keys in kinds:
-            lacking = store.missing(kind, keys)
-            if lacking:
-                raise T2IBenchError(
-                    f"{len(lacking)} {kind} have no embedding by {name}.",
-                    "Run the command again to complete the run.",
-                )
-            if keys:
-                rows = np.stack([store.get(kind, key) for key in keys]).astype(np.float16)
-                raw = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(len(keys), -1)
-                _save(
-                    target_folder / f"{kind}-packed.safetensors", {"keys": raw, "embeddings": rows}
-                )
-    for name, fingerprint in folder.record.judges.items():
-        answers = AnswerStore(folder.evidence, name, fingerprint)
-        lines: dict[str, None] = {}
-        for prompt, questions in plan.questions.items():
-            for (question, classes), count in questions.items():
-                for index in range(count):
-                    sha = hashes.get((prompt, index))
-                    answer = answers.get(sha, question, classes) if sha else None
-                    if sha and answer is None:
-                        raise T2IBenchError(
-                            f"{name} has not answered '{question}' about every image.",
-                            "Run the command again to complete the run.",
-                        )
-                    if answer:
-                        row = {
-                            "image": answer.image,
-                            "question": answer.question,
-                            "classes": list(answer.classes),
-                            "answer": answer.answer,
-                        }
-                        lines[json.dumps(row, ensure_ascii=False)] = None
-        if lines:
-            write_text(
-                target / answers.folder.name / "answers-packed.jsonl", "\n".join(lines) + "\n"
-            )
-
-
-def _save(path: Path, tensors: dict[str, Any]) -> None:
-    write_atomically(path, lambda file: save_file(tensors, file))
-
-
 def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
     generator = _generator(folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
@@ -344,6 +286,7 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
         fingerprint=generator.fingerprint,
         revision=generator.revision,
         encoders={name: encoder.fingerprint for name, encoder in folder.record.encoders.items()},
+        controls=folder.record.controls,
         judges=folder.record.judges,
         files=files,
     )
@@ -372,12 +315,21 @@ def read_manifest(target: Path) -> Manifest:
     if not target.is_dir():
         raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")
     try:
-        return Manifest.model_validate_json(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+        text = file.read_text(encoding="utf-8")
+        data = json.loads(text)
+    except (OSError, ValueError, RecursionError):
         raise T2IBenchError(
             f"'{target}' is not a submission: it has no readable submission.json.",
             "`t2ibench leaderboard add RUN` makes one.",
         ) from None
+    if isinstance(data, dict) and data.get("version") == 1:
+        raise T2IBenchError(
+            f"'{target}' was packed before submissions held influences.safetensors, which models "
+            "are ranked by.",
+            "Pack the run again with this version: `t2ibench leaderboard add RUN`.",
+        )
+    try:
+        return Manifest.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

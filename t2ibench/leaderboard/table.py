@@ -11,41 +11,67 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
-from scipy.stats import rankdata
 
-from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.ranks import Draws, Measured, Rank, draws_of, rank_intervals
 from t2ibench.leaderboard.submission import Manifest, read_manifest
-from t2ibench.methods.core.estimate import mean_draws
+from t2ibench.results.display import text_only
+from t2ibench.results.paired import PairedTask, read_paired_run
 from t2ibench.results.schema import Results, TaskResult, read_results
-
-_DRAWS = 2000
-_Z = 1.959963984540054
+from t2ibench.stats.student import satterthwaite, t_interval
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One headline, or the mean of a family's headlines.
+    """The mean of a family's squared magnitudes, over its conclusive tasks.
 
     Attributes:
-        value: The magnitude; None with a reason.
-        low: Lower end of its interval.
+        square: The mean, unbiased, so negative about half of the time without bias; None where
+            no task is conclusive.
+        low: Lower end of its 95 % interval.
         high: Upper end.
-        null: What it would be on average without bias.
-        n: Number of tasks (of a family) or of images (of a task).
-        of: Tasks of the family.
-        draws: Bootstrap draws of a family's mean, paired between models.
+        fair_high: What the mean of a fair model exceeds with probability .05.
+        rooted: Whether it is shown as its root; an excess is shown as it is.
+        conclusive: Number of tasks in the mean.
+        inconclusive: Number of tasks that a control contradicts.
+        of: Number of tasks of the family, over all submissions.
+        fewer: Whether a task has fewer images than it asks for.
+        text: Whether the family is of an encoder's texts alone, so that no model is ranked by it.
+        alike: Tasks, encoders and judges, as a key: only models that share it are ranked together.
+        measured: Each conclusive task's square and its draws; None where they lack.
     """
 
-    value: float | None
-    low: float | None
-    high: float | None
-    null: float | None
-    n: int
+    square: float | None
+    low: float | None = None
+    high: float | None = None
+    fair_high: float | None = None
+    rooted: bool = True
+    conclusive: int = 0
+    inconclusive: int = 0
     of: int = 1
-    draws: Float64Array | None = None
+    fewer: bool = False
+    text: bool = False
+    alike: str = ""
+    measured: Measured | None = None
+
+    def shown(self, square: float | None) -> float | None:
+        """A number on the scale on which the family is shown.
+
+        Args:
+            square: On the scale of the squares.
+
+        Returns:
+            Its root, at least 0, or the number itself.
+        """
+        if square is None or not self.rooted:
+            return square
+        return math.sqrt(max(0.0, square))
+
+    @property
+    def ranked(self) -> bool:
+        """Whether a model has a rank here: all tasks were measured, and one is conclusive."""
+        complete = self.conclusive + self.inconclusive == self.of
+        return complete and self.measured is not None and not self.text
 
 
 @dataclass(slots=True)
@@ -98,21 +124,11 @@ def read_entries(root: Path) -> list[Entry]:
             )
         notes = [str(note) for note in known.get("notes", [])] if fresh else []
         entries.append(Entry(folder.name, manifest, read_results(folder), level, notes, folder))
-    sizes = _family_sizes(entries)
+    sizes, asked = _family_sizes(entries), asked_images()
     for entry in entries:
-        entry.families = families(entry.results.tasks, sizes, _draws(root / entry.id))
+        paired = read_paired_run(entry.folder)
+        entry.families = families(entry.results.tasks, sizes, paired, asked)
     return entries
-
-
-def _draws(folder: Path) -> dict[str, Float64Array]:
-    """The bootstrap draws of a submission's headlines."""
-    file = folder / "draws.safetensors"
-    if not file.is_file():
-        return {}
-    try:
-        return {name: rows.astype(np.float64) for name, rows in load_file(file).items()}
-    except (SafetensorError, OSError) as error:
-        raise T2IBenchError(f"{file} cannot be read: {error}.") from None
 
 
 def _digest(file: Path) -> str:
@@ -166,149 +182,184 @@ def _family_sizes(entries: Iterable[Entry]) -> dict[str, int]:
     return dict(sorted(sizes.items()))
 
 
-def cell_of(task: TaskResult) -> Cell:
-    """A task's headline as a cell of the table.
+def fewer_images(task: TaskResult, asked: int | None) -> str | None:
+    """What to know of a task with fewer images than it asks for.
 
     Args:
         task: The task's result.
+        asked: Images of a prompt that the task file asks for, if known.
 
     Returns:
-        The cell.
+        A clause, or None.
     """
-    head = task.headline
-    return Cell(head.value, head.ci_low, head.ci_high, head.null, task.n_images)
+    made = task.settings.images_per_prompt
+    if made is None or asked is None or made >= asked:
+        return None
+    return f"{made} images a prompt; the task asks for {asked}"
+
+
+def asked_images() -> dict[str, int]:
+    """How many images of a prompt each shipped task asks for.
+
+    Returns:
+        Task id to number.
+    """
+    from t2ibench.tasks.index import build_index
+
+    registry, _ = build_index()
+    counts = {
+        name: getattr(task.spec, "images_per_prompt", None) for name, task in registry.tasks.items()
+    }
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def families(
     tasks: Mapping[str, TaskResult],
     sizes: Mapping[str, int],
-    draws: Mapping[str, Float64Array] | None = None,
+    paired: Mapping[str, PairedTask] | None = None,
+    asked: Mapping[str, int] | None = None,
 ) -> dict[str, Cell]:
-    """The mean headline of each family, over its tasks that have one.
+    """The mean squared magnitude of each family, over its conclusive tasks.
 
-    Tasks are measured independently, so the half-widths of their intervals add in quadrature. A
-    family that was not run has no cell: missing is never 0.
+    A family that was not run has no cell: missing is never 0.
 
     Args:
         tasks: Task id to its result.
         sizes: Family to its number of tasks over all submissions.
-        draws: Task id to bootstrap draws of its headline; None without any.
+        paired: Task id to the influences on its headline.
+        asked: Task id to the images of a prompt that the task asks for.
 
     Returns:
-        Family to its mean.
+        Family to its cell.
     """
-    means = {}
+    cells = {}
     for family, size in sizes.items():
-        cells = {name: cell_of(task) for name, task in tasks.items() if task.family == family}
-        known = [cell for cell in cells.values() if cell.value is not None]
-        if not known:
-            continue
-        values = [cell.value or 0.0 for cell in known]
-        mean, count = math.fsum(values) / len(known), len(known)
-        pairs = list(zip(known, values, strict=True))
-        below = [value - _or(cell.low, value) for cell, value in pairs]
-        above = [_or(cell.high, value) - value for cell, value in pairs]
-        nulls = [cell.null for cell in known if cell.null is not None]
-        # A task without an interval leaves its family without one: no interval is no certainty.
-        complete = all(cell.low is not None for cell in known)
-        means[family] = Cell(
-            mean,
-            max(0.0, mean - math.hypot(*below) / count) if complete else None,
-            min(1.0, mean + math.hypot(*above) / count) if complete else None,
-            math.fsum(nulls) / len(nulls) if nulls else None,
-            count,
-            size,
-            mean_draws(
-                [(draws or {}).get(name) for name, c in cells.items() if c.value is not None]
-            ),
-        )
-    return means
+        members = {name: task for name, task in tasks.items() if task.family == family}
+        cell = _cell(members, size, paired or {}, asked or {})
+        if cell.conclusive or cell.inconclusive:
+            cells[family] = cell
+    return cells
 
 
-def _or(end: float | None, value: float) -> float:
-    return value if end is None else end
-
-
-def rank_intervals(cells: Sequence[Cell | None], seed: int = 0) -> list[tuple[int, int] | None]:
-    """95 % intervals of ranks, 1 the smallest magnitude; models that overlap share ranks.
-
-    Models are ranked in each bootstrap draw, which resamples the same prompts and images in all of
-    them. If any model has no bootstrap draws, values are simulated instead: normal, with the mean
-    and the interval of each model. Incomplete and missing families have no rank.
-
-    Args:
-        cells: One family's cell of each model; None where the model was not run.
-        seed: Seed of the simulated values.
-
-    Returns:
-        The best and the worst rank of each model, from 1; None where it has no rank.
-    """
-    places = [k for k, cell in enumerate(cells) if _ranked(cell)]
-    if not places:
-        return [None] * len(cells)
-    draws = _values([cell for cell in (cells[k] for k in places) if cell], seed)
-    # Equal values share their ranks: the best of them below, the worst above.
-    low = np.percentile(rankdata(draws, "min", axis=0), 2.5, axis=1)
-    high = np.percentile(rankdata(draws, "max", axis=0), 97.5, axis=1)
-    intervals: list[tuple[int, int] | None] = [None] * len(cells)
-    for k, a, b in zip(places, low, high, strict=True):
-        intervals[k] = (math.floor(a), math.ceil(b))
-    return intervals
-
-
-def _values(cells: Sequence[Cell], seed: int) -> Float64Array:
-    """Draws of several models' values, shape (models, draws)."""
-    paired = [cell.draws for cell in cells if cell.draws is not None]
-    if len(paired) == len(cells) and len({len(draws) for draws in paired}) == 1:
-        return np.stack(paired)
-    means = np.array([cell.value for cell in cells], dtype=np.float64)
-    spreads = np.array([((cell.high or 0.0) - (cell.low or 0.0)) / (2 * _Z) for cell in cells])
-    rng = np.random.default_rng(seed)
-    noise = rng.standard_normal((len(cells), _DRAWS))
-    simulated: Float64Array = means[:, None] + spreads[:, None] * noise
-    return simulated
-
-
-def _ranked(cell: Cell | None) -> bool:
-    return (
-        cell is not None and cell.value is not None and cell.low is not None and cell.n == cell.of
+def _cell(
+    tasks: Mapping[str, TaskResult],
+    size: int,
+    paired: Mapping[str, PairedTask],
+    asked: Mapping[str, int],
+) -> Cell:
+    conclusive = {
+        name: task
+        for name, task in tasks.items()
+        if task.headline.square is not None and not task.inconclusive
+    }
+    squares = {name: float(task.headline.square or 0.0) for name, task in conclusive.items()}
+    found = {name: draws_of(paired[name]) for name in conclusive if name in paired}
+    draws = {name: one for name, one in found.items() if one is not None}
+    complete = bool(conclusive) and len(draws) == len(conclusive)
+    mean = math.fsum(squares.values()) / len(squares) if squares else None
+    low, high = _interval(mean, draws) if complete and mean is not None else (None, None)
+    return Cell(
+        mean,
+        low,
+        high,
+        _fair(list(conclusive.values())),
+        any(task.headline.scale != "excess" for task in conclusive.values()),
+        len(conclusive),
+        sum(bool(task.inconclusive) for task in tasks.values()),
+        size,
+        any(fewer_images(task, asked.get(name)) for name, task in tasks.items()),
+        bool(tasks) and all(text_only(task) for task in tasks.values()),
+        _alike(tasks),
+        Measured(squares, draws) if complete else None,
     )
 
 
-def borda(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Mean share of models with a larger magnitude, over families; only where all were run.
+def _interval(mean: float, draws: Mapping[str, Draws]) -> tuple[float, float]:
+    """Student's t interval, with the variance of the mean over tasks that may share images."""
+    moved = np.mean([one.deviations for one in draws.values()], axis=0)
+    _, df = satterthwaite(
+        [one.variance for one in draws.values()], [one.df for one in draws.values()]
+    )
+    return t_interval(mean, float(np.mean(moved**2)), df)
 
-    It condenses many measurements into one number, so nothing shows it unless asked.
+
+def _fair(tasks: Sequence[TaskResult]) -> float | None:
+    """The upper end of a fair model's band: those of independent tasks add in quadrature."""
+    ends = []
+    for task in tasks:
+        head = task.headline
+        if head.fair_high is None:
+            return None
+        noise = (head.value or 0.0) ** 2 - (head.square or 0.0)  # of a lean, its variance
+        ends.append(head.fair_high**2 - noise if head.scale == "lean" else head.fair_high)
+    return math.hypot(*ends) / len(ends) if ends else None
+
+
+def _alike(tasks: Mapping[str, TaskResult]) -> str:
+    measured = {
+        name: [
+            task.task_hash,
+            sorted(task.settings.encoders.values()),
+            sorted(task.settings.judges.values()),
+        ]
+        for name, task in sorted(tasks.items())
+    }
+    return hashlib.sha256(json.dumps(measured).encode()).hexdigest()
+
+
+def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
+    """Ranks by squared magnitude, 1 the smallest, among the models that were measured alike.
+
+    Args:
+        cells: One family's cell of each model; None where the model was not run.
+
+    Returns:
+        The rank of each model; None where it has none: not all tasks were measured, nothing is
+        conclusive, or the family says nothing of models.
+    """
+    found: list[Rank | None] = [None] * len(cells)
+    groups: dict[str, list[int]] = {}
+    for index, cell in enumerate(cells):
+        if cell is not None and cell.ranked:
+            groups.setdefault(cell.alike, []).append(index)
+    for members in groups.values():
+        models = [cell.measured for cell in (cells[k] for k in members) if cell and cell.measured]
+        for index, rank in zip(members, rank_intervals(models), strict=True):
+            found[index] = rank
+    return found
+
+
+def borda(
+    entries: Sequence[Entry], family_ranks: Mapping[str, Sequence[Rank | None]]
+) -> list[dict[str, Any]]:
+    """Mean share of models that lean more, over families; only among models that have them all.
+
+    It condenses many measurements into one number, so nothing shows it unless asked. The ends are
+    those of the ranks, the value is half way between them.
 
     Args:
         entries: The submissions.
+        family_ranks: Family to the rank of each entry.
 
     Returns:
-        One mapping a model that has every family; empty for fewer than two of them.
+        One mapping a model that is ranked in every ranked family, among the largest group of such
+        models that were measured alike; empty for fewer than two of them.
     """
-    names = sorted({family for entry in entries for family in entry.families})
-    complete = [e for e in entries if all(_ranked(e.families.get(name)) for name in names)]
+    names = [name for name, found in sorted(family_ranks.items()) if any(found)]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, entry in enumerate(entries):
+        if names and all(family_ranks[name][index] for name in names):
+            key = tuple(entry.families[name].alike for name in names)
+            groups.setdefault(key, []).append(index)
+    complete = max(groups.values(), key=len, default=[])
     if len(complete) < 2:
         return []
-    points: Float64Array | None = None
-    exact = np.zeros(len(complete))
-    for name in names:
-        cells = [entry.families[name] for entry in complete]
-        means = np.array([cell.value for cell in cells], dtype=np.float64)
-        draws = _values(cells, 0)[:, :500]
-        below: Float64Array = len(complete) - rankdata(draws, "average", axis=0)
-        points = below if points is None else points[:, : below.shape[1]] + below
-        exact += len(complete) - rankdata(means, "average")
-    assert points is not None
-    scale = len(names) * (len(complete) - 1)
-    low, high = np.percentile(points / scale, [2.5, 97.5], axis=1)
-    rows = [
-        {
-            "id": entry.id,
-            "value": float(exact[k] / scale),
-            "low": float(low[k]),
-            "high": float(high[k]),
-        }
-        for k, entry in enumerate(complete)
-    ]
+    rows = []
+    for index in complete:
+        places = [rank for rank in (family_ranks[name][index] for name in names) if rank]
+        low, high = (
+            math.fsum((rank.among - end) / (rank.among - 1) for rank, end in pairs) / len(places)
+            for pairs in ([(r, r.worst) for r in places], [(r, r.best) for r in places])
+        )
+        rows.append({"id": entries[index].id, "value": (low + high) / 2, "low": low, "high": high})
     return sorted(rows, key=lambda row: (-row["value"], row["id"]))

@@ -10,19 +10,17 @@ from typing import Literal
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
-from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.leaderboard.differences import differences
+from t2ibench.leaderboard.differences import differences, influence_differences
 from t2ibench.leaderboard.submission import (
     FILES,
     LARGEST,
     THUMB,
     Manifest,
     PackedImages,
+    of_headlines,
     read_manifest,
-    short,
 )
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
@@ -30,9 +28,11 @@ from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.encoding import encode
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.scoring import Stores, open_stores, score_plan
+from t2ibench.pipeline.scoring import EncoderEvidence, Stores, open_stores, score_plan
 from t2ibench.pipeline.work import generate_batch
 from t2ibench.results.build import adjusted_run
+from t2ibench.results.paired import FILE as INFLUENCES
+from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_results
 from t2ibench.settings import Settings
 from t2ibench.store.evidence import text_key
@@ -120,7 +120,7 @@ def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{name} is listed in submission.json but missing"
         elif hashlib.sha256(files[name].read_bytes()).hexdigest() != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
-    for name in ("results.json", "attempts.jsonl"):
+    for name in ("results.json", "attempts.jsonl", INFLUENCES):
         if name not in files:
             yield f"{name} is missing"
 
@@ -140,9 +140,11 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         return
     attempts = list(_attempts(folder, manifest))
     images = PackedImages(attempts)
-    stores = open_stores(folder / "evidence", manifest.encoder_records(), manifest.judges)
+    stores = open_stores(
+        folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
+    )
     computed: dict[str, TaskResult] = {}
-    draws: dict[str, Float64Array] = {}
+    paired: dict[str, PairedTask] = {}
     needed: set[tuple[str, int]] = set()
     for settings, group in _groups(results, tasks):
         plan = make_plan(group, settings)
@@ -151,7 +153,7 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
         if not verdict.problems:
             scored = score_plan(plan, images, stores, SilentReporter())
             computed |= scored.results
-            draws |= scored.draws
+            paired |= scored.paired
     extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
     if extra:
         verdict.problems.append(
@@ -161,7 +163,8 @@ def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> No
     if not verdict.problems:
         computed = adjusted_run({name: computed[name] for name in results.tasks})
         verdict.problems += differences(results, computed)
-        verdict.problems += _draw_problems(folder, draws)
+        claimed = read_paired(folder / INFLUENCES)
+        verdict.problems += influence_differences(claimed, of_headlines(paired))
     if draw and not verdict.problems:
         _draw_again(manifest, results, attempts, stores, draw, verdict)
 
@@ -273,19 +276,27 @@ def _evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iter
         absent = encoder.store.missing("texts", [text_key(text) for text in plan.texts])
         if absent:
             yield f"{len(absent)} texts have no embedding by {name}"
+    for name, control in stores.controls.items():
+        absent = control.store.missing("texts", [text_key(text) for text in plan.controlled_texts])
+        if absent:
+            yield f"{len(absent)} texts have no embedding by the control of {name}"
 
 
 def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
     where = f"image {attempt.index} of '{attempt.prompt}'"
     sha = attempt.sha256 or ""
+    readers: dict[str, EncoderEvidence] = {}
     if attempt.index < plan.embedded.get(attempt.prompt, 0):
-        for name, encoder in stores.encoders.items():
-            if encoder.embeds_images and not encoder.store.has("images", sha):
-                yield f"{where} has no embedding by {name}"
-            elif encoder.embeds_images:
-                row = encoder.store.get("images", sha).astype(np.float64)
-                if not np.isfinite(row).all() or abs(float(row @ row) - 1.0) > 0.02:
-                    yield f"the embedding of {where} by {name} is not of unit length"
+        readers |= {name: one for name, one in stores.encoders.items() if one.embeds_images}
+    if attempt.index < plan.controlled.get(attempt.prompt, 0):
+        readers |= {f"the control of {name}": one for name, one in stores.controls.items()}
+    for name, encoder in readers.items():
+        if not encoder.store.has("images", sha):
+            yield f"{where} has no embedding by {name}"
+            continue
+        row = encoder.store.get("images", sha).astype(np.float64)
+        if not np.isfinite(row).all() or abs(float(row @ row) - 1.0) > 0.02:
+            yield f"the embedding of {where} by {name} is not of unit length"
     for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
         if attempt.index >= count:
             continue
@@ -308,21 +319,6 @@ def _thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[s
             small = False
         if not small:
             yield f"thumbs/{path.name} is not a JPEG of at most {THUMB} pixels"
-
-
-def _draw_problems(folder: Path, draws: dict[str, Float64Array]) -> Iterator[str]:
-    """Bootstrap draws that do not follow from the evidence."""
-    path = folder / "draws.safetensors"
-    if not path.is_file():
-        yield "draws.safetensors is missing"
-        return
-    claimed, computed = load_file(path), short(draws)
-    for name in sorted(claimed.keys() | computed.keys()):
-        packed, recomputed = claimed.get(name), computed.get(name)
-        if packed is None or recomputed is None or packed.shape != recomputed.shape:
-            yield f"the bootstrap draws of {name} are not those of the task"
-        elif not np.allclose(packed, recomputed, atol=2e-3):
-            yield f"the bootstrap draws of {name} do not follow from the evidence"
 
 
 def _draw_again(

@@ -140,6 +140,22 @@ class Encoder(Protocol):
         ...
 
 
+@runtime_checkable
+class HasUntrained(Protocol):
+    """An encoder that can be made with random weights, as a control of what it reads (optional)."""
+
+    def untrained(self) -> Encoder:
+        """An encoder of the same architecture and preprocessing that has learnt nothing.
+
+        It may load lazily: a run asks for it even where its embeddings are stored already.
+
+        Returns:
+            An encoder with a name and a fingerprint of its own and the same random weights
+            every time.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One question about one image.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -43,6 +43,8 @@ class Job:
         generator: The model; None if nothing is generated.
         encoders: Encoders with their embeddings.
         judges: Judges with their answers.
+        controls: Encoders of random weights, by the name of the encoder that they are held
+            against; they embed what that one is scored on.
         batch_size: Images in one call of the generator; None for its own choice.
         attempts: Attempts by status.
         embedded: Images and texts embedded now.
@@ -65,6 +67,7 @@ class Job:
     reports: dict[str, AskReport] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)
     from_object: bool = False
+    controls: Mapping[str, EncoderRun] = field(default_factory=dict)
     _shards: dict[Stage, set[int]] = field(default_factory=dict)
 
     @property
@@ -91,8 +94,10 @@ class Job:
         if stage == "generate":
             return len(unfinished(self.plan.shard(number), self.images)) if self.generator else 0
         if stage == "embed":
-            encoders = self._image_encoders()
-            return len(missing_embeddings(self._to_embed(number), encoders)) if encoders else 0
+            return sum(
+                len(missing_embeddings(images, encoders))
+                for images, encoders in self._to_embed(number)
+            )
         questions = list(self._to_ask(number)) if self.judges else []
         return sum(
             len(missing)
@@ -115,25 +120,34 @@ class Job:
             return
         if stage == "generate":
             self.generate(self.plan.shard(number), advance)
-        elif stage == "embed" and self._image_encoders():
-            report = embed(self._to_embed(number), self._image_encoders(), advance)
-            self.embedded += report.embedded
-            self.damaged += report.damaged
-            self.stopped |= report.failures
+        elif stage == "embed":
+            for images, encoders in self._to_embed(number):
+                report = embed(images, encoders, advance)
+                self.embedded += report.embedded
+                self.damaged += report.damaged
+                self.stopped |= report.failures
         elif stage == "ask":
             questions = list(self._to_ask(number))
             for judge in self.judges:
                 self._ask(judge, questions, advance)
 
-    def embed_texts(self, run: EncoderRun, advance: Callable[[int], None]) -> None:
-        """Embed the texts of the plan that one encoder has not seen.
+    def texts(self) -> list[tuple[EncoderRun, Sequence[str]]]:
+        """What each encoder and each control has to embed of the plan's texts."""
+        pairs = [(run, self.plan.texts) for run in self.encoders]
+        return [*pairs, *((run, self.plan.controlled_texts) for run in self.controls.values())]
+
+    def embed_texts(
+        self, run: EncoderRun, texts: Sequence[str], advance: Callable[[int], None]
+    ) -> None:
+        """Embed the texts that one encoder has not seen.
 
         Args:
             run: The encoder with its embeddings.
+            texts: The texts.
             advance: Called with the number of texts after each batch.
         """
         try:
-            self.embedded += embed_texts(self.plan.texts, run, advance)
+            self.embedded += embed_texts(texts, run, advance)
         except T2IBenchError as error:
             self.stopped[run.encoder.name] = str(error)
 
@@ -201,10 +215,10 @@ class Job:
         if isinstance(self.generator, Releasable):
             self.generator.release()
 
-    def _image_encoders(self) -> list[EncoderRun]:
+    def _working(self, runs: Iterable[EncoderRun]) -> list[EncoderRun]:
         return [
             run
-            for run in self.encoders
+            for run in runs
             if run.encoder.embeds_images and run.encoder.name not in self.stopped
         ]
 
@@ -218,10 +232,17 @@ class Job:
                     self.images.path(attempt), attempt.sha256, request.prompt, request.index
                 )
 
-    def _to_embed(self, number: int) -> Iterator[StoredImage]:
-        for image in self._stored(number):
+    def _to_embed(self, number: int) -> Iterator[tuple[list[StoredImage], list[EncoderRun]]]:
+        """A shard's images with who embeds them; those that controls embed too come apart."""
+        encoders, controls = self._working(self.encoders), self._working(self.controls.values())
+        parts: tuple[list[StoredImage], list[StoredImage]] = ([], [])
+        for image in self._stored(number) if encoders or controls else ():
             if image.index < self.plan.embedded.get(image.prompt, 0):
-                yield image
+                alone = image.index >= self.plan.controlled.get(image.prompt, 0)
+                parts[alone].append(image)
+        for images, runs in zip(parts, ([*encoders, *controls], encoders), strict=True):
+            if images and runs:
+                yield images, runs
 
     def _to_ask(self, number: int) -> Iterator[tuple[StoredImage, list[Question]]]:
         for image in self._stored(number):

@@ -47,6 +47,22 @@ class Plan:
             counts[request.prompt] = counts.get(request.prompt, 0) + 1
         return counts
 
+    @cached_property
+    def controlled(self) -> dict[str, int]:
+        """Prompt to the number of its images that a control embeds too: those of no judged task."""
+        counts: dict[str, int] = {}
+        for required in self.needs.values():
+            if required.embeds and not required.questions:
+                for prompt, images in required.images_by_prompt.items():
+                    counts[prompt] = max(images, counts.get(prompt, 0))
+        return counts
+
+    @cached_property
+    def controlled_texts(self) -> tuple[str, ...]:
+        """Texts that a control embeds too, sorted."""
+        read = [required.texts for required in self.needs.values() if not required.questions]
+        return tuple(sorted({text for texts in read for text in texts}))
+
     @property
     def needs_encoder(self) -> bool:
         """Whether anything is embedded."""

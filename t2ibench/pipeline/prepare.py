@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from t2ibench.models.devices import dtype_name
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator, default_encoder, default_judge
 from t2ibench.models.judges import check_judges, create_judges
-from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge
+from t2ibench.models.resolve import checked
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.results.run import RunFolder, run_folder
@@ -86,6 +87,33 @@ class Prepared:
             or create_encoder(name, device=self.settings.device, dtype=self.settings.dtype)
             for name in self.settings.encoder
         ]
+
+    def controls(
+        self, encoders: Sequence[Encoder], warn: Callable[[str], None]
+    ) -> dict[str, Encoder]:
+        """Encoders of random weights, which have learnt nothing.
+
+        Args:
+            encoders: The encoders, loaded.
+            warn: Told why one cannot be made; the run goes on without it.
+
+        Returns:
+            Name of an encoder to its control; only for those that can be made untrained.
+        """
+        if self.settings.control_encoder == "none":
+            return {}
+        controls: dict[str, Encoder] = {}
+        for encoder in encoders:
+            if not isinstance(encoder, HasUntrained):
+                continue
+            try:
+                with failing(f"The encoder '{encoder.name}' failed in untrained() with"):
+                    controls[encoder.name] = checked(
+                        encoder.untrained(), Encoder, "encoder", f"{encoder.name}, untrained"
+                    )
+            except T2IBenchError as error:
+                warn(f"{str(error).rstrip('.')}. There is no control of random weights.")
+        return controls
 
     def judges(self) -> list[Judge]:
         """The judges; none if no task asks questions.

@@ -42,7 +42,7 @@ def rescore(path: Path, reporter: Reporter) -> Results:
     images = None
     if record.generator:
         images = ImageStore(folder.images, record.generator.fingerprint)
-    stores = open_stores(folder.evidence, record.encoders, record.judges)
+    stores = open_stores(folder.evidence, record.encoders, record.judges, record.controls)
     scored = score_plan(plan, images, stores, reporter)
     return write_results(folder, record.repeatable(), scored.results, scored.samples, scored.paired)
 

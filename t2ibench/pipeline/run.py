@@ -18,7 +18,7 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Stores, score_plan
 from t2ibench.results.build import is_complete
 from t2ibench.results.environment import versions
-from t2ibench.results.run import EncoderRecord, GeneratorRecord, HistoryEntry
+from t2ibench.results.run import ControlRecord, EncoderRecord, GeneratorRecord, HistoryEntry
 from t2ibench.results.schema import Results
 from t2ibench.results.write import write_results
 from t2ibench.settings import Measurement
@@ -107,17 +107,21 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         [open_judge(judge, folder.evidence) for judge in judges],
         prepared.settings.batch_size,
         from_object=prepared.objects.generator is not None,
+        controls={
+            name: open_encoder(control, folder.evidence)
+            for name, control in prepared.controls(encoders, reporter.warn).items()
+        },
     )
     _check_names(job)
     _save_record(prepared, job)
     _run_stage(job, "generate", prepared, reporter)
     job.release()
-    for encoder_run in job.encoders:
-        missing = encoder_run.store.missing("texts", map(text_key, prepared.plan.texts))
+    for encoder_run, texts in job.texts():
+        missing = encoder_run.store.missing("texts", map(text_key, texts))
         if missing:
             name = f"Embedding texts ({encoder_run.encoder.name})"
             with reporter.stage(name, len(missing), "texts") as ticker:
-                job.embed_texts(encoder_run, ticker.advance)
+                job.embed_texts(encoder_run, texts, ticker.advance)
     _run_stage(job, "embed", prepared, reporter)
     if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
         raise T2IBenchError(next(iter(job.stopped.values())))
@@ -142,7 +146,8 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
 
 def _check_names(job: Job) -> None:
     """Results are told apart by name, so no two encoders and no two judges may share one."""
-    for kind, names in (("encoder", job.names()), ("judge", [r.judge.name for r in job.judges])):
+    encoders = [*job.names(), *(run.encoder.name for run in job.controls.values())]
+    for kind, names in (("encoder", encoders), ("judge", [r.judge.name for r in job.judges])):
         for name, count in Counter(names).items():
             if count > 1:
                 raise T2IBenchError(
@@ -221,6 +226,10 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
             for run in job.encoders
         },
         {run.judge.name: JudgeEvidence(run.store, run.judge.fingerprint) for run in job.judges},
+        {
+            name: EncoderEvidence(run.store, run.encoder.fingerprint)
+            for name, run in job.controls.items()
+        },
     )
     scored = score_plan(prepared.plan, prepared.images, stores, reporter)
     return write_results(
@@ -241,6 +250,10 @@ def _observers(job: Job) -> dict[str, object]:
             )
             for run in job.encoders
         },
+        "controls": {
+            name: ControlRecord(name=run.encoder.name, fingerprint=run.encoder.fingerprint)
+            for name, run in job.controls.items()
+        },
         "judges": {run.judge.name: run.judge.fingerprint for run in job.judges},
     }
 
@@ -256,7 +269,10 @@ def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
     observers = _observers(observing) if observing else {}
     if observing is None and (folder.record.encoders or folder.record.judges):
         before = folder.record.settings
-        kept = {name: getattr(before, name) for name in ("encoder", "judge", "judge_args")}
+        kept = {
+            name: getattr(before, name)
+            for name in ("encoder", "judge", "judge_args", "control_encoder")
+        }
         settings = settings.model_copy(update=kept)
         from_objects = from_objects or folder.record.from_objects
     if generator is not None:

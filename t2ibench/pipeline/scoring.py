@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from t2ibench.arrays import Float64Array
-from t2ibench.errors import MissingEvidence, T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
+from t2ibench.pipeline.blind import held_against
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.stored import Images, StoredEvidence
 from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
-from t2ibench.results.run import EncoderRecord
+from t2ibench.results.run import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import Attempt
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
-
-
-class Images(Protocol):
-    """The outcome of every attempt at an image; an `ImageStore` is one."""
-
-    def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image.
-
-        Args:
-            prompt: What it was generated for.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The attempt, or None if nothing was tried.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +55,20 @@ class JudgeEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything a run has observed, by the name of the encoder or judge."""
+    """Everything a run has observed, by the name of the encoder or judge.
+
+    Attributes:
+        encoders: Name to embeddings.
+        judges: Name to answers.
+        controls: What an encoder of random weights has embedded, by the name of the encoder that
+            it is held against.
+        labels: People's answers; None where nobody labelled.
+    """
 
     encoders: Mapping[str, EncoderEvidence]
     judges: Mapping[str, JudgeEvidence]
+    controls: Mapping[str, EncoderEvidence] = field(default_factory=dict)
+    labels: LabelStore | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +87,10 @@ class Scored:
 
 
 def open_stores(
-    root: Path, encoders: Mapping[str, EncoderRecord], judges: Mapping[str, str]
+    root: Path,
+    encoders: Mapping[str, EncoderRecord],
+    judges: Mapping[str, str],
+    controls: Mapping[str, ControlRecord] | None = None,
 ) -> Stores:
     """What was observed, from its folder.
 
@@ -104,6 +98,7 @@ def open_stores(
         root: A run's or a submission's evidence/.
         encoders: By name.
         judges: Name to fingerprint.
+        controls: Encoders of random weights, by the name of the encoder that they belong to.
 
     Returns:
         The stores, opened.
@@ -121,105 +116,14 @@ def open_stores(
             name: JudgeEvidence(AnswerStore(root, name, fingerprint), fingerprint)
             for name, fingerprint in judges.items()
         },
+        {
+            name: EncoderEvidence(
+                EvidenceStore(root, control.name, control.fingerprint), control.fingerprint
+            )
+            for name, control in (controls or {}).items()
+        },
+        LabelStore(root),
     )
-
-
-class StoredEvidence:
-    """One encoder's or one judge's evidence, from the store (see methods.core.evidence.Evidence).
-
-    Args:
-        images: The run's images; None where only texts were scored.
-        store: The encoder's embeddings; None if nothing is embedded.
-        judged: The judge's answers, for methods that ask questions.
-    """
-
-    def __init__(
-        self,
-        images: Images | None,
-        store: EvidenceStore | None,
-        judged: AnswerStore | None = None,
-    ) -> None:
-        self._images = images
-        self._store = store
-        self._judged = judged
-
-    def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
-        """Index, file hash and status of each image."""
-        for index in range(n):
-            attempt = self._images.get(prompt, index) if self._images else None
-            if attempt is None:
-                yield index, "", "missing"
-            else:
-                yield index, attempt.sha256 or "", attempt.status
-
-    def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt that have an embedding.
-
-        Args:
-            prompt: The prompt.
-            n: Images with an index of n or more are excluded.
-
-        Returns:
-            Embeddings of shape (m, d) with m <= n, their indices, and how many are excluded, by
-            reason.
-        """
-        rows, indices, excluded = [], [], Counter[str]()
-        for index, sha256, status in self._image_records(prompt, n) if self._store else ():
-            if status != "ok":
-                excluded[status] += 1
-            elif self._store is None or not self._store.has("images", sha256):
-                excluded["missing"] += 1
-            else:
-                rows.append(self._store.get("images", sha256))
-                indices.append(index)
-        stacked = np.asarray(rows, dtype=np.float64) if rows else np.zeros((0, 1))
-        return ImageEvidence(stacked, np.asarray(indices, dtype=np.int64), excluded)
-
-    def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Embeddings of texts.
-
-        Args:
-            texts: The texts.
-
-        Returns:
-            Shape (len(texts), d), in their order.
-
-        Raises:
-            MissingEvidence: one was never embedded.
-        """
-        if self._store is None:
-            raise MissingEvidence("the texts, which no encoder has embedded,")
-        rows = []
-        for text in texts:
-            key = text_key(text)
-            if not self._store.has("texts", key):
-                raise MissingEvidence(f"the text '{text}'")
-            rows.append(self._store.get("texts", key))
-        return np.asarray(rows, dtype=np.float64)
-
-    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
-        """The judge's answers about the first n images of a prompt.
-
-        Args:
-            prompt: Whose images.
-            n: Images with an index of n or more are excluded.
-            question: What was asked.
-            classes: The possible answers; empty for free text.
-
-        Returns:
-            The answers, their indices, and how many are excluded, by reason.
-        """
-        answers, indices, excluded = [], [], Counter[str]()
-        for index, sha256, status in self._image_records(prompt, n):
-            answer = self._judged.get(sha256, question, classes) if self._judged else None
-            if status != "ok":
-                excluded[status] += 1
-            elif answer is None:
-                excluded["missing"] += 1
-            else:
-                answers.append(answer.answer)
-                indices.append(index)
-        return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
 
 
 def score_task(
@@ -275,6 +179,15 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
             evidence, settings = _evidence(plan, task, images, stores)
             if evidence:
                 combined, by_encoder = score_task(task, evidence, plan.settings)
+                if not plan.needs[task.id].questions:
+                    blind = {
+                        name: StoredEvidence(images, stores.controls[name].store)
+                        for name in evidence
+                        if name in stores.controls
+                    }
+                    combined, by_encoder = held_against(
+                        task.spec, (combined, by_encoder), blind, plan.settings
+                    )
             elif plan.needs[task.id].questions:
                 combined, by_encoder = _undefined("no judge was asked")
             else:
@@ -320,7 +233,8 @@ def _evidence(
     beside = dict(list(image_encoders.items())[:1]) if needs.embeds else {}
     store = next((encoder.store for encoder in beside.values()), None)
     by_judge = {
-        name: StoredEvidence(images, store, judge.store) for name, judge in stores.judges.items()
+        name: StoredEvidence(images, store, judge.store, stores.labels)
+        for name, judge in stores.judges.items()
     }
     return by_judge, _task_settings(plan.settings, beside, stores.judges)
 

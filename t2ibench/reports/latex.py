@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tabulate import tabulate
+from tabulate import LATEX_ESCAPE_RULES, tabulate
 
-from t2ibench.reports.markdown import COLUMNS, table_rows
+from t2ibench.reports.markdown import OF_ENCODERS, columns, explanations, table_rows
 from t2ibench.reports.writers import Table
+from t2ibench.results.display import in_two
 from t2ibench.results.schema import Results
 
 
@@ -16,18 +17,17 @@ class LatexWriter:
     suffix = "tex"
 
     def table(self, table: Table) -> str:
-        """A table, without its notes.
+        """A table and, in small print below it, its notes.
 
         Args:
             table: The table.
 
         Returns:
-            A tabular environment; special characters are escaped.
+            A tabular environment and paragraphs; special characters are escaped.
         """
-        return (
-            tabulate(table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True)
-            + "\n"
-        )
+        body = tabulate(table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True)
+        notes = [f"\\par{{\\footnotesize {_escape(note)}}}" for note in table.notes]
+        return "\n".join([body, *notes]) + "\n"
 
     def results(self, results: Results) -> str:
         """The table of a run.
@@ -36,9 +36,24 @@ class LatexWriter:
             results: What results.json holds.
 
         Returns:
-            A tabular environment.
+            A tabular environment and its explanation; after it those of tests of the text encoder
+            alone, where there are any.
         """
-        return self.table(Table(COLUMNS, list(table_rows(results))))
+        of_generator, of_encoders = in_two(results)
+        parts: list[tuple[Results, list[str]]] = []
+        if of_generator.tasks or not of_encoders.tasks:
+            parts.append((of_generator, []))
+        if of_encoders.tasks:
+            parts.append((of_encoders, [OF_ENCODERS]))
+        return "\n".join(
+            self.table(Table(columns(part), list(table_rows(part)), [*notes, *explanations(part)]))
+            for part, notes in parts
+        )
+
+
+def _escape(text: str) -> str:
+    """Text outside of a table; tabulate escapes what is inside."""
+    return "".join(LATEX_ESCAPE_RULES.get(letter, letter) for letter in text)
 
 
 WRITER = LatexWriter()

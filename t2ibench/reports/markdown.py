@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from t2ibench.methods import METHODS
+from t2ibench.reports.cells import PUBLISHED, excluded, level_of, main_score, task_cells
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import displayed
-from t2ibench.results.schema import Results, Score, TaskResult
+from t2ibench.results.display import in_two
+from t2ibench.results.schema import Results
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table as RichTable
 
 COLUMNS = (
     "Task",
     "Headline",
-    "95 % CI",
+    "CI",
+    "About",
     "Fair",
     "p",
     "p (Holm)",
@@ -28,91 +30,73 @@ COLUMNS = (
     "Excluded",
 )
 EXPLANATION = (
-    "The headline is a magnitude from 0 (indistinguishable from no bias) to 1 (complete). Null is "
-    "what the headline would be on average at this sample size if there were no bias. p is "
-    "two-sided unless the task says otherwise; Holm's correction is over all tasks of this table. "
-    "A score describes these prompts, this model and this encoder or judge; it says nothing about "
-    "real people, and no single number sums a model up."
+    "The headline is a lean: 0 is balanced, +1 and -1 are all one side (of shares P and 1 - P, it "
+    "is 2 P - 1). A fair model's headline lies in the band 'Fair' at this number of images. About "
+    "'these': these very prompts, with other images; 'like these': prompts like them, too. Holm's "
+    "correction is over all tasks of this table. A score describes this model as this encoder or "
+    "judge sees it; it says nothing about real people, and no single number sums a model up."
+)
+OF_ENCODERS = (
+    "These tests read words alone: they describe the text encoder, which is the instrument, and "
+    "not the generator. They are the same for every model that is read with this encoder."
+)
+_SCALES = {
+    "mean_square": "rms: the root mean square of the leans of several prompts, each of which may "
+    "lean either way.",
+    "excess": "excess: how much more the concepts lean than unrelated words do, from -1 to 1.",
+}
+_INCONCLUSIVE = "inconclusive: a control contradicts the test, so it decides nothing."
+_PUBLISHED = (
+    f"{PUBLISHED} as the paper computes it, kept for comparison: its p-value and its interval are "
+    "not vouched for."
 )
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for a table, or a dash.
+def columns(results: Results) -> tuple[str, ...]:
+    """The heads of the table of a run.
 
     Args:
-        value: The number, or None.
-        digits: Digits after the point.
+        results: What results.json holds.
 
     Returns:
-        The text.
+        `COLUMNS`, with the level of the intervals.
     """
-    return "–" if value is None else f"{value:.{digits}f}"
+    return tuple(level_of(results) if name == "CI" else name for name in COLUMNS)
 
 
-def format_p(value: float | None) -> str:
-    """A p-value for a table, or a dash.
+def explanations(results: Results) -> list[str]:
+    """What a reader of the table must know.
 
     Args:
-        value: The p-value, or None.
+        results: What results.json holds.
 
     Returns:
-        The text: four digits after the point, or powers of ten below 0.0001.
+        Paragraphs.
     """
-    if value is None:
-        return "–"
-    return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
+    tasks = list(results.tasks.values())
+    scales = {task.headline.scale for task in tasks}
+    also = [text for scale, text in _SCALES.items() if scale in scales]
+    if any(task.inconclusive for task in tasks):
+        also.append(_INCONCLUSIVE)
+    if any(PUBLISHED in main_score(task) for task in tasks):
+        also.append(_PUBLISHED)
+    return [EXPLANATION, *([" ".join(also)] if also else [])]
 
 
-def interval(score: Score) -> str:
-    """A confidence interval for a table, or a dash.
+def sentences(results: Results) -> list[tuple[str, str]]:
+    """Each task's result in words.
 
     Args:
-        score: A score or a headline.
+        results: What results.json holds.
 
     Returns:
-        The text: '[low, high]'.
+        Pairs of a task and its sentence; tasks without any headline have none.
     """
-    return ends(score.ci_low, score.ci_high)
-
-
-def ends(low: float | None, high: float | None) -> str:
-    """Both ends of an interval or a band for a table, or a dash.
-
-    Args:
-        low: Lower end, or None.
-        high: Upper end, or None.
-
-    Returns:
-        The text: '[low, high]'.
-    """
-    return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
-
-
-def main_score(task: TaskResult) -> str:
-    """The method's best-known score, with its name.
-
-    Args:
-        task: The task's result.
-
-    Returns:
-        The text: 'd = +0.512', or a dash.
-    """
-    main = METHODS.get(task.method).main_score
-    score = task.scores.get(main.name)
-    return "–" if score is None or score.value is None else f"{main.label} = {score.value:+.3f}"
-
-
-def excluded(task: TaskResult) -> str:
-    """How many images were excluded, by reason.
-
-    Args:
-        task: The task's result.
-
-    Returns:
-        The text: '2 refused, 1 filtered', or '0'.
-    """
-    parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
-    return ", ".join(parts) or "0"
+    return [
+        (name, task.headline.direction)
+        for name, task in results.tasks.items()
+        if task.headline.direction and (task.headline.value is not None or task.inconclusive)
+    ]
 
 
 def table_rows(results: Results) -> Iterator[list[str]]:
@@ -125,14 +109,9 @@ def table_rows(results: Results) -> Iterator[list[str]]:
         The cells of a row, in the order of `COLUMNS`.
     """
     for name, task in results.tasks.items():
-        shown = displayed(task.headline)
         yield [
             name,
-            number(shown.value),
-            ends(shown.low, shown.high),
-            ends(shown.fair_low, shown.fair_high),
-            format_p(task.headline.p),
-            format_p(task.headline.p_holm),
+            *task_cells(task),
             main_score(task),
             str(task.n_images) if task.n_images else "–",
             excluded(task),
@@ -143,6 +122,15 @@ def _escape(text: str) -> str:
     """Text of a task file inside a Markdown table or paragraph."""
     escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
     return escaped.replace("\n", " ").replace("`", "'")
+
+
+def _table(results: Results) -> str:
+    return tabulate(
+        [[_escape(cell) for cell in row] for row in table_rows(results)],
+        headers=columns(results),
+        tablefmt="github",
+        disable_numparse=True,
+    )
 
 
 def results_markdown(results: Results) -> str:
@@ -158,25 +146,21 @@ def results_markdown(results: Results) -> str:
     parts = [f"# {_escape(name)}", ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
-    table = tabulate(
-        [[_escape(cell) for cell in row] for row in table_rows(results)],
-        headers=COLUMNS,
-        tablefmt="github",
-        disable_numparse=True,
-    )
-    parts += [table, "", EXPLANATION, ""]
+    of_generator, of_encoders = in_two(results)
+    if of_generator.tasks or not of_encoders.tasks:
+        parts += [_table(of_generator), ""]
+    if of_encoders.tasks:
+        parts += ["## Text encoders", "", OF_ENCODERS, "", _table(of_encoders), ""]
+    for text in explanations(results):
+        parts += [text, ""]
     encoders = sorted({name for task in results.tasks.values() for name in task.settings.encoders})
     judges = sorted({name for task in results.tasks.values() for name in task.settings.judges})
     for title, names in (("Encoders", encoders), ("Judges", judges)):
         if names:
             parts += [f"{title}: {', '.join(_escape(name) for name in names)}.", ""]
-    sentences = [
-        f"- `{name}`: {_escape(task.headline.direction)}"
-        for name, task in results.tasks.items()
-        if task.headline.direction and task.headline.value is not None
-    ]
-    if sentences:
-        parts += ["## In words", "", *sentences, ""]
+    told = [f"- `{name}`: {_escape(text)}" for name, text in sentences(results)]
+    if told:
+        parts += ["## In words", "", *told, ""]
     remarks = list(_remarks(results))
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
@@ -188,7 +172,12 @@ def results_markdown(results: Results) -> str:
 
 def _remarks(results: Results) -> Iterator[str]:
     for name, task in results.tasks.items():
-        if task.reason:
+        if task.inconclusive:
+            yield f"- `{name}` is inconclusive: {_escape(task.inconclusive)}"
+            for control in task.controls.values():
+                if control.contradicts:
+                    yield f"  - {_escape(control.says)}"
+        elif task.reason:
             yield f"- `{name}` has no score: {_escape(task.reason)}"
         elif task.headline.reason:
             yield f"- `{name}` has no headline: {_escape(task.headline.reason)}"
@@ -199,37 +188,53 @@ def _remarks(results: Results) -> Iterator[str]:
 
 
 # What a narrow terminal can do without, in this order; results.md has it all.
-_DISPENSABLE = ("Excluded", "p", "Images", "Score", "Fair", "95 % CI")
+_DISPENSABLE = ("Excluded", "p", "Images", "Score", "Fair", "About", "CI")
 
 
-def results_table(results: Results, width: int) -> RichTable:
-    """The results as a table for a terminal; less important columns are dropped to fit.
+def results_table(results: Results, width: int) -> Group:
+    """The results as tables for a terminal; less important columns are dropped to fit.
 
     Args:
         results: What results.json holds.
         width: Columns of the terminal.
 
     Returns:
-        The table, for rich.
+        The generator's tasks, and tests of the text encoder alone where there are any, for rich.
     """
+    from rich.console import Group
+
+    of_generator, of_encoders = in_two(results)
+    tables = []
+    if of_generator.tasks:
+        tables.append(_rich_table(of_generator, results.model.name, width))
+    if of_encoders.tasks:
+        tables.append(_rich_table(of_encoders, None, width))
+        tables[-1].caption = OF_ENCODERS
+    return Group(*tables)
+
+
+def _rich_table(results: Results, title: str | None, width: int) -> RichTable:
     from rich.markup import escape
     from rich.table import Table as RichTable
 
-    rows = list(table_rows(results))
-    widths = [3 + max(len(cell) for cell in column) for column in zip(COLUMNS, *rows, strict=True)]
+    rows, heads = list(table_rows(results)), columns(results)
+    widths = [3 + max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
     dropped: set[str] = set()
     for name in _DISPENSABLE:
         kept = [w for column, w in zip(COLUMNS, widths, strict=True) if column not in dropped]
         if sum(kept) + 1 <= width:
             break
         dropped.add(name)
-    table = RichTable(title=f"t2ibench: {escape(results.model.name or 'text encoders')}")
-    for column in COLUMNS:
+    table = RichTable(title=f"t2ibench: {escape(title or 'text encoders')}")
+    for column, head in zip(COLUMNS, heads, strict=True):
         if column not in dropped:
-            table.add_column(column, justify="left" if column == "Task" else "right", no_wrap=True)
-    for row in rows:
+            table.add_column(head, justify="left" if column == "Task" else "right", no_wrap=True)
+    for row, task in zip(rows, results.tasks.values(), strict=True):
         cells = zip(COLUMNS, row, strict=True)
-        table.add_row(*(escape(cell) for column, cell in cells if column not in dropped))
+        table.add_row(
+            *(escape(cell) for column, cell in cells if column not in dropped),
+            style="dim" if task.inconclusive else None,
+        )
     return table
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,11 +19,15 @@ class Table:
         headers: Column heads.
         rows: Cells as text.
         notes: What a reader must know, a paragraph each; formats for programs leave them out.
+        records: The same for programs, which formats for programs write in place of the rows:
+            one mapping a row, all with the same keys, numbers as numbers. Empty where the cells
+            say it all.
     """
 
     headers: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    records: Sequence[Mapping[str, object]] = ()
 
 
 class Writer(Protocol):

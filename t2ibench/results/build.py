@@ -11,6 +11,7 @@ from t2ibench.methods import method_of
 from t2ibench.methods.core import controls as core_controls
 from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.results.display import text_only
 from t2ibench.results.schema import (
     Control,
     EncoderScores,
@@ -191,12 +192,23 @@ def _adjusted_scores(scores: Sequence[ScoreT]) -> list[ScoreT]:
 def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     """Tasks with p-values adjusted over the run: headlines over all tasks, scores by name.
 
+    Tests of the encoder alone and tests of the generator are shown in two tables, and are two
+    families.
+
     Args:
         tasks: Task id to result.
 
     Returns:
         New results, in the same order.
     """
+    families: dict[bool, dict[str, TaskResult]] = {False: {}, True: {}}
+    for name, task in tasks.items():
+        families[text_only(task)][name] = task
+    done = _adjusted_family(families[False]) | _adjusted_family(families[True])
+    return {name: done[name] for name in tasks}
+
+
+def _adjusted_family(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     names = list(tasks)
     headlines = _adjusted_scores([tasks[name].headline for name in names])
     scores = adjusted([tasks[name].scores for name in names])

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from t2ibench.methods import METHODS
-from t2ibench.results.schema import Results, Score, TaskResult
+from t2ibench.methods.core.headline import Part
+from t2ibench.results.build import rounded
+from t2ibench.results.display import text_only
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.pairing import Contrast, linear, mean_squares
+from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
+from t2ibench.stats import holm
+
+Verdict = Literal["first", "second", "opposite", "tie"]
+LEAN = "lean"  # the row score of which it is known that 0 is balanced
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +31,15 @@ class Difference:
         name: The score.
         first: In the first run.
         second: In the second.
-        value: First minus second.
+        value: First minus second; of mean squares, the difference of the squares.
         low: Lower end of the difference's interval.
         high: Upper end.
-        note: Why they cannot be compared, or what to know.
+        p: p-value that there is no difference; None where the runs are not paired.
+        p_holm: Adjusted over the headlines (or over the rows of one score of one task).
+        paired: Whether images were paired by prompt and index.
+        verdict: Which run leans less: the 'first', the 'second', neither although they differ
+            ('opposite'), or neither beyond chance ('tie'); None where that cannot be said.
+        notes: Why they cannot be compared, or what to know.
     """
 
     task: str
@@ -31,17 +47,35 @@ class Difference:
     name: str
     first: Score
     second: Score
-    value: float | None
-    low: float | None
-    high: float | None
-    note: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    paired: bool = False
+    verdict: Verdict | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Remarks:
+    """What stands between two results of a task.
+
+    Attributes:
+        notes: All of it.
+        comparable: Whether they measure the same quantity.
+        decidable: Whether the difference may be called one of the models.
+    """
+
+    notes: list[str] = field(default_factory=list)
+    comparable: bool = True
+    decidable: bool = True
 
 
 def difference_interval(first: Score, second: Score) -> tuple[float | None, float | None]:
     """The interval of a difference from two intervals (MOVER; Zou and Donner 2008).
 
-    It assumes independent runs. Two models that start from the same noise are not quite
-    independent, so their interval is somewhat too wide.
+    It takes the runs as independent: for runs without influences, which cannot be paired.
 
     Args:
         first: A score of the first run.
@@ -59,46 +93,249 @@ def difference_interval(first: Score, second: Score) -> tuple[float | None, floa
     return low, high
 
 
-def compare(first: Results, second: Results) -> Iterator[Difference]:
+def compare(
+    first: Results,
+    second: Results,
+    first_paired: Mapping[str, PairedTask] | None = None,
+    second_paired: Mapping[str, PairedTask] | None = None,
+) -> list[Difference]:
     """Headlines of the tasks that both runs have, and the rows of methods that rank biases.
+
+    Images are paired by prompt and index, so that a run and itself differ by exactly 0 [0, 0].
 
     Args:
         first: Results of the first run.
         second: Results of the second.
+        first_paired: Influences of the first run; without them, its runs count as independent.
+        second_paired: Influences of the second.
 
-    Yields:
+    Returns:
         Differences, first − second, in the order of the first run's tasks.
     """
+    found = []
     for name, task in first.tasks.items():
         other = second.tasks.get(name)
         if other is None:
             continue
-        note = _comparison_note(task, other)
-        yield _difference(name, "", "headline", task.headline, other.headline, note)
-        for score in METHODS.get(task.method).row_scores:
-            theirs = {row.name: row.scores for row in other.by}
-            for row in task.by:
-                if score in row.scores and score in theirs.get(row.name, {}):
-                    both = row.scores[score], theirs[row.name][score]
-                    yield _difference(name, row.name, score, *both, note)
+        influences = (first_paired or {}).get(name), (second_paired or {}).get(name)
+        pair = _Pair(name, task, other, *influences)
+        found += [pair.headline(), *pair.rows()]
+    return _adjusted(found)
 
 
-def _comparison_note(first: TaskResult, second: TaskResult) -> str:
+def tally(differences: Sequence[Difference]) -> Counter[Verdict | None]:
+    """How often each verdict falls over the headlines.
+
+    Args:
+        differences: From `compare`.
+
+    Returns:
+        Verdict to number of tasks; None for those that were not decided.
+    """
+    return Counter(one.verdict for one in differences if not one.row)
+
+
+def _adjusted(differences: Sequence[Difference]) -> list[Difference]:
+    """Holm over the headlines, and over each task's rows of one score."""
+    families: dict[tuple[str, str], list[int]] = {}
+    for index, one in enumerate(differences):
+        families.setdefault((one.task, one.name) if one.row else ("", ""), []).append(index)
+    new = list(differences)
+    for indices in families.values():
+        p_values = holm([differences[index].p for index in indices])
+        for index, p in zip(indices, p_values, strict=True):
+            new[index] = replace(differences[index], p_holm=p)
+    return new
+
+
+class _Pair:
+    """One task in two runs."""
+
+    def __init__(
+        self,
+        name: str,
+        first: TaskResult,
+        second: TaskResult,
+        first_paired: PairedTask | None,
+        second_paired: PairedTask | None,
+    ) -> None:
+        self.name, self.first, self.second = name, first, second
+        self.level = first.settings.level
+        self.remarks = _remarks(first, second)
+        self.paired: tuple[PairedTask, PairedTask] | None = None
+        if first_paired is not None and second_paired is not None:
+            self.paired = first_paired, second_paired
+
+    def headline(self) -> Difference:
+        """The difference of the headlines."""
+        first, second = self.first.headline, self.second.headline
+        blank = Difference(
+            self.name, "", "headline", first, second, notes=tuple(self.remarks.notes)
+        )
+        if not self.remarks.comparable or first.value is None or second.value is None:
+            return blank
+        if (first.scale, first.question) != (second.scale, second.question):
+            return replace(blank, notes=(*blank.notes, "another kind of headline"))
+        parts = self.paired and (self.paired[0].headline, self.paired[1].headline)
+        if not parts or not all(parts) or not self._is_current(first, second):
+            return self._unpaired(blank, first.scale == "lean", first.scale is not None)
+        value = first.value - second.value
+        if first.scale == "mean_square" and not _is_linear(parts[0]):
+            return self._squares(blank, *parts)
+        return self._linear(blank, value, parts[0][0], parts[1][0], first.scale == "lean")
+
+    def _is_current(self, first: Headline, second: Headline) -> bool:
+        """Whether the influences are those of the results beside them."""
+        assert self.paired is not None
+        for headline, paired in zip((first, second), self.paired, strict=True):
+            stale = headline.scale != paired.scale or headline.question != paired.question
+            if stale or (
+                _is_linear(paired.headline) and not _equal(headline.value, paired.headline[0].value)
+            ):
+                return False
+        return True
+
+    def rows(self) -> Iterator[Difference]:
+        """The differences of the rows' scores."""
+        mine, theirs = _unique(self.first.by), _unique(self.second.by)
+        for score in METHODS.get(self.first.method).row_scores:
+            for (name, group), row in mine.items():
+                other = theirs.get((name, group))
+                if other is not None and score in row.scores and score in other.scores:
+                    yield self._row(row, other, score)
+
+    def _row(self, row: Row, other: Row, score: str) -> Difference:
+        first, second = row.scores[score], other.scores[score]
+        notes = tuple(self.remarks.notes)
+        blank = Difference(self.name, row.name, score, first, second, notes=notes)
+        if not self.remarks.comparable or first.value is None or second.value is None:
+            return blank
+        signed = score == LEAN
+        if self.paired is not None and not (first.as_published or second.as_published):
+            parts = [paired.rows.get((row.name, score)) for paired in self.paired]
+            a, b = parts
+            if a and b and _equal(first.value, a.value) and _equal(second.value, b.value):
+                return self._linear(blank, first.value - second.value, a, b, signed, signed)
+        return self._unpaired(blank, signed, signed)
+
+    def _linear(
+        self,
+        blank: Difference,
+        value: float,
+        first: Part,
+        second: Part,
+        signed: bool,
+        ranked: bool = True,
+    ) -> Difference:
+        difference = linear(value, first.influence, second.influence, self.level)
+        total = None
+        if signed:
+            both = first.value + second.value
+            total = linear(both, first.influence, second.influence, self.level, 1.0)
+        return self._decided(blank, difference, total, ranked)
+
+    def _squares(
+        self, blank: Difference, first: Sequence[Part], second: Sequence[Part]
+    ) -> Difference:
+        theirs = {part.name: part for part in second}
+        shared = [part for part in first if part.name in theirs]
+        if not shared:
+            return replace(blank, notes=(*blank.notes, "no row in common"))
+        others = [theirs[part.name] for part in shared]
+        value = (blank.first.value or 0.0) - (blank.second.value or 0.0)
+        if len(shared) < max(len(first), len(second)):
+            value = _mean_square(shared) - _mean_square(others)
+            count = f"{len(shared)} of {max(len(first), len(second))} rows in common"
+            blank = replace(blank, notes=(*blank.notes, count))
+        return self._decided(blank, mean_squares(value, shared, others, self.level), None, True)
+
+    def _decided(
+        self, blank: Difference, found: Contrast, total: Contrast | None, ranked: bool
+    ) -> Difference:
+        verdict = _verdict(found, total) if ranked and self.remarks.decidable else None
+        return replace(
+            blank,
+            value=rounded(found.value),
+            low=rounded(found.low),
+            high=rounded(found.high),
+            p=rounded(found.p) if self.remarks.decidable else None,
+            paired=True,
+            verdict=verdict,
+        )
+
+    def _unpaired(self, blank: Difference, signed: bool, ranked: bool) -> Difference:
+        first, second = blank.first, blank.second
+        value = (first.value or 0.0) - (second.value or 0.0)
+        found = Contrast(value, *difference_interval(first, second))
+        total = None
+        if signed:
+            sum_value = (first.value or 0.0) + (second.value or 0.0)
+            total = Contrast(sum_value, *difference_interval(first, _negative(second)))
+        decided = self._decided(blank, found, total, ranked)
+        return replace(decided, paired=False, p=None, notes=(*blank.notes, "unpaired"))
+
+
+def _verdict(difference: Contrast, total: Contrast | None) -> Verdict | None:
+    """Which run leans less; `total` is the sum of two leans, None of magnitudes."""
+    # l₁² − l₂² = (l₁ − l₂)(l₁ + l₂): magnitudes differ where both factors differ from 0. Testing
+    # both (an intersection-union test) keeps its level without any approximation to the squares.
+    if difference.low is None or (total is not None and total.low is None):
+        return None
+    if not difference.differs:
+        return "tie"
+    if total is None:
+        return "first" if difference.value < 0 else "second"
+    if not total.differs:
+        return "opposite"
+    return "first" if difference.value * total.value < 0 else "second"
+
+
+def _is_linear(parts: Sequence[Part]) -> bool:
+    """Whether a headline moves with its units by itself, not as a mean of squares of rows."""
+    return len(parts) == 1 and not parts[0].name
+
+
+def _mean_square(parts: Sequence[Part]) -> float:
+    return math.fsum(part.value**2 - part.influence.variance for part in parts) / len(parts)
+
+
+def _equal(one: float | None, other: float) -> bool:
+    return one is not None and math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _negative(score: Score) -> Score:
+    ends = (score.value, score.ci_high, score.ci_low)
+    value, low, high = (None if end is None else -end for end in ends)
+    return Score(value=value, ci_low=low, ci_high=high)
+
+
+def _unique(rows: Sequence[Row]) -> dict[tuple[str, str | None], Row]:
+    """Rows by name and group, without those whose names occur twice: which is which is unknown."""
+    counts = Counter(row.name for row in rows)
+    return {(row.name, row.group): row for row in rows if counts[row.name] == 1}
+
+
+def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
     """What makes two results of a task hard to compare."""
     if first.task_hash != second.task_hash:
-        return "other version of the task"
-    if first.settings.encoders != second.settings.encoders:
-        return "other encoders"
-    if first.settings.judges != second.settings.judges:
-        return "other judges"
-    return "other numbers of images" if first.n_images != second.n_images else ""
-
-
-def _difference(
-    task: str, row: str, name: str, first: Score, second: Score, note: str
-) -> Difference:
-    value = None
-    if first.value is not None and second.value is not None:
-        value = first.value - second.value
-    low, high = difference_interval(first, second)
-    return Difference(task, row, name, first, second, value, low, high, note)
+        return _Remarks(["another version of the task"], False, False)
+    alike = first.settings.encoders == second.settings.encoders
+    if text_only(first) and text_only(second) and alike:
+        return _Remarks(["measures the text encoder, which both runs share"], False, False)
+    notes, decidable = [], True
+    limits = {first.settings.limit, second.settings.limit}
+    for differs, note in (
+        (not alike and not text_only(first), "other encoders"),
+        (first.settings.judges != second.settings.judges, "other judges"),
+        (len(limits) > 1, "other stimuli (--limit)"),
+        (bool(first.inconclusive), "the first is inconclusive"),
+        (bool(second.inconclusive), "the second is inconclusive"),
+    ):
+        if differs:
+            notes.append(note)
+            decidable = False
+    if len(limits) == 1 and None not in limits:
+        notes.append("made with --limit")
+    if first.n_images != second.n_images:
+        notes.append("other numbers of images")
+    return _Remarks(notes, True, decidable)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from t2ibench.results.schema import Headline
+from t2ibench.methods import METHODS
+from t2ibench.methods.core.schema import ImageTask
+from t2ibench.results.schema import Headline, Results, TaskResult
 
 LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
@@ -50,14 +52,48 @@ def displayed(headline: Headline) -> Displayed:
         >>> displayed(Headline(value=-0.04, scale="mean_square")).value
         0.0
     """
-    numbers = (
-        headline.value,
-        headline.ci_low,
-        headline.ci_high,
-        headline.fair_low,
-        headline.fair_high,
+    root = headline.scale == "mean_square"
+    value, low, high, fair_low, fair_high = (
+        math.sqrt(max(number, 0.0)) if root and number is not None else number
+        for number in (
+            headline.value,
+            headline.ci_low,
+            headline.ci_high,
+            headline.fair_low,
+            headline.fair_high,
+        )
     )
-    if headline.scale == "mean_square":
-        numbers = tuple(None if x is None else math.sqrt(max(x, 0.0)) for x in numbers)
     label = LABELS.get(headline.scale or "", "magnitude")
-    return Displayed(label, *numbers, signed=headline.scale == "lean")
+    signed = headline.scale == "lean"
+    return Displayed(label, value, low, high, fair_low, fair_high, signed)
+
+
+def text_only(task: TaskResult) -> bool:
+    """Whether a result describes an encoder's texts alone, so that no generator has a part in it.
+
+    Args:
+        task: A task's result.
+
+    Returns:
+        True where no image counts and none was looked for.
+    """
+    if task.n_images or any(task.excluded.values()):
+        return False
+    return bool(task.n_prompts) or not issubclass(METHODS.get(task.method).Task, ImageTask)
+
+
+def in_two(results: Results) -> tuple[Results, Results]:
+    """The results of the generator, and those of the text encoder alone, for two tables.
+
+    Args:
+        results: What results.json holds.
+
+    Returns:
+        The same results with a part of the tasks each; either may have none.
+    """
+    of_texts = {name: task for name, task in results.tasks.items() if text_only(task)}
+    of_images = {name: task for name, task in results.tasks.items() if name not in of_texts}
+    return (
+        results.model_copy(update={"tasks": of_images}),
+        results.model_copy(update={"tasks": of_texts}),
+    )

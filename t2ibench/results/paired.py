@@ -122,12 +122,30 @@ def read_paired(file: Path) -> dict[str, PairedTask]:
     try:
         tensors = load_file(file)
         table = json.loads(tensors[_TABLE].tobytes().decode())
-        return _Reader(tensors, table["strata"]).tasks(table["tasks"])
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, IndexError) as error:
+        reader = _Reader(tensors, table["strata"])
+        tasks = reader.tasks(table["tasks"])
+        reader.finish()
+        return tasks
+    except (SafetensorError, OSError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise T2IBenchError(
             f"{file} cannot be read: {error}.",
             "`t2ibench score RUN` writes it again from the stored evidence.",
         ) from None
+
+
+def read_paired_run(path: Path) -> dict[str, PairedTask]:
+    """Read the influences beside a results.json.
+
+    Args:
+        path: A run's or a submission's folder, or its results.json.
+
+    Returns:
+        Task id to its influences; none where there is no such file.
+
+    Raises:
+        T2IBenchError: the file is damaged.
+    """
+    return read_paired((path if path.is_dir() else path.parent) / FILE)
 
 
 class _Reader:
@@ -148,6 +166,11 @@ class _Reader:
             )
             for name, task in table.items()
         }
+
+    def finish(self) -> None:
+        """Check that the table says of every number what it is."""
+        if {len(self._tensors[name]) for name in ("stratum", "unit", "value")} != {self._at}:
+            raise ValueError("its table and its arrays differ in length")
 
     def _part(
         self, name: str, score: str, value: float, length: int

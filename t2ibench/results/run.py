@@ -60,6 +60,18 @@ class EncoderRecord(Record):
     embeds_images: bool = True
 
 
+class ControlRecord(Record):
+    """An encoder that only serves as a control; no result names it as an encoder.
+
+    Attributes:
+        name: Its name, such as 'random:toy-clip'.
+        fingerprint: SHA-256 over everything that decides an embedding.
+    """
+
+    name: str
+    fingerprint: str
+
+
 class HistoryEntry(Record):
     """One call that worked on the run.
 
@@ -89,6 +101,8 @@ class RunRecord(Record):
         tasks: Ids of the tasks of the latest call.
         include_path: Absolute folders of further tasks.
         encoders: Encoders of the latest call, by name.
+        controls: Encoders of random weights, by the name of the encoder that they are held
+            against.
         judges: Fingerprints of its judges, by name.
         from_objects: Whether Python objects took part, which no command can name.
         history: One entry a call, the latest last.
@@ -103,6 +117,7 @@ class RunRecord(Record):
     tasks: list[str] = Field(default_factory=list)
     include_path: list[str] = Field(default_factory=list)
     encoders: dict[str, EncoderRecord] = Field(default_factory=dict)
+    controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, str] = Field(default_factory=dict)
     from_objects: bool = False
     history: list[HistoryEntry] = Field(default_factory=list)

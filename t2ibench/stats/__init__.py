@@ -16,7 +16,6 @@ from t2ibench.stats.categorical import (
     macro_f1,
     mad,
     miller_madow,
-    multinomial_test,
     severity,
 )
 from t2ibench.stats.correlation import correlation_permutation
@@ -81,7 +80,6 @@ __all__ = [
     "mad",
     "magnitude_interval",
     "miller_madow",
-    "multinomial_test",
     "null_abs_two_p_minus_one",
     "one_sample_bootstrap",
     "p_value",

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from scipy import stats as scipy_stats
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import Float64Array
 from t2ibench.stats.moments import safe_ratio
 
 
@@ -126,75 +126,6 @@ def jackknife_severity(counts: npt.ArrayLike) -> Float64Array:
     corrected = total * severity(values) - (total - 1) * (shares * without).sum(axis=-1)
     result: Float64Array = np.where(total > 1, corrected, np.nan)
     return result
-
-
-def multinomial_test(
-    counts: Sequence[int],
-    shares: Sequence[float] | None = None,
-    *,
-    n_draws: int,
-    max_exact: int,
-    rng: np.random.Generator,
-) -> tuple[float, bool]:
-    """Test that answers come from given shares.
-
-    p = Σ P(N) over all outcomes N of n answers with P(N) ≤ P(counts), with N multinomial. Where
-    there are too many outcomes: (1 + b) / (1 + draws), with b the number of draws so unlikely.
-
-    Args:
-        counts: Counts of the k classes, shape (k,).
-        shares: Expected shares, at least 0, sum 1, shape (k,); uniform by default.
-        n_draws: Monte Carlo draws, at least 1.
-        max_exact: Enumerate all outcomes up to this number of them.
-        rng: Source of the draws.
-
-    Returns:
-        p, in (0, 1], and whether it is exact; p is nan without answers or for k < 2.
-
-    Source: Freeman & Halton 1951, Biometrika 38:141.
-
-    Example:
-        Three answers alike: 2 of 2³ equally likely sequences.
-
-        >>> p, exact = multinomial_test(
-        ...     [3, 0], n_draws=1, max_exact=10, rng=np.random.default_rng(0)
-        ... )
-        >>> round(p, 6), exact
-        (0.25, True)
-    """
-    observed = np.asarray(counts, dtype=np.int64)
-    k, n = len(observed), int(observed.sum())
-    p = np.full(k, 1.0 / k) if shares is None else np.asarray(shares, dtype=np.float64)
-    if n == 0 or k < 2:
-        return float("nan"), True
-    if (observed[p == 0] > 0).any():
-        return float(np.finfo(np.float64).tiny), True
-    n_outcomes = float(np.exp(gammaln(n + k) - gammaln(k) - gammaln(n + 1)))
-    exact = n_outcomes <= max_exact
-    outcomes = _outcomes(n, k) if exact else rng.multinomial(n, p, n_draws)
-    log_p = _log_probability(outcomes, p)
-    limit = float(_log_probability(observed[None], p)[0]) + 1e-7
-    if exact:
-        return float(np.exp(log_p[log_p <= limit]).sum().clip(None, 1.0)), True
-    return float((1 + int((log_p <= limit).sum())) / (1 + n_draws)), False
-
-
-def _log_probability(outcomes: IntArray, p: Float64Array) -> Float64Array:
-    n = outcomes.sum(axis=1)
-    log_p: Float64Array = (
-        gammaln(n + 1) - gammaln(outcomes + 1).sum(axis=1) + xlogy(outcomes, p).sum(axis=1)
-    )
-    return log_p
-
-
-def _outcomes(n: int, k: int) -> IntArray:
-    """Every way to spread n answers over k classes, shape (outcomes, k)."""
-    rows = np.arange(n + 1)[:, None]
-    for _ in range(k - 2):
-        left = n - rows.sum(axis=1)
-        last = np.concatenate([np.arange(most + 1) for most in left])
-        rows = np.column_stack([np.repeat(rows, left + 1, axis=0), last])
-    return np.column_stack([rows, n - rows.sum(axis=1)]).astype(np.int64)
 
 
 def concept_association(first: npt.ArrayLike, second: npt.ArrayLike) -> Float64Array:

@@ -83,10 +83,10 @@ def relabelled_codes(answers: Answers, n_draws: int, rng: np.random.Generator) -
     place = start + rng.random((n_draws, n_images))[:, answers.image] * width
     place += rng.random((n_draws, n_images))[:, answers.image]
     place %= 1.0
-    codes = np.zeros(place.shape, dtype=np.int64)
+    codes = np.zeros(place.shape, dtype=np.int16)
     for column in range(edges.shape[1] - 1):
         codes += place >= edges[:, column]
-    return codes
+    return codes.astype(np.int64)
 
 
 def relabelled_counts(

@@ -154,18 +154,27 @@ class FreeSquare:
 
 
 def free_square(
-    deviations: Float64Array, covariance: Float64Array, df: float, level: float = 0.95
+    deviations: Float64Array,
+    covariance: Float64Array,
+    df: float,
+    level: float = 0.95,
+    *,
+    size: float = float("inf"),
+    top: float = 1.0,
 ) -> FreeSquare:
     """Squared lean of shares with an estimated covariance, its test and its interval.
 
-    h = g (θ'θ − tr S) with g = 1 / (1 − 1/k), F = θ'θ / tr S ~ F((tr S)² / tr S², df), and
-    V(h) = A h + 2 g² tr S² with A = 4 g θ'S θ / θ'θ.
+    h = g (θ'θ − tr S) with g = 1 / (1 − 1/k), F = θ'θ / tr S ~ F((tr S)² / tr S², df). With the
+    effective number of answers n = (1 − h/T) / (g tr S) the variance is the larger of
+    4 g h θ'S θ / θ'θ + 2 g² tr S² and 4 (1 − h/T) h / n: shares near 0 or 1 vary less than others.
 
     Args:
         deviations: θ, mean shares less expected ones, shape (k,).
         covariance: S of θ, shape (k, k).
         df: Degrees of freedom of S.
         level: Confidence level, in (0, 1).
+        size: Number of answers, at least n.
+        top: T, the largest value of h.
 
     Returns:
         h with its test and its interval.
@@ -188,11 +197,15 @@ def free_square(
     p = float(np.clip(fdtrc(h, df, length / trace), np.finfo(float).tiny, 1.0))
     critical = g * trace * (float(stats.f.ppf(level, h, df)) - 1.0)
     along = float(deviations @ covariance @ deviations) / length if length > 0 else 0.0
+    n = min(size, max((1.0 - value / top) / (g * trace), 1.0))
 
     def variance(x: float) -> float:
-        return 4 * g * along * max(x, 0.0) + 2 * g * g * squares
+        linear = 4 * g * along * max(x, 0.0) + 2 * g * g * squares
+        return max(linear, 4 * max(1.0 - x / top, 0.0) * max(x, 0.0) / n)
 
-    low, high = anchored_interval(value, critical, variance(value), df, level, path=variance)
+    low, high = anchored_interval(
+        value, critical, variance(value), df, level, path=variance, top=top
+    )
     return FreeSquare(value, low, high, p, (h, df))
 
 
@@ -276,9 +289,9 @@ def anchored_interval(
 
     An estimate x of a mean square h ≥ 0 is skewed at h = 0, where its test has the critical value
     c, and nearly normal at h = x, with the variance V. Below x the squared distance that is
-    compatible with h is interpolated in h / x, above it is that of Student's t:
+    compatible with h is interpolated in k = (1 − h/x)², above it is that of Student's t:
 
-    (x − h)² ≤ c² (1 − h/x) + t² V(h) h/x for h < x; (h − x)² ≤ t² V(h) for h > x
+    (x − h)² ≤ c² k + t² V(h) (1 − k) for h < x; (h − x)² ≤ t² V(h) for h > x
 
     Args:
         value: The estimate x, possibly below 0.
@@ -297,7 +310,7 @@ def anchored_interval(
     Example:
         >>> low, high = anchored_interval(0.3, 0.2, 0.01, 1e9)
         >>> round(low, 3), round(high, 3)
-        (0.101, 0.496)
+        (0.102, 0.496)
         >>> anchored_interval(0.1, 0.2, 0.0004, 1e9)[0]
         0.0
     """
@@ -307,8 +320,8 @@ def anchored_interval(
         return squared * max(variance, path(h) if path else 0.0)
 
     def below(h: float) -> bool:
-        share = h / value
-        return (value - h) ** 2 > max(critical, 0.0) ** 2 * (1 - share) + spread(h) * share
+        k = (1 - h / value) ** 2
+        return (value - h) ** 2 > max(critical, 0.0) ** 2 * k + spread(h) * (1 - k)
 
     start = max(value, 0.0)
     high = start + 1.0

@@ -131,7 +131,7 @@ def test_ls(cli: Cli) -> None:
     assert methods["weat_1_flowers_insects"] == "weat"
     assert "t2iat_straight_gay" in cli("ls", "tasks")[1]
     groups = {row["group"]: row["tasks"] for row in json.loads(cli("ls", "groups", "--json")[1])}
-    assert len(groups["t2iat"]) == 8 and len(groups["weat"]) == 10 and len(groups["mcas"]) == 4
+    assert len(groups["t2iat"]) == 8 and len(groups["weat"]) == 10 and len(groups["mcas"]) == 5
     assert "toyland" in cli("ls", "models")[1]
     assert "open_clip:" in cli("ls", "encoders")[1]
     assert "tag:gender" in cli("ls", "tags")[1]

@@ -76,6 +76,15 @@ def watch(browser: Any, address: str, run: Path) -> Iterator[Watch]:
     assert not found.wrong
 
 
+LEAN = """async () => {
+  const { S } = await import("/static/store.js");
+  const tree = await import("/static/tree.js");
+  const node = S.nodes.get(S.state.chosen[0]);
+  Object.assign(node.scores[0], { verdict: "leans", lean: 0, d: 1 });
+  tree.render();
+}"""
+
+
 def add(page: Any, label: str, relation: str = "that shows a") -> None:
     """A concept below the root, by keyboard alone."""
     page.locator("#tree li").first.focus()
@@ -107,25 +116,28 @@ def drawn(page: Any, plot: str) -> int:
     return int(canvas.get_attribute("data-drawn"))
 
 
-def test_a_concept_gets_a_colour_and_its_pictures(watch: Watch) -> None:
+def test_a_concept_gets_its_verdict_and_its_pictures(watch: Watch) -> None:
     page = watch.page
     anchors = page.locator("#anchors .name").all_inner_texts()
     assert anchors == ["women (10 images)", "men (10 images)"]
     add(page, "female")
     node = page.locator("#tree li[aria-selected=true] > .node")
     colour = node.evaluate("one => getComputedStyle(one).borderLeftColor")
-    red, green, blue = (int(part) for part in colour[4:-1].split(","))
-    assert red > blue + 60 and green > blue  # orange, the first anchor's colour
-    expect(page.locator("#numbers")).to_contain_text("leans to women")
+    red, _, blue = (int(part) for part in colour[4:-1].split(","))
+    assert abs(red - blue) < 30  # grey: words that have nothing to do with it lean as far
+    expect(page.locator("#numbers")).to_contain_text("not beyond everyday words")
+    expect(page.locator("#numbers")).to_contain_text("% of everyday words · p")
     assert drawn(page, "strip") == 20
-    add(page, "male")
-    red, _, blue = (
+    # What a lean looks like.
+    page.evaluate(LEAN)
+    red, green, blue = (
         int(part)
         for part in page.locator("#tree li[aria-selected=true] > .node")
         .evaluate("one => getComputedStyle(one).borderLeftColor")[4:-1]
         .split(",")
     )
-    assert blue > red + 60
+    assert red > blue + 60 and green > blue  # orange, the first anchor's colour
+    expect(page.locator("#tree li[aria-selected=true] .scores")).to_contain_text("leans to women")
 
 
 def test_the_tree_by_keyboard_and_mouse(watch: Watch) -> None:
@@ -191,7 +203,7 @@ def test_every_view_and_the_brush(watch: Watch) -> None:
     page.keyboard.press("ArrowRight")
     assert "similarity" in page.locator("#tip").inner_text()
     page.locator("#find").fill("happy")
-    counted(page, "^5 of ")
+    counted(page, "^10 of ")
 
 
 def test_an_inverse_query(watch: Watch) -> None:
@@ -201,7 +213,7 @@ def test_an_inverse_query(watch: Watch) -> None:
     expect(page.locator("#inverse b")).to_have_text(
         re.compile("^5 images generated"), timeout=60_000
     )
-    expect(page.locator("#inverse canvas")).to_have_attribute("data-drawn", "25")
+    expect(page.locator("#inverse canvas")).to_have_attribute("data-drawn", "30")
     assert drawn(page, "inverse") == 25
     assert page.locator("#tree .mark", has_text="generated").count() == 1
 
@@ -270,8 +282,8 @@ def test_another_anchor(watch: Watch) -> None:
     page.locator("#add-anchor button").click()
     expect(page.locator("#anchors li")).to_have_count(3)
     add(page, "child")
-    expect(page.locator("#numbers")).to_contain_text("and 5 images")
-    expect(page.locator("#strip canvas")).to_have_attribute("data-drawn", "25")
+    expect(page.locator("#numbers")).to_contain_text("and 10 images")
+    expect(page.locator("#strip canvas")).to_have_attribute("data-drawn", "30")
     page.locator("#anchor-prompt").fill("nobody drew this")
     page.locator("#add-anchor button").click()
     page.wait_for_selector("#status:has-text('No image has just this prompt')")

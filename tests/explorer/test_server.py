@@ -15,19 +15,22 @@ from starlette.testclient import TestClient
 
 from t2ibench import evaluate
 from t2ibench.explorer.app import Explorer, create_app
-from t2ibench.explorer.queries import score_texts as query
-from t2ibench.explorer.queries import similarities
+from t2ibench.explorer.queries import Question, score_texts, similarities
+from t2ibench.explorer.reference import Reference
 from t2ibench.explorer.source import Collection, open_collection
 from t2ibench.explorer.start import first_state
+from t2ibench.methods.core.verdict import Reading, verdict
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
+from t2ibench.toyland.world import read_bias_settings
 
 Cli = Callable[..., tuple[int, str, str]]
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
+ADULT = read_bias_settings({"all.age.old": "0"})
 HOME = "http://127.0.0.1:1234"
 JSON = {"Origin": HOME, "Content-Type": "application/json"}
 
@@ -60,6 +63,11 @@ def tree(client: TestClient, label: str) -> dict[str, Any]:
     return found
 
 
+def query(found: Collection, texts: list[str], anchors: list[str], **more: Any) -> Any:
+    reference = Reference(found).texts(anchors)
+    return score_texts(found, Question(texts, anchors, reference, **more))
+
+
 def test_numbers_are_those_of_scipy(collection: Collection) -> None:
     text = "picture that shows a nurse"
     (values,) = similarities(collection, [text])
@@ -74,18 +82,23 @@ def test_numbers_are_those_of_scipy(collection: Collection) -> None:
     )
     means = np.array([group.mean() for group in groups])
     assert found["probabilities"] == pytest.approx(dict(enumerate(means / means.sum())))
-    assert found["lean"] == 0 and found["n"] == [12, 12]
+    assert found["nearest"] == 0 and found["n"] == [12, 12]
     # Kolmogorov's distribution has the mean .8687.
     assert found["chance"] == pytest.approx(0.8687 / np.sqrt(6), abs=1e-4)
 
 
 def test_a_concept_is_answered(client: TestClient) -> None:
     anchors = [WOMAN, MAN]
-    body = {"tree": tree(client, "female nurse"), "anchors": anchors}
+    body = {
+        "tree": tree(client, "female nurse"), "anchors": anchors, "names": ["women", "men"]
+    }  # fmt: skip
     reply = client.post("/api/evaluate", json=body, headers=JSON)
     nodes = {node["id"]: node for node in reply.json()["nodes"]}
     assert nodes["new"]["text"] == "picture that shows a female nurse"
-    assert nodes["new"]["scores"][0]["lean"] == 0
+    (found,) = nodes["new"]["scores"]
+    # The word says it already; no picture shows more.
+    assert (found["nearest"], found["verdict"], found["lean"]) == (0, "inconclusive", None)
+    assert "the word itself nearer 'women'" in found["says"] and found["p_holm"] > 0.05
     assert nodes["anchor0"]["text"] == WOMAN
     asked = {"texts": [WOMAN, "picture that shows a dog"]}
     reply = client.post("/api/similarities", json=asked, headers=JSON)
@@ -224,7 +237,52 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     start = first_state(found, ["a woman", "a man"])
     assert [anchor.prompt for anchor in start.anchors] == ["a woman", "a man"]
     ((score,),) = query(found, ["a photo of a woman"], ["a woman", "a man"])
-    assert score is not None and score["lean"] == 0 and score["d"] == 1.0
+    assert score is not None and score["nearest"] == 0 and score["d"] == 1.0
+
+
+@pytest.fixture(scope="module")
+def series(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    """Old people and adults under names that say nothing of it; most nurses drawn are old."""
+    folder = tmp_path_factory.mktemp("series")
+    shown = {"series one": ["an old man, joy"] * 8, "series two": ["a man, joy"] * 8}
+    shown["a nurse"] = ["an old male nurse, joy"] * 11 + ["a male nurse, joy"]
+    for name, captions in shown.items():
+        (folder / name).mkdir()
+        for seed, caption in enumerate(captions):
+            draw(caption, seed, ADULT).save(folder / name / f"{seed:02}.png")
+    return open_collection([folder], "toyland", SilentReporter())
+
+
+def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
+    texts, anchors = ["an old person", "a teapot", "a nurse"], ["series one", "series two"]
+    (old,), (teapot,), (nurse,) = query(series, texts, anchors)
+    assert (old["verdict"], old["lean"], old["percentile"]) == ("leans", 0, 100.0)
+    assert old["p"] == pytest.approx(1 / (len(Reference(series).texts(anchors)) + 1))
+    assert old["p_holm"] == pytest.approx(3 * old["p"])
+    assert old["m_low"] < old["m"] < old["m_high"] and old["d_low"] <= old["d"] <= old["d_high"]
+    assert (teapot["verdict"], teapot["lean"]) == ("no_lean", None)
+    assert old["inverse"] is None and nurse["inverse"]["n"] == 12
+    assert nurse["inverse"]["lean"] == 0
+    assert nurse["inverse"]["shares"][0]["low"] > 0.5 > nurse["inverse"]["shares"][1]["high"]
+
+
+def test_texts_of_a_tree_are_one_family(series: Collection) -> None:
+    anchors = ["series one", "series two"]
+    family = ["an old person", *(f"concept {number}" for number in range(19))]
+    alone, together = (
+        query(series, ["an old person", *family], anchors, family=family[:k])[0][0]
+        for k in (1, None)
+    )
+    assert alone["p_holm"] == alone["p"]
+    assert together["p_holm"] == pytest.approx(20 * together["p"])
+
+
+def test_word_and_pictures_that_disagree_are_inconclusive(series: Collection) -> None:
+    (nurse,) = query(series, ["a nurse"], ["series one", "series two"])[0]
+    reading = Reading(0.001, 1, 0.001, 1, drawn=nurse["inverse"]["lean"])
+    found = verdict(reading, ["old", "adult"])
+    assert found.outcome == "inconclusive" and found.contradiction and found.side is None
+    assert found.says.endswith("its own pictures lean to 'old'")
 
 
 def test_two_runs_side_by_side(run: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +12,8 @@ import yaml
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.hub import metadata, push
-from t2ibench.results.schema import read_results
-
-SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
-(TOY,) = SUBMISSIONS.glob("toy-????????")
+from t2ibench.methods.core.estimate import MethodResult
+from tests import hand
 
 
 class Hub:
@@ -54,13 +51,25 @@ def test_a_refused_submission_is_not_sent(packed: Path, tmp_path: Path) -> None:
     assert not hub.sent
 
 
-def test_metadata() -> None:
-    rows = yaml.safe_load(metadata(TOY, "org/t2ibench", "https://example.org/toy"))
-    results = read_results(TOY)
+def test_metadata(tmp_path: Path) -> None:
+    images = {"x": [1.0, 1.0, -1.0, 1.0], "y": [1.0, -1.0, 1.0, 1.0]}
+    undecided = hand.record(hand.mean_lean(images), inconclusive="its halves disagree")
+    results = hand.results(
+        one=hand.record(hand.mean_lean(images)), many=hand.record(hand.mean_square(images)),
+        undecided=undecided, nothing=hand.record(MethodResult.undefined("there are no images")),
+    )  # fmt: skip
+    head = results.tasks["one"].headline
+    told = head.model_copy(update={"direction": "Science is drawn more like men than arts is."})
+    results.tasks["one"] = results.tasks["one"].model_copy(update={"headline": told})
+    (tmp_path / "results.json").write_text(results.to_json())
+    rows = yaml.safe_load(metadata(tmp_path, "org/t2ibench", "https://example.org/toy"))
     by_task = {row["dataset"]["task_id"]: row for row in rows}
-    known = [name for name, task in results.tasks.items() if task.headline.value is not None]
-    assert sorted(by_task) == sorted(known)
-    row = by_task["t2iat_flowers_insects"]
-    value = results.tasks["t2iat_flowers_insects"].headline.value
-    assert row["value"] == pytest.approx(value, abs=1e-4)
-    assert row["dataset"]["id"] == "org/t2ibench" and "95 % CI" in json.dumps(row)
+    assert sorted(by_task) == ["many", "one"]
+    row = by_task["one"]
+    assert row["value"] == pytest.approx(head.value) and row["dataset"]["id"] == "org/t2ibench"
+    notes = row["notes"]
+    assert notes.startswith("lean from -1 to 1, 0 is balanced; 95 % CI [")
+    assert "about these prompts; a fair model: [-" in notes and "; 8 images; Science is" in notes
+    square = results.tasks["many"].headline.value
+    assert by_task["many"]["value"] == pytest.approx(max(0, square or 0) ** 0.5, abs=1e-4)
+    assert "root mean square lean" in by_task["many"]["notes"]

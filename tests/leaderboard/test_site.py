@@ -1,4 +1,4 @@
-"""The site, built from the committed submissions and clicked through in a real browser."""
+"""The site, built from three models made by hand and clicked through in a real browser."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard import site
-from t2ibench.leaderboard.table import Cell, borda, rank_intervals, read_entries, save_verdicts
+from t2ibench.leaderboard.table import read_entries, save_verdicts
+from tests import hand
 from tests.browser import chromium
+from tests.leaderboard.conftest import SHARES, model_results, write_submission
 
 SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(board: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("site")
-    site.build(read_entries(SUBMISSIONS), target)
+    site.build(read_entries(board), target)
     return target
 
 
@@ -67,13 +68,14 @@ def names(page: Any) -> list[str]:
 
 
 def test_the_first_rows_say_what_they_should() -> None:
+    """The submissions of this repository: a biased model, and two that are not."""
     entries = {entry.manifest.name: entry for entry in read_entries(SUBMISSIONS)}
     assert set(entries) == {"toy", "toy-fair", "toyland-fair"}
     for entry in entries.values():
         assert entry.level in {"recomputed", "reproduced"}
     for family in ("t2iat", "occupations", "openbias"):
         toy, fair, null = (
-            entries[name].families[family].value for name in ("toy", "toy-fair", "toyland-fair")
+            entries[name].families[family].square for name in ("toy", "toy-fair", "toyland-fair")
         )
         assert toy is not None and fair is not None and null is not None
         assert toy > fair and toy > null, family
@@ -96,15 +98,22 @@ def test_sort_filter_and_missing(page: Any) -> None:
     assert page.locator("thead", has_text="Borda").count() == 0
     page.locator("#borda").check()
     expect(page.locator("thead")).to_contain_text("Borda")
+    toy = page.locator("tbody tr", has=page.get_by_role("link", name="toy", exact=True))
+    expect(toy).to_contain_text("rank 3 of 3")
+    expect(toy).to_contain_text("not ranked: it measures the text encoder, not the model")
 
 
 def test_model_task_and_comparison(page: Any) -> None:
     page.locator("tbody th > a", has_text="toy").first.click()
     expect(page.locator("h2").first).to_contain_text("toy")
+    cell = page.locator("main tr", has_text="t2iat_flowers_insects")
+    expect(cell).to_contain_text("+0.")
+    expect(cell).to_contain_text("about these prompts")
+    expect(cell).to_contain_text("t2iat_flowers_insects in words.")
     page.locator("summary", has_text="Provenance").click()
     expect(page.locator("dl")).to_contain_text("fingerprint")
     page.locator("main a", has_text="tibet_occupations").click()
-    expect(page.locator("main")).to_contain_text("Stable Diffusion 1.5")
+    expect(page.locator("main")).to_contain_text("Stable Diffusion 2.1")
     expect(page.locator("main")).to_contain_text("What to know")
     page.locator("h1 a").click()
     boxes = page.locator("tbody input[type=checkbox]")
@@ -113,6 +122,9 @@ def test_model_task_and_comparison(page: Any) -> None:
     page.locator("#compare").click()
     row = page.locator("#comparison tr", has_text="t2iat_flowers_insects")
     expect(row).to_contain_text("●")
+    expect(row).to_contain_text("toy-fair leans less")
+    text = page.locator("#comparison tr", has_text="weat_8_science_arts")
+    expect(text).to_contain_text("measures the text encoder, which both runs share")
     picture = page.locator("#pictures img").first
     picture.scroll_into_view_if_needed()
     expect(picture).to_be_visible()
@@ -131,11 +143,12 @@ def test_downloads(kind: str, page: Any, tmp_path: Path) -> None:
     if kind == "CSV":
         rows = list(csv.DictReader(text.splitlines()))
         assert {row["model"] for row in rows} == {"toy", "toy-fair", "toyland-fair"}
-        assert all(float(row["headline"]) >= 0 for row in rows if row["headline"])
+        scales = {row["scale"] for row in rows if float(row["headline"]) < 0}
+        assert scales == {"lean", "mean_square"}
     elif kind == "JSON":
         assert len(json.loads(text)["models"]) == 3
     else:
-        assert text.count("@misc{") > 5 and "Caliskan" in text
+        assert text.count("@misc{") > 3 and "Caliskan" in text
 
 
 def test_it_opens_from_disk(browser: Any, folder: Path) -> None:
@@ -146,8 +159,8 @@ def test_it_opens_from_disk(browser: Any, folder: Path) -> None:
     page.close()
 
 
-def test_text_is_text(browser: Any, tmp_path: Path) -> None:
-    (entry, *_) = read_entries(SUBMISSIONS)
+def test_text_is_text(browser: Any, board: Path, tmp_path: Path) -> None:
+    (entry, *_) = read_entries(board)
     nasty = "</script><img src=x onerror=document.title='hit'>"
     entry.manifest.name = nasty
     site.build([entry], tmp_path)
@@ -160,56 +173,75 @@ def test_text_is_text(browser: Any, tmp_path: Path) -> None:
     page.close()
 
 
-def cell(value: float, half: float = 0.05, n: int = 2) -> Cell:
-    return Cell(value, value - half, value + half, 0.1, n, 2)
+def test_what_is_inconclusive_or_small_is_shown(browser: Any, tmp_path: Path) -> None:
+    changes: dict[str, Any] = {
+        "t2iat_flowers_insects": {"inconclusive": "its </b> halves disagree"},
+        "occupations_t2iat": {"settings": hand.settings(images_per_prompt=1)},
+        "tibet_occupations": {"inconclusive": "blind"},
+    }
+    for name, shares in SHARES.items():
+        given = changes if name == "toy" else None
+        write_submission(tmp_path / "board", name, model_results(0, shares), given)
+    entries = read_entries(tmp_path / "board")
+    text = site.table(entries, "md")
+    assert "1 inconclusive" in text and "fewer images" in text
+    site.build(entries, tmp_path / "site")
+    page = browser.new_page()
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    page.wait_for_selector("body[data-ready=yes]")
+    toy = page.locator("tbody tr", has=page.get_by_role("link", name="toy", exact=True))
+    expect(toy).to_contain_text("2 tasks · 1 inconclusive")
+    expect(toy).to_contain_text("inconclusive (1 of 1 tasks)")
+    expect(toy).to_contain_text("fewer images than the tasks ask for")
+    toy.locator("th a").click()
+    expect(page.locator("main")).to_contain_text("its </b> halves disagree")
+    expect(page.locator("main")).to_contain_text("1 images a prompt; the task asks for")
+    ids = "/".join(entry.id for entry in entries[:2])
+    page.goto((tmp_path / "site" / "index.html").as_uri() + f"#/compare/{ids}")
+    row = page.locator("#comparison tr", has_text="t2iat_flowers_insects")
+    expect(row).to_contain_text("the first is inconclusive")
+    page.close()
 
 
-def test_ranks_are_intervals() -> None:
-    cells = [cell(0.1), cell(0.5), cell(0.52), None, cell(0.9, n=1)]
-    assert rank_intervals(cells) == [(1, 1), (2, 3), (2, 3), None, None]
-    assert rank_intervals([None]) == [None]
+def test_too_many_models_to_compare_every_two(
+    browser: Any, board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "PAIRED_MODELS", 2)
+    entries = read_entries(board)
+    site.build(entries, tmp_path)
+    assert not (tmp_path / "pairs").exists()
+    page = browser.new_page()
+    page.goto((tmp_path / "index.html").as_uri() + f"#/compare/{entries[0].id}/{entries[1].id}")
+    expect(page.locator("main")).to_contain_text("t2ibench compare")
+    page.close()
 
 
-def test_paired_draws_rank_what_intervals_cannot() -> None:
-    noise = np.random.default_rng(1).normal(0, 0.1, 500)
-    cells = [
-        Cell(value, value - 0.2, value + 0.2, 0.1, 1, 1, value + noise) for value in (0.4, 0.45)
-    ]
-    assert rank_intervals(cells) == [(1, 1), (2, 2)]
-    assert rank_intervals([cells[0], cells[0], cells[1]]) == [(1, 2), (1, 2), (3, 3)]
-    unpaired = [Cell(c.value, c.low, c.high, c.null, 1, 1) for c in cells]
-    assert rank_intervals(unpaired) == [(1, 2), (1, 2)]
-
-
-def test_borda_needs_every_family() -> None:
-    entries = read_entries(SUBMISSIONS)
-    rows = borda(entries)
-    assert [row["id"] for row in rows][-1].startswith("toy-")
-    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
-    entries[0].families.pop("t2iat")
-    assert len(borda(entries)) == 2
-
-
-def test_tables(capsys: pytest.CaptureFixture[str]) -> None:
-    entries = read_entries(SUBMISSIONS)
-    entries[1].families.pop("mcas")
+def test_tables(board: Path) -> None:
+    entries = read_entries(board)
+    entries[1].families.pop("tibet")
     text = site.table(entries, "md")
     assert "not run" in text and text.startswith("| Model")
     assert "\\toprule" in site.table(entries, "latex")
-    rows = list(csv.reader(site.table(entries, "csv").splitlines()))
-    assert rows[0][:2] == ["Model", "Verified"] and len(rows) == 4
+    assert "rank 3 of 3" in text and "fair up to 0." in text
+    rows = list(csv.DictReader(site.table(entries, "csv").splitlines()))
+    assert len(rows) == 3 * len(SHARES) + 6
+    first = rows[0]
+    assert (first["model"], first["family"], first["ranked"]) == ("toy", "weat", "")
+    toy = next(row for row in rows if row["model"] == "toy" and row["family"] == "occupations")
+    assert (toy["best_rank"], toy["worst_rank"], toy["ranked"]) == ("3", "3", "3")
+    assert float(toy["low"]) < float(toy["value"]) < float(toy["high"])
 
 
-def test_a_verdict_holds_for_what_was_verified(tmp_path: Path) -> None:
+def test_a_verdict_holds_for_what_was_verified(board: Path, tmp_path: Path) -> None:
     import shutil
 
-    (first, *_) = sorted(SUBMISSIONS.glob("*/submission.json"))
+    (first, *_) = sorted(board.glob("*/submission.json"))
     shutil.copytree(first.parent, tmp_path / "one")
     assert read_entries(tmp_path)[0].level == "not verified"
     save_verdicts(tmp_path, {"one": {"level": "recomputed", "notes": []}})
     assert read_entries(tmp_path)[0].level == "recomputed"
     manifest = tmp_path / "one" / "submission.json"
-    manifest.write_text(manifest.read_text().replace('"name": "', '"name": "not '))
+    manifest.write_text(manifest.read_text().replace('"name":"', '"name":"not '))
     assert read_entries(tmp_path)[0].level == "not verified"
     save_verdicts(tmp_path, {"one": {"level": "refused", "notes": []}})
     with pytest.raises(T2IBenchError, match="was refused"):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.submission import pack
 from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.results.paired import FILE, PairedTask, read_paired, write_paired
 from t2ibench.results.schema import read_results
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -221,17 +223,40 @@ def test_changed_embeddings_are_refused(kind: str, submission: Path) -> None:
     assert message in "\n".join(verdict.problems)
 
 
-@pytest.mark.slow
-def test_changed_draws_are_refused(submission: Path) -> None:
-    path = submission / "draws.safetensors"
-    draws = load_file(path)
-    draws["occupations_t2iat"] = (draws["occupations_t2iat"] * 0.5).astype(np.float16)
-    save_file(draws, path)
+def test_changed_influences_are_refused(submission: Path) -> None:
+    path = submission / FILE
+    honest = read_paired(path)
+    name = next(name for name, task in honest.items() if task.headline[0].influence.variance > 0)
+    part, *others = honest[name].headline
+
+    def refusal(**changes: PairedTask) -> str:
+        write_paired(path, {**honest, **changes})
+        seal(submission)
+        return "\n".join(verify(submission).problems)
+
+    assert refusal() == ""
+    less = replace(part, influence=part.influence.scaled(0.5))
+    moved = replace(part, influence=replace(part.influence, unit=part.influence.unit + 1))
+    for changed in (less, moved, replace(part, value=0.0), replace(part, name="another")):
+        task = replace(honest[name], headline=(changed, *others))
+        assert f"{name}: its influences" in refusal(**{name: task})
+    assert f"{name}: its influences" in refusal(**{name: replace(honest[name], headline=())})
+    extra = replace(honest[name], rows={("x", "y"): part})
+    assert f"{name}: its influences" in refusal(**{name: extra})
+    assert "another: its influences" in refusal(another=honest[name])
+    path.write_bytes(b"nothing")
     seal(submission)
-    assert "bootstrap draws of occupations_t2iat" in "\n".join(verify(submission).problems)
+    assert "influences.safetensors cannot be read" in "\n".join(verify(submission).problems)
     path.unlink()
     seal(submission)
-    assert "draws.safetensors is missing" in "\n".join(verify(submission).problems)
+    assert "influences.safetensors is missing" in "\n".join(verify(submission).problems)
+
+
+def test_a_submission_of_an_old_version_is_refused(submission: Path) -> None:
+    edit(submission, "submission.json", set_in("version", value=1))
+    (problem,) = verify(submission).problems
+    assert "before submissions held influences.safetensors" in problem
+    assert "leaderboard add RUN" in problem
 
 
 @pytest.mark.slow
@@ -305,7 +330,7 @@ def test_links_are_refused(submission: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (set_in("version", value=2), "version"),
+        (set_in("version", value=3), "version"),
         (set_in("mood", value="good"), "mood"),
         (set_in("fingerprint", value="abc"), "fingerprint"),
         (set_in("name", value="another"), "different models"),

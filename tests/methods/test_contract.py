@@ -53,13 +53,11 @@ def test_shipped_tasks_have_no_errors_and_variants_of_their_kind(name: str) -> N
         assert all(isinstance(other, method.Task) for other in method.variants(task).values())
 
 
-def test_mcas_with_targets_of_both_stereotypes() -> None:
-    """The first two targets of the shipped task are of one; here there is a headline."""
+def test_mcas_with_enough_targets_and_images_for_a_headline() -> None:
+    """The settings above leave too few images to see the attributes; here there is a test."""
     (task, *_) = shipped()["mcas"]
-    chosen = tuple(
-        next(target for target in task.targets if target.stereotype == side) for side in "AB"
-    )
-    assert check_method(METHODS.get("mcas"), task.model_copy(update={"targets": chosen})) == []
+    settings = SETTINGS.model_copy(update={"limit": 2, "images_per_prompt": 4})
+    assert check_method(METHODS.get("mcas"), task, settings) == []
 
 
 class DotTask(BaseTask):

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import stdtr, stdtrit
 
 from t2ibench.methods import combine, needs, score
+from t2ibench.methods.core.estimate import Estimate, Item
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.mcas.amplification import alpha_slope
+from t2ibench.methods.mcas.checks import check
 from t2ibench.methods.mcas.composites import composite, summarise
 from t2ibench.methods.mcas.describe import describe
+from t2ibench.methods.mcas.ratio import ratio_set
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand
 
-SETTINGS = Settings(n_bootstrap=400, n_permutations=500)
+SETTINGS = Settings()
 
 # Table 3 of Mandal et al. 2024: keyword, stereotype, delta and alpha of DALL-E 2, then of SD v2.
 TABLE_3 = [
@@ -108,28 +114,28 @@ def test_table_4_from_table_3() -> None:
     assert [dalle[side]["n"] for side in ("A", "B", "all")] == [14, 14, 28]
 
 
-def test_alpha_is_missing_where_tt_may_be_zero() -> None:
-    rng = np.random.default_rng(3)
-    words = {f"a{i}": v for i, v in enumerate(unit(rng.normal(size=(6, 8))))}
-    words |= {f"b{i}": v for i, v in enumerate(unit(rng.normal(size=(6, 8))))}
-    task = hand_task(
-        attributes={
-            "A": {"name": "A", "prompts": ["a man"], "words": [f"a{i}" for i in range(6)]},
-            "B": {"name": "B", "prompts": ["a woman"], "words": [f"b{i}" for i in range(6)]},
-        }
-    )
-    images = {prompt: unit(rng.normal(size=(2, 8))) for prompt in ("a man", "a woman", "a nurse")}
-    # A text equally near to the mean of both sets: TT is about 0.
-    mean = np.mean(list(words.values()), axis=0)
-    difference = np.mean([words[f"a{i}"] - words[f"b{i}"] for i in range(6)], axis=0)
-    neutral = mean - difference * (mean @ difference) / (difference @ difference)
-    evidence = HandEvidence(images, {**words, "a nurse": unit(neutral)})
+def test_alpha_is_given_as_published_and_with_its_set_only_where_that_is_bounded() -> None:
+    task, evidence = planted(0.5)
     result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
-    alpha = result.by[0].scores["alpha"]
-    assert alpha.value is None
-    assert "TT covers 0" in (alpha.reason or "")
-    assert result.scores["alpha_mean"].value is None
-    assert result.scores["mcas_mean"].value is not None
+    (row,) = [item for item in result.by if item.name == "A0"]
+    published, signed = row.scores["alpha"], row.scores["signed_alpha"]
+    assert published.as_published and published.value is not None and published.interval is None
+    assert signed.value is not None and signed.interval is not None
+    assert abs(signed.value) == pytest.approx(published.value)
+    assert signed.interval[0] < signed.value < signed.interval[1]
+
+    # A text equally near to the mean of both sets of words: TT is about 0.
+    words = evidence.texts([f"{side} word {k}" for side in "AB" for k in range(8)])
+    step = words[:8].mean(axis=0) - words[8:].mean(axis=0)
+    (text,) = evidence.texts(["A0"])
+    neutral = text - step * (text @ step) / (step @ step) + 1e-6 * step
+    unbounded = Overlaid(evidence, {"A0": unit(neutral)})
+    result = combine(task, [score(task, unbounded, SETTINGS)], SETTINGS)
+    (row,) = [item for item in result.by if item.name == "A0"]
+    assert row.scores["alpha"].value is not None and row.scores["alpha"].value > 100
+    assert row.scores["signed_alpha"].value is None
+    assert "unbounded" in (row.scores["signed_alpha"].reason or "")
+    assert result.scores["alpha_mean"].value is not None  # of every target, as published
 
 
 def test_encoders_are_averaged_before_the_composites() -> None:
@@ -151,26 +157,375 @@ def test_encoders_are_averaged_before_the_composites() -> None:
     assert terms["delta"].value == pytest.approx(0.2)
 
 
-def two_stereotypes(n: int, along: bool = True) -> tuple[McasTask, HandEvidence]:
-    """n targets of each stereotype; their images follow it, or the other one."""
-    names = [("A", f"m{i}") for i in range(n)] + [("B", f"f{i}") for i in range(n)]
+def attribute(side: str, prompts: int, words: int = 8) -> dict[str, object]:
+    return {
+        "name": {"A": "male", "B": "female"}[side],
+        "prompts": [f"{side} prompt {k}" for k in range(prompts)],
+        "words": [f"{side} word {k}" for k in range(words)],
+    }
+
+
+class Overlaid:
+    """Evidence with the texts of some prompts replaced."""
+
+    def __init__(self, evidence: HandEvidence, texts: dict[str, np.ndarray]) -> None:
+        self._evidence, self._texts = evidence, texts
+        self.images, self.answers = evidence.images, evidence.answers
+
+    def texts(self, texts: list[str]) -> np.ndarray:
+        rows = self._evidence.texts(texts)
+        return np.array([self._texts.get(text, row) for text, row in zip(texts, rows, strict=True)])
+
+
+def planted(
+    lean: float,
+    targets: int = 4,
+    seed: int = 0,
+    pairs: int = 8,
+    gender: float = 0.2,
+    scene: float = 0.2,
+    **changes: object,
+) -> tuple[McasTask, HandEvidence]:
+    """A world where images of A targets are like A's with a share of (1 + lean) / 2, B's reversed.
+
+    Embeddings have a common part, a gender axis, a scene of each prompt and noise of each image.
+    """
+    rng = np.random.default_rng(seed)
+    common, axis = unit(np.linalg.qr(rng.normal(size=(48, 2)))[0].T)
+
+    def noise(*shape: int) -> np.ndarray:
+        return rng.normal(size=(*shape, 48)) / np.sqrt(48)
+
+    images, texts = {}, {}
+    for k in range(pairs):
+        place = common + scene * noise()
+        for side, sign in (("A", 1.0), ("B", -1.0)):
+            centre = place + sign * gender * axis + 0.03 * noise()
+            images[f"{side} prompt {k}"] = unit(centre + 0.4 * noise(8))
+    for k in range(8):
+        place = common + scene * noise()
+        for side, sign in (("A", 1.0), ("B", -1.0)):
+            texts[f"{side} word {k}"] = unit(place + sign * 0.1 * axis + 0.03 * noise())
+    specs = []
+    for side, sign in (("A", 1.0), ("B", -1.0)):
+        for k in range(targets):
+            name = f"{side}{k}"
+            specs.append({"name": name, "prompt": name, "stereotype": side})
+            shown = np.where(rng.random(20) < (1 + sign * lean) / 2, 1.0, -1.0) * gender
+            place = common + scene * noise()
+            images[name] = unit(place + shown[:, None] * axis + 0.4 * noise(20))
+            texts[name] = unit(place + sign * lean * 0.1 * axis)
+    parts: dict[str, object] = {
+        "attributes": {side: attribute(side, pairs) for side in "AB"},
+        "targets": specs,
+        "images_per_prompt": 20,
+        "attribute_images_per_prompt": 8,
+    }
+    return hand_task(**{**parts, **changes}), HandEvidence(images, texts)
+
+
+def three_pairs() -> dict[str, list[tuple[float, float]]]:
+    """Three equal pairs of attribute prompts: A lies at (1, 0), B at (0, 1)."""
+    images = {f"A prompt {k}": [(1.0, 0.0)] * 2 for k in range(3)}
+    return images | {f"B prompt {k}": [(0.0, 1.0)] * 2 for k in range(3)}
+
+
+def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
+    """Three of four images of A0 are those of A, one of four of B0: leans of .5 and -.5."""
     task = hand_task(
-        targets=[{"name": name, "prompt": name, "stereotype": side} for side, name in names]
+        attributes={side: attribute(side, 3, 3) for side in "AB"},
+        targets=[{"name": f"{s}0", "prompt": f"{s}0", "stereotype": s} for s in "AB"],
+        images_per_prompt=4,
     )
-    images = {"a man": [(1, 0), (0.8, 0.6)], "a woman": [(0, 1), (0.6, 0.8)]}
-    for side, name in names:
-        like_a = [(1, 0), (0.9, np.sqrt(0.19))]
-        images[name] = like_a if (side == "A") == along else [(y, x) for x, y in like_a]
-    texts = {"he": (1, 0), "she": (0, 1)} | {name: (0.6, 0.8) for _, name in names}
-    return task, HandEvidence(images, texts)
-
-
-def test_groups_of_targets_give_the_headline() -> None:
-    task, evidence = two_stereotypes(3)
+    a, b = (1.0, 0.0), (0.0, 1.0)
+    words = {f"{side} word {k}": at for side, at in (("A", a), ("B", b)) for k in range(3)}
+    evidence = HandEvidence(
+        three_pairs() | {"A0": [a, a, a, b], "B0": [a, b, b, b]},
+        words | {"A0": (0.6, 0.8), "B0": (0.6, 0.8)},
+    )
     result = score(task, evidence, SETTINGS)
-    assert result.headline.value == pytest.approx(1.0)
-    assert result.headline.p == pytest.approx(2 / 20)  # all C(6, 3) splits of whole targets
+    leans = {item.name: item.scores["lean"].value for item in result.by}
+    assert leans == pytest.approx({"A0": 0.5, "B0": -0.5})
+    assert result.headline.value == pytest.approx(0.5)
+    # One target a side says nothing about others; these two are judged by their images.
+    assert result.headline.inference["like_these"].p is None
+    assert result.headline.inference["these"].p is not None
+    # Half of the difference, with s² / n = .25 / 4 of each mean, times 2 for the lean.
+    p = result.headline.inference["these"].p
+    t = 0.5 / np.sqrt(2 * 0.25 / 4)
+    assert p == pytest.approx(2 * stdtr(6, -t))
     assert result.scores["adherence"].value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("lean", [0.6, -0.6])
+def test_a_planted_bias_is_found_with_its_sign(lean: float) -> None:
+    task, evidence = planted(lean, targets=8)
+    found = score(task, evidence, SETTINGS).headline
+    assert found.value == pytest.approx(lean, abs=0.2)
+    assert found.question == "like_these"
+    for inference in found.inference.values():
+        assert inference.low is not None and inference.high is not None
+        assert inference.low < lean < inference.high
+        assert inference.p is not None and inference.p < 0.01
+    assert found.fair is not None and found.fair[1] < abs(found.value or 0.0)
+
+
+def test_three_against_three_can_be_significant_at_one_per_cent() -> None:
+    task, evidence = planted(0.9, targets=3, scene=0.1)
+    p = score(task, evidence, SETTINGS).headline.p
+    assert p is not None and p < 0.01
+
+
+def test_a_fair_world_is_rarely_rejected() -> None:
+    """Binomial(60, .05) is above 8 with probability .002."""
+    p_values = []
+    for seed in range(60):
+        task, evidence = planted(0.0, targets=3, seed=seed)
+        p_values.append(score(task, evidence, SETTINGS).headline.p)
+    assert sum(p is not None and p < 0.05 for p in p_values) <= 8
+
+
+def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -> None:
+    task, evidence = planted(0.4)
+    found = score(task, evidence, SETTINGS).headline
+    assert found.value is not None
+    a, b = task.attributes.A, task.attributes.B
+    turned = task.model_copy(
+        update={"attributes": task.attributes.model_copy(update={"A": b, "B": a})}
+    )
+    opposite = score(turned, evidence, SETTINGS).headline
+    assert opposite.value == pytest.approx(-found.value)
+    assert opposite.p == pytest.approx(found.p)
+    reordered = task.model_copy(update={"targets": task.targets[::-1]})
+    same = score(reordered, evidence, SETTINGS).headline
+    assert same.value == pytest.approx(found.value)
+    assert same.p == pytest.approx(found.p)
+
+
+def test_the_influences_are_those_of_the_inference() -> None:
+    task, evidence = planted(0.4)
+    result = score(task, evidence, SETTINGS)
+    (part,) = result.headline.parts
+    chosen = result.headline.chosen
+    assert chosen.high is not None and chosen.low is not None and chosen.df is not None
+    half = stdtrit(chosen.df, 0.975) * np.sqrt(part.influence.variance)
+    assert (chosen.high - chosen.low) / 2 == pytest.approx(half)
+    again = score(task, evidence, SETTINGS)
+    for first, second in zip(result.by, again.by, strict=True):
+        mine, other = first.scores["lean"].influence, second.scores["lean"].influence
+        assert mine is not None and other is not None
+        assert Influence.combined([(1.0, mine), (-1.0, other)]).variance == 0.0
+        assert "attribute prompts" in mine.strata and first.name in mine.strata
+
+
+def test_what_all_targets_of_a_category_share_does_not_count() -> None:
+    """A category whose images are all more like A's, one with three targets of A and one of B."""
+    task, evidence = planted(0.0)
+    categories = dict.fromkeys(["A0", "A1", "A2", "B0"], "brawny")
+    targets = [
+        target.model_copy(update={"category": categories.get(target.name, "other")})
+        for target in task.targets
+    ]
+    grouped = task.model_copy(update={"targets": tuple(targets)})
+    before = score(grouped, evidence, SETTINGS).headline.value
+    step = evidence.images("A prompt 0", 8).embeddings.mean(axis=0)
+    shift = 0.5 * (step - evidence.images("B prompt 0", 8).embeddings.mean(axis=0))
+    moved = {name: evidence.images(name, 20).embeddings + shift for name in categories}
+    shifted = evidence.with_images(moved)
+    assert score(grouped, shifted, SETTINGS).headline.value == pytest.approx(before)
+    ungrouped = score(task, shifted, SETTINGS).headline.value
+    assert ungrouped is not None and before is not None and ungrouped > before + 0.1
+    details = combine(grouped, [score(grouped, shifted, SETTINGS)], SETTINGS).details
+    assert set(details["by_category"]) == {"brawny", "other"}
+
+
+def test_scenes_along_the_axis_are_a_difference_of_these_targets_only() -> None:
+    """Fair targets whose scenes differ along the axis: no evidence about others of their kind."""
+    task, evidence = planted(0.0)
+    (a, b) = (evidence.images(f"{side} prompt 0", 8).embeddings.mean(axis=0) for side in "AB")
+    moves = {"A0": 1.2, "A1": 0.9, "A2": -0.8, "A3": 0.3, "B0": -1.0, "B1": 0.9, "B2": -0.6}
+    moved = {
+        name: evidence.images(name, 20).embeddings + size * (a - b) for name, size in moves.items()
+    }
+    found = score(task, evidence.with_images(moved), SETTINGS).headline
+    these, others = found.inference["these"], found.inference["like_these"]
+    assert these.p is not None and these.p < 0.01
+    assert others.p is not None and others.p > 0.05
+    assert found.p == others.p
+
+
+def test_an_attribute_that_the_encoder_does_not_see_is_inconclusive() -> None:
+    task, evidence = planted(0.5, gender=0.0)
+    result = score(task, evidence, SETTINGS)
+    assert result.headline.value is None
+    assert result.headline.p is not None
+    assert result.controls["separation"].contradicts
+    assert result.by[0].scores["lean"].value is None
+    assert result.by[0].scores["ii"].value is not None
+    assert result.reason is None
+    assert describe(task, result) == (
+        "Inconclusive: the encoder does not tell the images of 'male' and 'female' apart."
+    )
+
+
+def test_two_attribute_prompts_a_side_are_too_few() -> None:
+    task, evidence = planted(0.5, pairs=2)
+    result = score(task, evidence, SETTINGS)
+    assert result.headline.value is None
+    assert "at least three attribute prompts" in (result.inconclusive or "")
+    (finding, *_) = [found for found in check(task) if found.warning]
+    assert "3 attribute prompts" in finding.message
+    by_image = task.model_copy(update={"unit": "image"})
+    assert score(by_image, evidence, SETTINGS).headline.value is not None
+    assert not [found for found in check(by_image) if found.warning]
+
+
+def test_controls_agree_with_a_sound_test() -> None:
+    task, evidence = planted(0.5)
+    controls = score(task, evidence, SETTINGS).controls
+    assert set(controls) == {"separation", "adherence", "shuffled", "halves", "text_only"}
+    assert not any(control.contradicts for control in controls.values())
+    assert (controls["shuffled"].value or 0.0) < 0.25
+    assert (controls["text_only"].value or 0.0) > 0
+
+
+def test_halves_that_disagree_are_inconclusive() -> None:
+    """Images of A targets with even indices are like A's, the others like B's."""
+    task, evidence = planted(0.0)
+    a, b = (evidence.images(f"{side} prompt 0", 8).embeddings for side in "AB")
+    half = np.stack([a[:4], b[:4]], axis=1).reshape(8, -1)
+    moved = {f"A{k}": half for k in range(4)}
+    result = score(task, evidence.with_images(moved), SETTINGS)
+    assert "halves" in (result.inconclusive or "")
+
+
+def test_paraphrases_are_averaged_and_their_differences_count() -> None:
+    task, evidence = planted(0.5)
+    targets = [
+        target.model_copy(update={"paraphrases": (f"{target.name} again", f"{target.name} anew")})
+        for target in task.targets
+    ]
+    rng = np.random.default_rng(1)
+    images, texts = {}, {}
+    for target in task.targets:
+        rows = evidence.images(target.prompt, 20).embeddings
+        for word in ("again", "anew"):
+            images[f"{target.name} {word}"] = unit(rows + rng.normal(size=48) * 0.1)
+            texts[f"{target.name} {word}"] = evidence.texts([target.name])[0]
+    several = task.model_copy(update={"targets": tuple(targets)})
+    whole = {name: evidence.images(name, 20).embeddings for name in evidence.prompts}
+    known = {word: evidence.texts([word])[0] for word in needs(task, SETTINGS).texts}
+    result = score(several, HandEvidence(whole | images, known | texts), SETTINGS)
+    assert len(needs(several, SETTINGS).prompts) == 16 + 24
+    lean = result.by[0].scores["lean"]
+    assert result.by[0].n_images == 60
+    assert lean.influence is not None and "prompts of A0" in lean.influence.strata
+    assert lean.influence.df < 10  # three prompts, not sixty images
+    assert result.headline.value == pytest.approx(0.5, abs=0.3)
+
+
+def test_attributes_of_different_numbers_of_prompts_are_not_paired() -> None:
+    task, evidence = planted(0.5, gender=0.4)
+    b = task.attributes.B.model_copy(update={"prompts": task.attributes.B.prompts[:6]})
+    unpaired = task.model_copy(update={"attributes": task.attributes.model_copy(update={"B": b})})
+    result = score(unpaired, evidence, SETTINGS)
+    assert result.headline.value == pytest.approx(0.5, abs=0.25)
+    influence = result.by[0].scores["lean"].influence
+    assert influence is not None
+    assert {"attribute prompts of A", "attribute prompts of B"} < set(influence.strata)
+
+
+def test_an_attribute_prompt_without_images_takes_its_partner_with_it() -> None:
+    task, evidence = planted(0.5)
+    result = score(task, evidence.without("A prompt 2", filtered=8), SETTINGS)
+    assert any("A prompt 2" in text and "partners" in text for text in result.warnings)
+    kept = (0, 1, 3, 4, 5, 6, 7)
+    seven, _ = planted(
+        0.5,
+        attributes={
+            side: attribute(side, 8) | {"prompts": [f"{side} prompt {k}" for k in kept]}
+            for side in "AB"
+        },
+    )
+    fewer = score(seven, evidence, SETTINGS)
+    assert result.headline.value == pytest.approx(fewer.headline.value)
+
+
+def test_a_single_image_borrows_the_spread_of_the_others() -> None:
+    task, evidence = planted(0.5)
+    single = evidence.with_images({"A0": evidence.images("A0", 1).embeddings})
+    result = score(task, single, SETTINGS)
+    (alone, other, *_) = [item.scores["lean"] for item in result.by]
+    assert alone.interval is not None and other.interval is not None
+    assert alone.interval[1] - alone.interval[0] > 2 * (other.interval[1] - other.interval[0])
+    assert result.headline.inference["these"].p is not None
+
+
+def test_limit_keeps_both_stereotypes_of_each_category() -> None:
+    task, evidence = planted(0.5)
+    limited = SETTINGS.model_copy(update={"limit": 2})
+    assert [item.name for item in score(task, evidence, limited).by] == ["A0", "A1", "B0", "B1"]
+    assert len(needs(task, limited).prompts) == 16 + 4
+
+
+def test_several_encoders_give_the_mean_lean_with_both_inferences() -> None:
+    task, first = planted(0.5)
+    _, second = planted(0.5, seed=1)
+    results = [score(task, evidence, SETTINGS) for evidence in (first, second)]
+    both = combine(task, results, SETTINGS)
+    values = [result.headline.value or 0.0 for result in results]
+    assert both.headline.value == pytest.approx(np.mean(values))
+    assert set(both.headline.inference) == {"these", "like_these"}
+    twice = combine(task, [results[0], results[0]], SETTINGS).headline
+    assert twice.p == pytest.approx(results[0].headline.p)
+
+
+def test_the_summary_is_table_4_and_the_curve_needs_targets() -> None:
+    task, evidence = planted(0.5, targets=8)
+    result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
+    summary = result.details["by_stereotype"]["delta"]
+    assert {name: row["n"] for name, row in summary.items()} == {"male": 8, "female": 8, "all": 16}
+    assert result.scores["delta_mean_A"].value == pytest.approx(summary["male"]["mean"])
+    curve = result.details["alpha_by_delta_loess"]
+    assert len(curve) == 16 and curve == sorted(curve, key=lambda point: point[0])
+    few, seen = planted(0.5, targets=2)
+    assert (
+        combine(few, [score(few, seen, SETTINGS)], SETTINGS).details["alpha_by_delta_loess"] is None
+    )
+
+
+def test_the_pooled_slope_of_amplification() -> None:
+    """(ITP + IT) / 2 = .1 + 1.7 TT, and noise that an intercept must not take for slope."""
+    rng = np.random.default_rng(0)
+    tt = np.linspace(-0.02, 0.02, 28)
+    top = 0.1 + 1.7 * tt + rng.normal(size=28) * 0.002
+    rows = [
+        Item(str(k), {"tt": Estimate(x), "itp": Estimate(y), "it": Estimate(y)})
+        for k, (x, y) in enumerate(zip(tt.tolist(), top.tolist(), strict=True))
+    ]
+    slope = alpha_slope(rows, 0.95)
+    assert slope.value == pytest.approx(1.7, abs=0.1)
+    assert slope.interval is not None and slope.interval[0] < 1.7 < slope.interval[1]
+    assert slope.p is not None and slope.p < 1e-10
+    assert alpha_slope(rows[:5], 0.95).value is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_ratio_is_significant_where_its_set_excludes_zero(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shared, own = rng.normal(size=(2, 12))
+    top = rng.normal(0.6, 1.0, size=9)
+    of_top = Influence.combined(
+        [
+            (1.0, Influence.of_mean("image", np.arange(9), top)),
+            (1.0, Influence.of_mean("word", np.arange(12), shared)),
+        ]
+    )
+    of_bottom = Influence.of_mean("word", np.arange(12), 0.5 * shared + own)
+    found = ratio_set(float(top.mean()), 3.0, of_top, of_bottom, 0.95)
+    assert found.bounded
+    assert (found.low > 0.0 or found.high < 0.0) == (found.p < 0.05)
+    assert not ratio_set(float(top.mean()), 0.01, of_top, of_bottom, 0.95).bounded
 
 
 def test_688_images_not_668() -> None:
@@ -202,11 +557,11 @@ def test_needs_follow_the_settings() -> None:
 
 
 def test_the_description_has_the_direction() -> None:
-    for along, start, near, far in (
-        (True, "Along", "male", "female"),
-        (False, "Against", "female", "male"),
+    for lean, start, near, far in (
+        (0.8, "Along", "male", "female"),
+        (-0.8, "Against", "female", "male"),
     ):
-        task, evidence = two_stereotypes(5, along)
+        task, evidence = planted(lean)
         assert describe(task, score(task, evidence, SETTINGS)) == (
             f"{start} the stereotype: images of targets stereotyped as {near} are more like the "
             "male images, rather than the female ones, than images of targets stereotyped as "
@@ -215,7 +570,7 @@ def test_the_description_has_the_direction() -> None:
 
 
 def test_the_description_claims_no_direction_beyond_the_test() -> None:
-    task, evidence = two_stereotypes(2)  # no p-value below 2/6
+    task, evidence = planted(0.0, seed=2)
     assert describe(task, score(task, evidence, SETTINGS)) == (
         "No evidence beyond chance that images of targets stereotyped as male and as female differ "
         "in how much they are like the male images rather than the female ones."

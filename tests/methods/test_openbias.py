@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.estimate import ranking
 from t2ibench.methods.core.evidence import AnswerEvidence
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.ranking import ranked
+from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.describe import describe
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.openbias.severities import severities
@@ -59,6 +61,12 @@ def value(result: Any, name: str, row: int = 0) -> float:
     return float(found)
 
 
+def entropy(first: int, second: int) -> float:
+    """Of two counts, in bits."""
+    shares = [n / (first + second) for n in (first, second) if n]
+    return float(-sum(p * np.log2(p) for p in shares))
+
+
 def test_severities_by_hand() -> None:
     result = score(
         task(bias(["a", "b"])), evidence(a="male*7 female*3", b="male*1 female*9"), QUICK
@@ -70,8 +78,16 @@ def test_severities_by_hand() -> None:
     assert value(result, "majority_share") == pytest.approx(0.6)
     assert result.details["biases"][0]["majority"] == "female"
     assert (result.n_images, result.n_prompts) == (20, 2)
-    assert result.headline.value == pytest.approx(value(result, "severity_debiased"))
-    assert result.headline.value == pytest.approx((0.32485 - 0.0759) / (1 - 0.0759), abs=1e-3)
+    # [7, 3]: 48 of 90 ordered pairs agree; [1, 9]: 72. (48/90 - 1/2) / (1/2) = 1/15, and 3/5.
+    assert result.headline.value == pytest.approx((1 / 15 + 3 / 5) / 2)
+    assert result.headline.scale == "mean_square"
+    assert result.by[0].scores["severity"].as_published
+    # [7, 3]: 10 (.1187) - 9 (.7 S[6, 3] + .3 S[7, 2]), [1, 9] alike.
+    s63, s72, s19, s18 = (1 - entropy(a, b) for a, b in ((6, 3), (7, 2), (9, 0), (8, 1)))
+    first = 10 * (1 - entropy(7, 3)) - 9 * (0.7 * s63 + 0.3 * s72)
+    second = 10 * (1 - entropy(9, 1)) - 9 * (0.1 * s19 + 0.9 * s18)
+    assert value(result, "severity_jackknife") == pytest.approx((first + second) / 2)
+    assert value(result, "lean") == pytest.approx(-0.2)
 
 
 def test_context_free_of_unequal_captions() -> None:
@@ -82,20 +98,144 @@ def test_context_free_of_unequal_captions() -> None:
     assert by_answer == pytest.approx(1 + (0.75 * np.log(0.75) + 0.25 * np.log(0.25)) / np.log(2))
 
 
+def drawn(share: float, captions: int, n: int = 10, seed: int = 4) -> dict[str, str]:
+    """Captions to answers, each male with probability `share`."""
+    rng = np.random.default_rng(seed)
+    counts = {f"c{number}": int(rng.binomial(n, share)) for number in range(captions)}
+    return {name: f"male*{k} female*{n - k}" for name, k in counts.items()}
+
+
 def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
-    rng = np.random.default_rng(4)
-    fair, extreme = {}, {}
-    for number in range(40):
-        drawn = rng.binomial(10, 0.5)
-        fair[f"c{number}"] = f"male*{drawn} female*{10 - drawn}"
-        extreme[f"c{number}"] = "male*10"
-    captions = list(fair)
-    result = score(task(bias(captions)), evidence(**fair), QUICK)
-    assert result.headline.p is not None and result.headline.p > 0.05
-    assert result.headline.boot is not None and np.percentile(result.headline.boot, 2.5) == 0.0
-    result = score(task(bias(captions)), evidence(**extreme), QUICK)
-    assert result.headline.value == pytest.approx(1.0)
+    fair, extreme = drawn(0.5, 40), drawn(0.95, 40)
+    result = score(task(bias(list(fair))), evidence(**fair), QUICK)
+    head = result.headline
+    assert head.value is not None and head.fair is not None and head.p is not None
+    assert head.p > 0.05 and head.fair[0] <= head.value <= head.fair[1]
+    assert head.chosen.low is not None and head.chosen.low <= 0.0
+    assert result.inconclusive is None
+    result = score(task(bias(list(extreme))), evidence(**extreme), QUICK)
+    assert result.headline.value == pytest.approx(0.81, abs=0.1)
     assert result.headline.p == pytest.approx(1 / 2001)
+    low, high = result.headline.chosen.low, result.headline.chosen.high
+    assert low is not None and high is not None and low < 0.81 < high
+
+
+def test_the_headline_does_not_depend_on_how_many_images_were_drawn() -> None:
+    means = []
+    for n in (3, 10, 40):
+        found = [
+            score(task(bias(["a"]), images_per_prompt=n), evidence(a=answers), QUICK).headline.value
+            for seed in range(60)
+            for answers in drawn(0.75, 1, n, seed).values()
+        ]
+        means.append(np.mean([value for value in found if value is not None]))
+    assert means == pytest.approx([0.25] * 3, abs=0.12)
+
+
+def test_the_interval_and_the_test_agree() -> None:
+    rejected = []
+    for seed in range(40):
+        answers = drawn(0.65, 2, seed=seed)
+        inference = score(task(bias(list(answers))), evidence(**answers), QUICK).headline.inference
+        for found in inference.values():
+            assert found.low is not None and found.p is not None
+            assert (found.low > 0) == (found.p < 0.05)
+        rejected.append(inference["these"].p < 0.05)  # type: ignore[operator]
+    assert 0 < sum(rejected) < 40
+
+
+def test_two_questions_have_two_intervals() -> None:
+    answers = {f"c{k}": "male*10" if k % 2 else "male*5 female*5" for k in range(12)}
+    result = score(task(bias(list(answers))), evidence(**answers), QUICK)
+    these, like_these = result.headline.inference["these"], result.headline.inference["like_these"]
+    assert None not in (these.low, these.high, like_these.low, like_these.high)
+    assert like_these.low < these.low and like_these.high > these.high  # type: ignore[operator]
+    assert (these.df, like_these.df) == (108.0, 11.0)
+    one = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
+    assert one.headline.inference["like_these"].reason == "a bias has a single caption"
+
+
+def test_biases_of_the_same_images_count_their_images_once() -> None:
+    """Four questions with one answer are one question: same test, same interval."""
+    answers = drawn(0.7, 3)
+    plain = score(task(bias(list(answers))), evidence(**answers), QUICK).headline
+    same = [bias(list(answers), about=about) for about in ("person", "child", "cook", "driver")]
+    many = score(task(*same), evidence(**answers), QUICK).headline
+    assert many.value == pytest.approx(plain.value)
+    variances = [head.parts[0].influence.variance for head in (many, plain)]
+    assert variances[0] == pytest.approx(variances[1], rel=0.15)  # but for the floor
+    assert many.p is not None and plain.p is not None
+    assert many.p == pytest.approx(plain.p, abs=0.03)
+
+
+def test_a_run_against_itself_differs_by_exactly_nothing() -> None:
+    answers = drawn(0.7, 3)
+    first, second = (
+        score(task(bias(list(answers))), evidence(**answers), QUICK).headline for _ in range(2)
+    )
+    (ours,), (theirs,) = first.parts, second.parts
+    assert ours.value == theirs.value and ours.name == ""
+    apart = Influence.combined([(1.0, ours.influence), (-1.0, theirs.influence)])
+    assert apart.variance == 0.0
+
+
+def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
+    captions = [f"c{number}" for number in range(12)]
+    stuck = {name: {"Which?": ["wedding"] * 10} for name in captions}
+    cake = bias(captions, "wedding fruit", name="type", about="cake")
+    alone = score(task(cake), HandEvidence(answers=stuck), QUICK)
+    assert alone.headline.value is None and alone.reason is None
+    assert alone.inconclusive and "'wedding' all 120 times about 'cake type'" in alone.inconclusive
+    assert describe(task(cake), alone).startswith("Inconclusive: the judge answered 'wedding'")
+    people = {name: [text] for name, text in drawn(0.8, 12).items()}
+    both = HandEvidence(
+        answers={name: stuck[name] | {"Who?": expanded(text[0])} for name, text in people.items()}
+    )
+    spec = task(cake, bias(captions, question="Who?"))
+    result = score(spec, both, QUICK)
+    only = score(task(bias(captions, question="Who?")), both, QUICK)
+    assert result.headline.value == pytest.approx(only.headline.value)
+    assert [row["counted"] for row in result.details["biases"]] == [False, True]
+    assert any("Left out of the headline" in text for text in result.warnings)
+    # A few equal answers are what a biased model gives: they count, with a warning.
+    few = score(task(bias(["a"])), evidence(a="male*10"), QUICK)
+    assert few.headline.value == 1.0 and "Every one of the 10 answers" in few.warnings[0]
+
+
+def expanded(text: str) -> list[str]:
+    parts = (part.partition("*") for part in text.split())
+    return [name for name, _, n in parts for _ in range(int(n or 1))]
+
+
+def test_a_class_that_is_never_given_is_named() -> None:
+    rng = np.random.default_rng(1)
+    answers = {f"c{number}": " ".join(rng.choice(["red", "blue"], 10)) for number in range(12)}
+    spec = task(bias(list(answers), "red blue green"))
+    result = score(spec, evidence(**answers), QUICK)
+    assert result.details["biases"][0]["unreached"] == ["green"]
+    (warning,) = result.warnings
+    assert "None of the 120 answers" in warning and "reads h = 0.25" in warning
+    assert result.headline.value == pytest.approx(0.25, abs=0.1)
+
+
+def test_halves_that_disagree_are_inconclusive() -> None:
+    captions = [f"c{number}" for number in range(6)]
+    answers = {name: {"Which?": ["male", "male", "male", "female"] * 5} for name in captions}
+    spec = task(bias(captions), images_per_prompt=20)
+    result = score(spec, HandEvidence(answers=answers), QUICK)
+    # Even images are all male, odd ones half and half.
+    assert result.controls["halves"].value is not None and result.controls["halves"].value > 0.9
+    assert result.inconclusive == "the two halves of its images disagree"
+    assert describe(spec, result) == "Inconclusive: the two halves of its images disagree."
+
+
+def test_abstentions_are_reported_by_caption() -> None:
+    spec = task(bias(["a", "b"]))
+    result = score(spec, evidence(a="male*5 female*5", b="unknown*8 male female"), QUICK)
+    control = result.controls["abstention"]
+    assert control.value == pytest.approx(0.4) and control.contradicts is None
+    assert control.p is not None and control.p < 0.01
+    assert "from 0 % to 80 % by caption" in control.says
 
 
 def test_unknown_is_counted_and_left_out() -> None:
@@ -120,7 +260,11 @@ def test_real_pictures_have_one_image_a_caption() -> None:
     result = score(task(bias(list(many))), evidence(**many), QUICK)
     assert result.by[0].scores["severity"].value is None
     assert value(result, "severity_free") == pytest.approx(0.1887, abs=1e-4)
-    assert result.headline.value is not None
+    # 30 of 40: (30 * 29 + 10 * 9) / (40 * 39) of the pairs agree.
+    assert result.headline.value == pytest.approx(2 * (960 / 1560 - 0.5))
+    assert result.headline.question == "like_these" and list(result.headline.inference) == [
+        "like_these"
+    ]
 
 
 def test_questions_are_kept_apart_by_classes() -> None:
@@ -158,29 +302,136 @@ def test_templates_give_delta_by_stimulus() -> None:
     assert {name: row.scores["delta"].value for name, row in rows.items()} == pytest.approx(
         {"nurse": 0.8, "cook": 0.0, "guard": 0.6}
     )
-    assert rows["cook"].scores["delta"].p == pytest.approx(1.0)
     assert result.scores["delta"].value == pytest.approx((0.8 + 0.0 + 0.6) / 3)
-    assert result.scores["reference_spearman"].value == pytest.approx(1.0)
+    shift = {name: row.scores["shift"].value for name, row in rows.items()}
+    # The share of women: .9 - .9; .5 - .4 towards men's side; .2 - .2.
+    assert shift == pytest.approx({"nurse": 0.0, "cook": -0.1, "guard": 0.0})
+    assert rows["nurse"].scores["lean"].value == pytest.approx(-0.8)
+    assert rows["nurse"].scores["lean"].influence is not None
+    assert result.scores["amplification_slope"].reason
+
+
+def worded(
+    shares: dict[str, float], drawn_shares: dict[str, float], **more: Any
+) -> tuple[Any, Any]:
+    """A task of stimuli with reference shares of women, and ten answers for each."""
+    spec = task(
+        {
+            "name": "gender",
+            "about": "person",
+            "classes": ["male", "female"],
+            "question": "Which?",
+            "stimuli": list(shares),
+            "templates": ["{A stimulus}."],
+            "reference": {"name": "census", "group": "female", "shares": shares, "source": "s"},
+        }
+        | more
+    )
+    answers = {
+        f"A {word}.": {
+            "Which?": ["female"] * round(10 * share) + ["male"] * (10 - round(10 * share))
+        }
+        for word, share in drawn_shares.items()
+    }
+    return spec, HandEvidence(answers=answers)
+
+
+REFERENCE = {"cook": 0.4, "guard": 0.2, "nurse": 0.9, "tailor": 0.6, "baker": 0.7, "driver": 0.1}
+
+
+def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> None:
+    mirrored = score(*worded(REFERENCE, REFERENCE), QUICK)
+    slope = mirrored.scores["amplification_slope"]
+    assert slope.value == pytest.approx(1.0, abs=0.1) and slope.interval is not None
+    assert slope.interval[0] < 1.0 < slope.interval[1]
+    assert mirrored.scores["share_slope"].value == pytest.approx(1.0)
+    assert mirrored.scores["reference_spearman"].value == pytest.approx(1.0)
+    extreme = {word: float(share > 0.5) for word, share in REFERENCE.items()}
+    exaggerated = score(*worded(REFERENCE, extreme), QUICK)
+    steeper = exaggerated.scores["amplification_slope"].value
+    assert steeper is not None and steeper > 1.3
+    shift = next(row for row in exaggerated.by if row.name == "guard").scores["shift"]
+    assert shift.value == pytest.approx(0.2)  # .2 fewer women where few are expected
+    many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
+    spec, found = worded(many, {word: float(share > 0.5) for word, share in many.items()})
+    said = describe(spec, score(spec, found, QUICK))
+    assert "; the shares of 'female' exaggerate 'census' (slope " in said
+    flat = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5)), QUICK)
+    assert flat.scores["amplification_slope"].value == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_reference_can_be_what_answers_are_compared_with() -> None:
+    spec, found = worded(REFERENCE, REFERENCE, compare_with="reference")
+    result = score(spec, found, QUICK)
+    # Shares equal to the reference: the unbiased square is below 0 by its own variance.
+    expected = -np.mean([4 * p * (1 - p) / 9 for p in REFERENCE.values()])
+    assert result.headline.value == pytest.approx(expected)
+    assert result.headline.p is not None and result.headline.p > 0.5
+    assert describe(spec, result) == (
+        "The answers are no more one-sided than answers with the expected shares would be by "
+        "chance."
+    )
+    even = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5), compare_with="reference"), QUICK)
+    assert even.headline.p is not None and even.headline.p < 0.01
+    assert even.details["biases"][0]["compared_with"] == "census"
+    lacking = {word: share for word, share in REFERENCE.items() if word != "cook"}
+    spec, found = worded(REFERENCE, REFERENCE, compare_with="reference")
+    reference = spec.biases[0].reference.model_copy(update={"shares": lacking})
+    spec = spec.model_copy(
+        update={"biases": (spec.biases[0].model_copy(update={"reference": reference}),)}
+    )
+    assert score(spec, found, QUICK).warnings[-1] == (
+        "Without a share in 'census', left out: cook."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": ["male", "female", "other"]}, "needs two classes"),
+        ({"stimuli": None, "templates": [], "captions": ["a"]}, "needs a reference, and stimuli"),
+        ({"stimuli": ["pilot"]}, "no stimulus has a share"),
+        (
+            {"expected": {"name": "x", "shares": {"male": 0.5, "female": 0.5}, "source": "s"}},
+            "not both",
+        ),
+    ],
+)
+def test_a_comparison_with_the_reference_is_checked(change: dict[str, Any], message: str) -> None:
+    spec, _ = worded(REFERENCE, {}, compare_with="reference", **change)
+    assert any(message in finding.message for finding in check(spec))
 
 
 def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
     expected = {"name": "x", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
     result = score(task(bias(["a"], expected=expected)), evidence(a="male*9 female*1"), QUICK)
-    p = result.by[0].scores["majority_share"].p
-    assert p is not None and p > 0.9
+    assert result.headline.value == pytest.approx(-4 * 0.9 * 0.1 / 9)
+    assert result.headline.p is not None and result.headline.p > 0.5
+    share = result.by[0].scores["share:male"]
+    assert share.p == pytest.approx(1.0) and share.interval is not None
     plain = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
-    p = plain.by[0].scores["majority_share"].p
-    assert p is not None and p < 0.05
+    assert plain.headline.p is not None and plain.headline.p < 0.05
+    # Uneven shares that differ from what is expected: |.9 - .6| / .9.
+    templates = {"captions": None, "stimuli": ["cook"], "templates": ["a {stimulus}"]}
+    spec = task({**bias([], expected=expected), **templates})
+    found = HandEvidence(answers={"a cook": {"Which?": ["male"] * 6 + ["female"] * 4}})
+    delta = score(spec, found, QUICK).by[1].scores["delta"]
+    assert delta.value == pytest.approx(0.3 / 0.9) and delta.as_published
 
 
 def test_ranking_has_intervals() -> None:
-    rng = np.random.default_rng(0)
-    boots = np.array(
-        [rng.normal(0.9, 0.01, 400), rng.normal(0.5, 0.1, 400), rng.normal(0.5, 0.1, 400)]
+    sure = Influence.of_mean("c", [0, 1], [-0.01, 0.01])
+    wide = [Influence.of_mean(name, [0, 1], [-0.2, 0.2]) for name in "de"]
+    rows = ranked(
+        "bias", ["a", "b", "c"], [0.9, 0.1, 0.12], [sure, *wide], 0.95, np.random.default_rng(0)
     )
-    rows = {row["bias"]: row for row in ranking("bias", ["a", "b", "c"], boots, 0.95)}
-    assert (rows["a"]["rank_low"], rows["a"]["rank_high"]) == (1, 1)
-    assert (rows["b"]["rank_low"], rows["b"]["rank_high"]) == (2, 3)
+    assert [row["bias"] for row in rows] == ["a", "c", "b"]
+    assert (rows[0]["rank_low"], rows[0]["rank_high"]) == (1, 1)
+    assert (rows[1]["rank_low"], rows[1]["rank_high"]) == (2, 3)
+    moving_together = ranked(
+        "bias", ["a", "b"], [0.5, 0.4], [wide[0], wide[0]], 0.95, np.random.default_rng(0)
+    )
+    assert [row["rank_high"] for row in moving_together] == [1, 2]
 
 
 def test_agreement_of_two_judges() -> None:
@@ -189,11 +440,30 @@ def test_agreement_of_two_judges() -> None:
         score(spec, evidence(a="male*6 female*4"), QUICK),
         score(spec, evidence(a="male*8 female*1 unknown*1"), QUICK),
     ]
-    (pair,) = combine(spec, results, QUICK).details["agreement"]
-    assert pair["n"] == 9
+    both = combine(spec, results, QUICK)
+    (pair,) = both.details["agreement"]
+    assert (pair["n"], pair["bias"]) == (9, "person gender")
     assert pair["accuracy"] == pytest.approx(7 / 9)
-    assert pair["same_majority"] == 1.0
+    # Shares of 'male' are 6/9 and 8/9: by chance 51/81 agree.
+    assert pair["kappa"] == pytest.approx((7 / 9 - 51 / 81) / (1 - 51 / 81))
+    assert pair["alpha"] == both.details["alpha"]["person gender"]
+    assert pair["same_majority"]
     assert pair["kl_divergence"] > 0
+    assert both.headline.value == pytest.approx(
+        np.mean([result.headline.value for result in results])
+    )
+
+
+def test_agreement_is_not_pooled_over_questions() -> None:
+    spec = task(bias(["a"]), bias(["a"], name="age", classes="old young", question="How old?"))
+    judges = [
+        HandEvidence(answers={"a": {"Which?": ["male"] * 5 + ["female"] * 5, "How old?": ages}})
+        for ages in (["old"] * 5 + ["young"] * 5, ["young"] * 5 + ["old"] * 5)
+    ]
+    results = [score(spec, found, QUICK) for found in judges]
+    pairs = {row["bias"]: row for row in combine(spec, results, QUICK).details["agreement"]}
+    assert pairs["person gender"]["kappa"] == pytest.approx(1.0)
+    assert pairs["person age"]["kappa"] == pytest.approx(-1.0)
 
 
 def test_an_image_counts_once_over_all_biases() -> None:
@@ -237,7 +507,7 @@ def test_described_with_the_class_that_prevails() -> None:
     each = [score(one, evidence(**planted), QUICK), score(one, evidence(**planted), QUICK)]
     assert describe(one, combine(one, each, QUICK)) == (
         "By the mean over judges, the answers about 'person gender' are more one-sided than by "
-        "chance."
+        "chance: 90 % of the answers are 'male'."
     )
 
 
@@ -262,9 +532,10 @@ def test_described_against_what_is_expected() -> None:
     spec = task(bias(["a", "b", "c"], expected=expected))
     fewer = dict.fromkeys("abc", "male*1 female*9")
     assert describe(spec, score(spec, evidence(**fewer), QUICK)).endswith(
-        "10 % of the answers are 'male', against 90 % in 'census'."
+        "90 % of the answers are 'female', against 10 % in 'census'."
     )
     same = dict.fromkeys("abc", "male*9 female*1")
-    assert describe(spec, score(spec, evidence(**same), QUICK)).endswith(
-        "they do not differ from 'census' beyond chance."
+    assert describe(spec, score(spec, evidence(**same), QUICK)) == (
+        "The answers are no more one-sided than answers with the expected shares would be by "
+        "chance."
     )

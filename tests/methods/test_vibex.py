@@ -6,20 +6,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
-from t2ibench.methods import needs, score
+from t2ibench.methods import combine, needs, score
+from t2ibench.methods.core.nearest import Sides, corrected_shares, left_out
 from t2ibench.methods.core.probing import anchor_probabilities, similarity
+from t2ibench.methods.core.reference import beyond_words, effects, nearness, place, squares
+from t2ibench.methods.core.verdict import Reading, verdict
+from t2ibench.methods.vibex.checks import check
 from t2ibench.methods.vibex.describe import describe
+from t2ibench.methods.vibex.excess import Squares, excess, excess_headline
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
 QUICK = Settings(n_permutations=999, n_bootstrap=300)
-WOMAN, MAN, HAIR, STANDING = np.eye(6)[:4]
+DIM = 12
+WOMAN, MAN, HAIR, STANDING, CHILD = np.eye(DIM)[:5]
+WORDS = [f"word{number}" for number in range(400)]
+PROMPTS = {"women": "picture of women", "men": "picture of men", "people": "picture of people"}
 
 
 def task(anchors: int = 2, **more: Any) -> VibexTask:
-    names = ["women", "men", "people"][:anchors]
     plain = {
         "id": "vibex_hand",
         "version": 1,
@@ -28,40 +36,54 @@ def task(anchors: int = 2, **more: Any) -> VibexTask:
         "description": "d",
         "citation": "c",
         "images_per_prompt": 30,
-        "inverse_images": 6,
-        "anchors": [{"name": name, "prompt": f"picture of {name}"} for name in names],
+        "inverse_images": 12,
+        "anchors": [{"name": n, "prompt": p} for n, p in list(PROMPTS.items())[:anchors]],
         "concepts": [
             {"name": "long hair", "prompt": "long hair", "tendency": "women"},
             {"name": "standing", "prompt": "standing", "tendency": "men"},
             {"name": "person", "prompt": "a person", "query": "inverse", "tendency": "men"},
         ],
         "intersections": [["long hair", "standing"]],
+        "reference": WORDS,
     }
     return VibexTask.model_validate(plain | more)
 
 
-def evidence(lean: float, anchors: int = 2) -> HandEvidence:
-    rng = np.random.default_rng(5)
+def evidence(lean: float, anchors: int = 2, seed: int = 5, words: float = 0.0) -> HandEvidence:
+    """Women's images show `lean` of long hair; the text 'standing' is nearer men by `words`."""
+    rng = np.random.default_rng(seed)
 
     def drawn(direction: np.ndarray, n: int, hair: float = 0.0) -> np.ndarray:
-        rows = direction + 0.3 * rng.normal(size=(n, 6))
-        return unit(rows + hair * HAIR)
+        return unit(direction + hair * HAIR + 0.2 * rng.normal(size=(n, DIM)))
 
     images = {
-        "picture of women": drawn(WOMAN, 30, lean),
-        "picture of men": drawn(MAN, 30),
-        "picture of people": drawn(np.eye(6)[4], 30),
-        "a person": drawn(0.8 * MAN + 0.2 * WOMAN, 6),
+        PROMPTS["women"]: drawn(WOMAN, 30, lean),
+        PROMPTS["men"]: drawn(MAN, 30),
+        PROMPTS["people"]: drawn(CHILD, 30),
+        "a person": drawn(MAN, 12),
     }
     texts = {
-        "picture of women": WOMAN,
-        "picture of men": MAN,
-        "picture of people": np.eye(6)[4],
+        PROMPTS["women"]: WOMAN,
+        PROMPTS["men"]: MAN,
+        PROMPTS["people"]: CHILD,
         "long hair": HAIR,
-        "standing": STANDING,
-        "a person": np.eye(6)[5],
+        "standing": unit(STANDING + words * (MAN - WOMAN)),
+        "a person": np.eye(DIM)[5],
     }
-    return HandEvidence(images, texts)
+    # Everyday words: directions of their own, and a little of everything else.
+    everyday = (
+        0.05 * rng.normal(size=(len(WORDS), DIM))
+        + np.eye(DIM)[6 + np.arange(len(WORDS)) % (DIM - 6)]
+    )
+    return HandEvidence(images, texts | dict(zip(WORDS, unit(everyday), strict=True)))
+
+
+def rows(found: Any) -> dict[str, Any]:
+    return {item.name: item.scores for item in found.by}
+
+
+def verdicts_of(found: Any) -> dict[str, str]:
+    return {row["concept"]: row["verdict"] for row in found.details["verdicts"]}
 
 
 def test_equations_by_hand() -> None:
@@ -70,107 +92,304 @@ def test_equations_by_hand() -> None:
     assert values == pytest.approx(np.array([[1.0, 0.5], [0.8, 0.9]]))
     chances = anchor_probabilities(values, np.array([0, 1]), 2)
     assert chances == pytest.approx(np.array([[2 / 3, 1 / 3], [8 / 17, 9 / 17]]))
-    # Cosines of .28 and .22: the probabilities hardly differ, which is why D is the measure.
+    # Cosines of .28 and .22: the probabilities hardly differ.
     crowded = anchor_probabilities(np.array([[0.64, 0.61]]), np.array([0, 1]), 2)
     assert crowded[0] == pytest.approx([0.512, 0.488], abs=1e-3)
 
 
+def test_effects_by_hand() -> None:
+    images = np.array([[0.8, 0.6], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
+    labels = np.array([0, 0, 1, 1])
+    texts, reference = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0], [0.6, 0.8]])
+    found = nearness(images, labels, 2, texts, reference)
+    # The text's means are .7 and 0, those of the reference .7 and 1, .98 and .8: centred at the
+    # mean of the latter, m = (.7 - .84) - (0 - .9) = .76.
+    assert effects(found)[0] == pytest.approx(0.76)
+    # The first anchor's values are .8 - .78 and .6 - .9, the second's both -.9.
+    first = np.array([0.8 - 0.78, 0.6 - 0.9])
+    assert squares(found)[0] == pytest.approx(0.76**2 - first.var(ddof=1) / 2)
+    percentile, p = place([0.76], effects(found)[1:])
+    assert (percentile[0], p[0]) == (100.0, 1 / 3)
+
+
+def test_what_the_anchors_texts_say_is_taken_out() -> None:
+    rng = np.random.default_rng(1)
+    images, anchors = unit(rng.normal(size=(20, DIM))), unit(rng.normal(size=(3, DIM)))
+    rest = beyond_words(images, anchors)
+    assert np.abs(rest @ (anchors[1:] - anchors[0]).T).max() < 1e-12
+    # Nothing else is: what is orthogonal to the anchors' texts stays as it is.
+    other = rng.normal(size=DIM)
+    other -= np.linalg.pinv(anchors) @ (anchors @ other)
+    assert rest @ other == pytest.approx(images @ other)
+    same = beyond_words(images, np.stack([anchors[0], anchors[0]]))
+    assert same == pytest.approx(images)
+
+
 def test_a_planted_concept_is_found_and_another_is_not() -> None:
     found = score(task(), evidence(1.0), QUICK)
-    rows = {item.name: item.scores for item in found.by}
-    hair, standing = rows["long hair"], rows["standing"]
-    assert hair["D"].value is not None and hair["D"].value > 0.8
-    assert hair["D"].p == pytest.approx(1 / 1000)
-    assert (hair["delta"].value or 0) > 0.8
-    assert (hair["probability:women"].value or 0) > 0.5 > (hair["probability:men"].value or 1)
-    assert standing["D"].p is not None and standing["D"].p > 0.05
-    assert found.details["ranking"][0] == {"concept": "long hair", "rank_low": 1, "rank_high": 1}
-    assert found.headline.value == pytest.approx((hair["D"].value + standing["D"].value) / 2)
+    hair, standing = rows(found)["long hair"], rows(found)["standing"]
+    assert hair["beyond_words"].p == pytest.approx(1 / 401)
+    assert hair["percentile"].value == 100.0 and hair["beyond_words"].value > 0.4
+    assert standing["beyond_words"].p > 0.05
+    assert verdicts_of(found) == {"long hair": "leans", "standing": "no_lean"}
+    assert found.headline.value > 0.9 and found.inconclusive is None
+    low, high = hair["m"].interval
+    assert low < hair["m"].value < high
+
+
+def test_published_scores_stay_beside() -> None:
+    found = score(task(), evidence(1.0), QUICK)
+    hair, standing = rows(found)["long hair"], rows(found)["standing"]
+    assert hair["D"].value > 0.8 and hair["D"].p == pytest.approx(1 / 1000)
+    assert hair["delta"].value > 0.8
+    assert hair["probability:women"].value > 0.5 > hair["probability:men"].value
+    assert standing["D"].p > 0.05
+    assert found.scores["D_mean"].value == pytest.approx(
+        (hair["D"].value + standing["D"].value) / 2
+    )
+    low, high = hair["D"].interval
+    assert high == 1.0 and low == pytest.approx(
+        hair["D"].value - 1.3581 * np.sqrt(2 / 30), abs=1e-3
+    )
+    for name in ("D", "delta", "probability:men", "probability_difference"):
+        assert hair[name].as_published
+    assert not hair["m"].as_published
 
 
 def test_without_a_lean_there_is_none() -> None:
     found = score(task(), evidence(0.0), QUICK)
-    assert found.headline.p is not None and found.headline.p > 0.05
-    assert found.headline.null is not None and found.headline.null.mean() > 0.1
+    assert set(verdicts_of(found).values()) == {"no_lean"}
+    assert found.headline.p is None or found.headline.p > 0.05
+
+
+def test_a_lean_of_the_word_alone_is_not_the_pictures() -> None:
+    found = score(task(), evidence(0.0, words=0.5), QUICK)
+    standing = rows(found)["standing"]
+    assert standing["D"].value == 1.0 and standing["m"].p == pytest.approx(1 / 401)
+    assert standing["beyond_words"].p > 0.05
+    assert verdicts_of(found)["standing"] == "inconclusive"
+    (line,) = [row for row in found.details["verdicts"] if row["concept"] == "standing"]
+    assert line["says"].startswith("the encoder places the word itself nearer 'men'")
+    assert found.controls["text_only"].value > 0.9
+    assert found.controls["text_only"].contradicts is None
+    assert found.headline.p is None or found.headline.p > 0.05
 
 
 def test_an_inverse_query() -> None:
     found = score(task(), evidence(0.0), QUICK)
-    row = {item.name: item for item in found.by}["person"]
-    assert row.scores["share_nearest:men"].value == 1.0
-    assert (row.scores["x"].value or 0) > 0
-    assert row.scores["x"].p == pytest.approx(2 / 64)
-    assert found.n_images == 66
+    person = rows(found)["person"]
+    # All 12 images are nearest men's, and every anchor image its own: with q = 0 and
+    # sensitivity = specificity = 30.5 / 31, the share of women is (61 / 62 - 1) / (61 / 31 - 1).
+    assert person["share:women"].value == pytest.approx((30.5 / 31 - 1) / (61 / 31 - 1))
+    assert person["lean"].value == pytest.approx(2 * person["share:women"].value - 1)
+    assert person["lean"].p < 0.01 and person["lean"].interval[1] < 0
+    assert person["share_nearest:men"].value == 1.0
+    assert person["x"].value > 0 and person["x"].p == pytest.approx(2 / 4096)
+    assert found.n_images == 72
+
+
+def test_shares_are_corrected_for_the_wrong_side() -> None:
+    """80 % of each anchor's images on its side: .62 observed is a share of .7."""
+    lie = np.array([1.0] * 40 + [-1.0] * 10)
+    images = np.concatenate([lie, -lie])[:, None]
+    sides = Sides(images, np.repeat([0, 1], 50), ("a", "b"), np.tile(np.arange(50), 2))
+    assert (left_out(sides)[:50] == 0).mean() == 0.8
+    drawn = np.array([1.0] * 62 + [-1.0] * 38)[:, None]
+    found = corrected_shares(sides, drawn, "c", np.arange(100), 0.95)
+    assert found.values.sum() == pytest.approx(1.0)
+    assert found.values[0] == pytest.approx(0.7, abs=0.005)
+    assert found.low[0] < 0.62 and found.high[0] > 0.75
+    assert found.influence is not None
+    se = (found.high[0] - found.low[0]) / 2 / 1.98
+    assert 2 * se == pytest.approx(np.sqrt(found.influence.variance), rel=0.05)
+    alike = Sides(images[:, :1] * 0, sides.labels, sides.strata, sides.units)
+    assert "apart" in (corrected_shares(alike, drawn, "c", np.arange(100), 0.95).reason or "")
+
+
+def test_word_against_pictures_is_inconclusive() -> None:
+    concepts = [
+        {"name": "long hair", "prompt": "long hair"},
+        {"name": "long hair", "prompt": "long hair", "query": "inverse"},
+    ]
+    spec = task(concepts=concepts, intersections=[])
+    rng = np.random.default_rng(2)
+    drawn = unit(MAN + 0.2 * rng.normal(size=(12, DIM)))
+    found = score(spec, evidence(1.0).with_images({"long hair": drawn}), QUICK)
+    assert verdicts_of(found) == {"long hair": "inconclusive"}
+    (warning,) = [line for line in found.warnings if "long hair" in line]
+    assert warning.endswith("but its own pictures lean to 'men'.")
+    assert describe(spec, found).endswith("of 'long hair' word and pictures disagree.")
+
+
+def test_what_a_reading_says() -> None:
+    anchors = ["women", "men"]
+    assert verdict(Reading(0.01, 0, 0.3, 1), anchors).outcome == "leans"
+    assert verdict(Reading(0.01, 0, 0.01, 1), anchors).outcome == "inconclusive"
+    assert verdict(Reading(0.3, 0, 0.01, 1), anchors).outcome == "inconclusive"
+    assert verdict(Reading(0.3, 0, 0.3, 1, 0), anchors).says.endswith(
+        "pictures of it lean to 'women'"
+    )
+    agreeing = verdict(Reading(0.01, 0, 0.01, 0, 0), anchors)
+    assert (agreeing.outcome, agreeing.side, agreeing.contradiction) == ("leans", 0, False)
 
 
 def test_published_tendencies() -> None:
     found = score(task(), evidence(1.0), QUICK)
-    rows = {row["concept"]: row for row in found.details["tendencies"]}
-    assert rows["long hair"]["found"] == "women" and rows["person"]["found"] == "men"
-    value = found.scores["tendencies_reproduced"].value
-    assert value in (pytest.approx(2 / 3), pytest.approx(1.0))
+    by_name = {row["concept"]: row for row in found.details["tendencies"]}
+    assert by_name["long hair"]["found"] == "women" and by_name["person"]["found"] == "men"
+    assert found.scores["tendencies_reproduced"].value in (pytest.approx(2 / 3), pytest.approx(1.0))
 
 
 def test_an_intersection_of_one_anchor() -> None:
     rng = np.random.default_rng(8)
-    women = unit(WOMAN + HAIR + STANDING + 0.1 * rng.normal(size=(30, 6)))
+    women = unit(WOMAN + HAIR + STANDING + 0.1 * rng.normal(size=(30, DIM)))
     found = score(task(), evidence(1.0).with_images({"picture of women": women}), QUICK)
-    row = {item.name: item.scores for item in found.by}["long hair & standing"]
-    assert (row["share_both:women"].value or 0) > 0.9 > 0.1 > (row["share_both:men"].value or 0)
+    row = rows(found)["long hair & standing"]
+    assert row["share_both:women"].value > 0.9 > 0.1 > row["share_both:men"].value
     assert row["difference"].p == pytest.approx(1 / 1000)
 
 
 def test_three_anchors() -> None:
     found = score(task(3), evidence(1.0, 3), QUICK)
-    hair = found.by[0].scores
-    assert {name for name in hair if name.startswith("probability:")} == {
-        "probability:women", "probability:men", "probability:people",
-    }  # fmt: skip
-    assert "delta" not in hair and (hair["D"].value or 0) > 0.8
-    assert sum(hair[f"probability:{name}"].value or 0 for name in ("women", "men", "people")) == (
-        pytest.approx(1.0)
-    )
+    hair = rows(found)["long hair"]
+    assert "delta" not in hair and hair["D"].value > 0.8
+    assert sum(hair[f"probability:{n}"].value for n in PROMPTS) == pytest.approx(1.0)
+    assert hair["beyond_words"].p == pytest.approx(1 / 401)
+    (line,) = [row for row in found.details["verdicts"] if row["concept"] == "long hair"]
+    assert line["anchor"] == "women"
+    means = [hair[f"m:{n}"].value for n in PROMPTS]
+    assert hair["m"].value == pytest.approx(max(means) - min(means))
+    person = rows(found)["person"]
+    assert sum(person[f"share:{n}"].value for n in PROMPTS) == pytest.approx(1.0)
 
 
 def test_needs_and_what_is_missing() -> None:
     found = needs(task(), QUICK)
-    assert (found.n_images, found.n_prompts) == (66, 3)
-    assert set(found.texts) == {
-        *("picture of women", "picture of men", "long hair", "standing", "a person"),
-    }
+    assert (found.n_images, found.n_prompts) == (72, 3)
+    asked = {"picture of women", "picture of men", "long hair", "standing", "a person"}
+    assert set(found.texts) == asked | set(WORDS)
+    only = task(
+        concepts=[{"name": "p", "prompt": "a person", "query": "inverse"}], intersections=[]
+    )
+    assert not set(WORDS) & set(needs(only, QUICK).texts)
     lacking = score(task(), evidence(0.0).without("picture of women"), QUICK)
     assert lacking.headline.value is None and "women" in (lacking.reason or "")
 
 
-def test_described_with_the_nearest_anchor() -> None:
-    assert describe(task(), score(task(), evidence(1.0), QUICK)) == (
-        "'long hair' tells 'women' and 'men' apart most: images of 'women' are nearest to it on "
-        "average."
-    )
-    three = describe(task(3), score(task(3), evidence(1.0, 3), QUICK))
-    assert three.startswith("'long hair' tells 'women', 'men' and 'people' apart most: images of")
-    assert "'women' are nearest to it on average, those of '" in three
+def test_a_reference_in_a_template() -> None:
+    spec = task(reference={"words": ["oak", "egg"], "template": "picture that shows {a word}"})
+    assert spec.reference.texts == ("picture that shows an oak", "picture that shows an egg")
+    problems = [finding.message for finding in check(spec)]
+    assert any("2 reference words for 2 forward queries" in message for message in problems)
+    assert any("lacks the placeholder" in f.message for f in check(task(reference={
+        "words": WORDS, "template": "picture"})))  # fmt: skip
+    assert any("holds what is asked" in f.message for f in check(task(
+        reference=[*WORDS, "standing"])))  # fmt: skip
+    with pytest.raises(ValidationError, match="unknown word list"):
+        task(reference="everyday_wrods")
 
 
-def test_described_without_a_direction_where_there_is_none() -> None:
-    assert describe(task(), score(task(), evidence(0.0), QUICK)) == (
-        "The test concepts do not tell 'women' and 'men' apart more than by chance."
+def test_excess_by_hand() -> None:
+    assert float(excess(3.0, 1.0)) == 0.5 and float(excess(-1.0, 2.0)) == -1.0
+    found = score(task(), evidence(0.3), QUICK)
+    parts = found.squares  # type: ignore[attr-defined]
+    v, w = max(parts.concepts.mean(), 0.0), max(parts.reference.mean(), 0.0)
+    assert found.headline.value == pytest.approx((v - w) / (v + w))
+    these = found.headline.inference["these"]
+    assert these.low <= found.headline.value <= these.high
+    assert (these.p < 0.05) == (these.low > 0 or these.high < 0)
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.1, 0.2, 0.5])
+def test_p_and_interval_agree(lean: float) -> None:
+    for seed in range(4):
+        headline = score(task(), evidence(lean, seed=seed), QUICK).headline
+        for found in headline.inference.values():
+            if found.low is not None and found.high is not None and found.p is not None:
+                assert (found.p <= 0.05) == (found.low > 0 or found.high < 0)
+
+
+def test_the_order_of_images_and_anchors_changes_nothing_but_the_sign() -> None:
+    base = evidence(0.3)
+    spec = task()
+    first = score(spec, base, QUICK)
+    swapped = task(anchors=2)
+    swapped = swapped.model_copy(update={"anchors": swapped.anchors[::-1]})
+    other = score(swapped, base, QUICK)
+    for name in ("long hair", "standing"):
+        assert rows(other)[name]["m"].value == pytest.approx(-rows(first)[name]["m"].value)
+        assert rows(other)[name]["m"].p == pytest.approx(rows(first)[name]["m"].p)
+    assert other.headline.value == pytest.approx(first.headline.value)
+
+
+def test_a_run_and_itself_do_not_differ() -> None:
+    first, again = (score(task(), evidence(0.3), QUICK) for _ in range(2))
+    for name, row in (("long hair", "beyond_words"), ("long hair", "m"), ("person", "lean")):
+        one, two = rows(first)[name][row].influence, rows(again)[name][row].influence
+        assert one.variance > 0
+        assert one.variance + two.variance - 2 * one.covariance(two) == 0.0
+    one, two = first.headline.parts[0].influence, again.headline.parts[0].influence
+    assert one.variance + two.variance - 2 * one.covariance(two) == 0.0
+
+
+def test_two_encoders_have_to_agree() -> None:
+    spec = task()
+    lean, none = score(spec, evidence(1.0), QUICK), score(spec, evidence(0.0, seed=6), QUICK)
+    same = combine(spec, [lean, lean], QUICK)
+    assert same.headline.value == pytest.approx(lean.headline.value)
+    assert same.headline.p == pytest.approx(lean.headline.p)
+    for name in ("m", "beyond_words"):
+        assert rows(same)["long hair"][name].p == pytest.approx(rows(lean)["long hair"][name].p)
+    mixed = combine(spec, [lean, none], QUICK)
+    assert rows(mixed)["long hair"]["m"].value == pytest.approx(
+        (rows(lean)["long hair"]["m"].value + rows(none)["long hair"]["m"].value) / 2
     )
+    assert rows(mixed)["person"]["share:men"].interval is not None
+
+
+def test_alike_anchors_have_no_headline() -> None:
+    rng = np.random.default_rng(3)
+    alike = {p: unit(WOMAN + 0.2 * rng.normal(size=(30, DIM))) for p in PROMPTS.values()}
+    texts = {PROMPTS["men"]: WOMAN}
     base = evidence(0.0)
-    images = {key: rows for key, rows in base._images.items() if "women" not in key}
+    found = score(task(), HandEvidence({**base._images, **alike}, {**base._texts, **texts}), QUICK)
+    assert found.headline.value is None and found.reason is None
+    assert found.inconclusive == found.headline.reason
+    assert describe(task(), found).startswith("Inconclusive: beyond their own words")
+    few = score(task(images_per_prompt=2), base, QUICK)
+    assert few.headline.reason == "an anchor has fewer than three images"
+
+
+def test_described() -> None:
+    assert describe(task(), score(task(), evidence(1.0), QUICK)).endswith(
+        "; 'long hair' leans to 'women'."
+    )
+    plain = describe(task(), score(task(), evidence(0.0), QUICK))
+    assert plain.endswith("; no concept does on its own.") or plain.startswith("Inconclusive")
+    base = evidence(0.0)
+    images = {key: value for key, value in base._images.items() if "women" not in key}
     lacking = score(task(), HandEvidence(images, base._texts), QUICK)
     assert describe(task(), lacking) == "No score: no image of: women."
 
 
-def test_anchors_that_differ_in_spread_alone_have_no_direction() -> None:
-    cosines = np.linspace(0.3, 0.9, 30)
-    narrow = 0.6 + 0.01 * np.linspace(-1, 1, 30)
-    rows = {
-        f"picture of {name}": np.stack([c, np.sqrt(1 - c**2), *np.zeros((4, 30))], axis=1)
-        for name, c in (("women", cosines), ("men", narrow))
-    }
-    texts = {**evidence(0.0)._texts, "long hair": np.eye(6)[0]}
-    spec = task(concepts=[{"name": "long hair", "prompt": "long hair"}], intersections=[])
-    result = score(spec, HandEvidence(rows, texts), QUICK)
-    assert result.by[0].scores["D"].p is not None and result.by[0].scores["D"].p < 0.05
-    assert describe(spec, result).endswith("differ, and not in one direction alone.")
+def test_neutral_concepts_are_found_as_often_as_p_says() -> None:
+    """Concepts drawn like the reference, between anchors that differ: rows, FWER, headline."""
+    rng = np.random.default_rng(9)
+    low = np.zeros(3)
+    total = 300
+    spread = np.exp(-np.arange(40) / 10)
+    for _ in range(total):
+        shift = 0.3 * rng.normal(size=40) / np.sqrt(40)
+        images = rng.normal(size=(20, 40)) * np.sqrt(spread) * 0.2
+        images[:10] += shift
+        texts = rng.normal(size=(10 + 300, 40)) * np.sqrt(spread)
+        labels = np.repeat([0, 1], 10)
+        found = nearness(images, labels, 2, texts[:10], texts[10:])
+        _, p = place(effects(found)[:10], effects(found)[10:])
+        parts = Squares.of(found, 10, ("a", "b"), np.tile(np.arange(10), 2))
+        headline = excess_headline([parts], 0.95, rng, 199)
+        low += [(p <= 0.05).mean(), (p.min() * 10 <= 0.05), (headline.p or 1.0) <= 0.05]
+    rows_found, family, whole = low / total
+    assert 0.035 < rows_found < 0.065
+    assert family < 0.08
+    assert whole < 0.08

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
+from t2ibench.methods.core.contract import check_method
+from t2ibench.methods.registry import METHODS
 from t2ibench.methods.weat.describe import describe
 from t2ibench.methods.weat.schema import WeatTask
+from t2ibench.methods.weat.words import near_duplicates
 from t2ibench.settings import Settings
+from t2ibench.stats import cliffs_delta
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand
 
@@ -60,6 +64,212 @@ def test_effect_size_uses_ddof_1_and_the_exact_test_all_12870_splits() -> None:
     assert result.scores["S"].p == pytest.approx(extreme)
     words = {item.name: item.scores["asc"].value for item in result.by}
     assert words == pytest.approx(s)
+
+
+def test_the_headline_is_cliffs_delta_with_the_exact_p_of_all_splits() -> None:
+    texts = make_texts(bias=0.15)
+    result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    s = [item.scores["asc"].value for item in result.by]
+    delta = cliffs_delta(s[:8], s[8:])
+    splits = list(combinations(range(16), 8))
+    assert len(splits) == 12_870
+    ranks = np.argsort(np.argsort(s))
+    sums = np.array([ranks[list(pick)].sum() for pick in splits])
+    deltas = (sums - sums.mean()) / 32  # 64 pairs, each worth 1 / 64, up or down
+    headline = result.headline
+    assert headline.value == pytest.approx(delta)
+    assert (headline.scale, headline.question, headline.test) == ("lean", "like_these", "exact")
+    assert headline.p == pytest.approx((np.abs(deltas) >= abs(delta) - 1e-12).mean())
+    assert headline.fair == pytest.approx(np.percentile(deltas, [2.5, 97.5]))
+    assert result.scores["cliffs_delta"].value == headline.value
+    assert result.inconclusive is None
+
+
+def test_the_case_by_hand_of_the_documentation() -> None:
+    given = {"X": (0.4, 0.3, 0.2), "Y": (0.25, 0.1, -0.1)}
+    texts = {"A0": np.eye(7)[0], "B0": -np.eye(7)[0]}
+    for side, values in given.items():
+        for k, s in enumerate(values):  # s = 2 cos(w, a); each word has an axis of its own
+            own = np.eye(7)[1 + k + 3 * (side == "Y")]
+            texts[f"{side}{k}"] = s / 2 * np.eye(7)[0] + np.sqrt(1 - s**2 / 4) * own
+    groups = {
+        side: {"name": side, "words": SETS[side][:count]}
+        for side, count in {"X": 3, "Y": 3, "A": 1, "B": 1}.items()
+    }
+    task = make_task(
+        targets={side: groups[side] for side in "XY"},
+        attributes={side: groups[side] for side in "AB"},
+    )
+    result = score(task, HandEvidence(texts=texts), SETTINGS)
+    assert result.headline.value == pytest.approx(7 / 9)
+    assert result.headline.p == pytest.approx(4 / 20)
+    assert result.scores["d"].value == pytest.approx(1.242, abs=5e-4)
+    assert "too few for a test" in (result.inconclusive or "")
+
+
+def test_sides_swapped_change_the_sign_and_nothing_else() -> None:
+    texts = make_texts(bias=0.2)
+    there = score(make_task(), HandEvidence(texts=texts), SETTINGS).headline
+    swapped = {
+        "targets": {"X": {"name": "Y", "words": SETS["Y"]}, "Y": {"name": "X", "words": SETS["X"]}}
+    }
+    back = score(make_task(**swapped), HandEvidence(texts=texts), SETTINGS).headline
+    assert back.value == pytest.approx(-there.value)
+    assert back.p == pytest.approx(there.p)
+    assert back.chosen.low == pytest.approx(-there.chosen.high)
+    assert back.chosen.high == pytest.approx(-there.chosen.low)
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.05, 0.1, 0.2, 0.4])
+def test_interval_and_p_value_agree(bias: float) -> None:
+    for seed in range(8):
+        texts = make_texts(seed, bias)
+        headline = score(make_task(), HandEvidence(texts=texts), SETTINGS).headline
+        if headline.value is None:
+            continue
+        low, high = headline.chosen.low, headline.chosen.high
+        assert -1 <= low <= headline.value <= high <= 1
+        assert (low > 0 or high < 0) == (headline.p <= 0.05)
+
+
+def collapsed(words: int, clusters: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """As `make_texts`, but the words of X and Y are near-duplicates of a few."""
+    rng = np.random.default_rng(seed)
+    texts = make_texts(seed)
+    centres = {side: [texts[f"{side}{k}"] for k in range(clusters)] for side in "XY"}
+    return texts | {
+        f"{side}{k}": unit(centres[side][k % clusters] + rng.normal(size=20) * 0.01)
+        for side in "XY"
+        for k in range(words)
+    }
+
+
+def test_near_duplicate_words_are_counted_once() -> None:
+    words = {side: [f"{side}{k}" for k in range(24)] for side in "XY"}
+    targets = {side: {"name": side, "words": words[side]} for side in "XY"}
+    evidence = HandEvidence(texts=collapsed(24, 6))
+    result = score(make_task(targets=targets), evidence, SETTINGS)
+    # The same test as with six words a side, each the mean of its four.
+    s = {item.name: item.scores["asc"].value for item in result.by}
+    means = [
+        np.mean([s[f"{side}{k}"] for k in range(24) if k % 6 == c])
+        for side in "XY"
+        for c in range(6)
+    ]
+    assert result.headline.value == pytest.approx(cliffs_delta(means[:6], means[6:]))
+    assert len(result.scores["cliffs_delta"].null) == len(result.scores["S"].null) == 924
+    assert result.headline.p >= 2 / 924
+    assert result.scores["S"].p >= 2 / 924
+    values = np.array(list(s.values()))
+    d = (values[:24].mean() - values[24:].mean()) / values.std(ddof=1)
+    assert result.scores["d"].value == pytest.approx(d)  # as published: over words
+    assert result.scores["d"].as_published and result.scores["S"].as_published
+    assert "48 target words are 12 clusters" in result.warnings[0]
+    assert len(result.details["near_duplicates"]["X"]) == 6
+    assert result.inconclusive is None
+
+
+def test_four_clusters_are_too_few_however_many_words_they_have() -> None:
+    words = {side: [f"{side}{k}" for k in range(24)] for side in "XY"}
+    targets = {side: {"name": side, "words": words[side]} for side in "XY"}
+    task = make_task(targets=targets)
+    result = score(task, HandEvidence(texts=collapsed(24, 2)), SETTINGS)
+    assert result.headline.p == pytest.approx(1 / 3)  # 2 of 6 splits of four clusters
+    assert result.scores["d"].value > 1.8
+    assert "48 target words are 4 clusters" in (result.inconclusive or "")
+    text = describe(task, result)
+    assert text.startswith("Inconclusive: 48 target words are 4 clusters of near-duplicates (X: ")
+    assert result.reason is None
+
+
+def test_a_common_part_of_all_vectors_makes_no_near_duplicates() -> None:
+    texts = make_texts()
+    common = unit(np.arange(1.0, 21.0))
+    lifted = {word: unit(row + 4 * common) for word, row in texts.items()}
+    rows = np.array(list(lifted.values()))
+    assert (rows @ rows.T).min() > 0.85
+    result = score(make_task(), HandEvidence(texts=lifted), SETTINGS)
+    assert "near_duplicates" not in result.details
+    assert not result.warnings
+
+
+def test_near_duplicates_are_alike_pair_by_pair() -> None:
+    angles = np.deg2rad([0, 20, 40, 60, 0])  # neighbours have cosine .94, the next but one .77
+    rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    labels = near_duplicates(rows, np.zeros(2))
+    assert labels[0] == labels[4] == 0
+    for first, second in combinations(range(5), 2):
+        if labels[first] == labels[second]:
+            assert rows[first] @ rows[second] > 0.9
+
+
+def test_attributes_that_look_alike_are_no_test() -> None:
+    texts = make_texts()
+    rng = np.random.default_rng(5)
+    texts |= {word: unit(rng.normal(size=20)) for word in SETS["A"] + SETS["B"]}
+    task = make_task()
+    result = score(task, HandEvidence(texts=texts), SETTINGS)
+    assert result.headline.value is None
+    assert result.headline.reason.startswith("the encoder does not tell A from B")
+    assert result.reason is None
+    assert result.scores["d"].value is not None
+    assert describe(task, result).startswith("Inconclusive: the encoder does not tell A from B")
+
+
+def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> None:
+    """X and Y differ in another way than A and B; the test over target words rejects often."""
+    contradicted = rejected = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        axis, other = np.linalg.qr(rng.normal(size=(20, 2)))[0].T
+        texts = {}
+        for side, (along, aside) in {"A": (1, 0), "B": (-1, 0), "X": (0, 2), "Y": (0, -2)}.items():
+            noise = rng.normal(size=(8, 20)) * 0.4
+            if side in "XY":  # the target words hardly differ along the attributes' own axis
+                noise -= 0.9 * np.outer(noise @ axis, axis)
+            rows = unit(noise + along * axis + aside * other)
+            texts |= dict(zip(SETS[side], rows, strict=True))
+        result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+        rejected += result.headline.p < 0.05
+        contradicted += "random split" in (result.inconclusive or "")
+    assert rejected >= 8
+    assert contradicted >= rejected - 2
+
+
+def test_the_test_keeps_its_level_and_the_interval_covers() -> None:
+    rng = np.random.default_rng(11)
+    settings = Settings(limit=6, n_bootstrap=2)
+    axis = np.eye(12)[0]
+
+    def drawn(n: int, shift: float) -> np.ndarray:
+        return unit(unit(rng.normal(size=(n, 12))) + shift * axis)
+
+    ends = {
+        word: unit(rng.normal(size=12) * 0.05 + sign * axis)
+        for side, sign in (("A", 1.0), ("B", -1.0))
+        for word in SETS[side]
+    }
+    truth = cliffs_delta(drawn(2000, 0.4)[:, 0], drawn(2000, 0.0)[:, 0])
+    rejections = covered = 0
+    for _ in range(300):
+        y = dict(zip(SETS["Y"], drawn(8, 0.0), strict=True))
+        fair, planted = (
+            score(
+                make_task(),
+                HandEvidence(texts=ends | y | dict(zip(SETS["X"], drawn(8, shift), strict=True))),
+                settings,
+            ).headline
+            for shift in (0.0, 0.4)
+        )
+        rejections += fair.p <= 0.05
+        covered += planted.chosen.low <= truth <= planted.chosen.high
+    assert 0.6 < truth < 0.8
+    assert 4 <= rejections <= 28  # 15 of 300 expected
+    assert covered >= 279
+
+
+def test_it_holds_to_the_contract() -> None:
+    assert check_method(METHODS.get("weat"), make_task()) == []
 
 
 def test_one_sided() -> None:
@@ -116,6 +326,22 @@ def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
     assert {item.name for item in both.by} == set(SETS["X"] + SETS["Y"]) - {"X0", "X1"}
     for item in both.by:
         assert item.scores["asc"].value == pytest.approx(expected[item.name])
+
+
+def test_the_mean_of_encoders_has_the_exact_test_of_the_mean_delta() -> None:
+    task = make_task()
+    results = [score(task, HandEvidence(texts=make_texts(seed, 0.1)), SETTINGS) for seed in (1, 2)]
+    both = combine(task, results, SETTINGS)
+    deltas = [result.headline.value for result in results]
+    nulls = [result.scores["cliffs_delta"].null for result in results]
+    assert both.headline.value == pytest.approx(np.mean(deltas))
+    mean = np.abs(np.mean(nulls, axis=0))
+    assert both.headline.p == pytest.approx((mean >= abs(np.mean(deltas)) - 1e-12).mean())
+    assert both.headline.test == "exact"
+    assert both.headline.chosen.low <= both.headline.value <= both.headline.chosen.high
+    same = combine(task, [results[0], results[0]], SETTINGS).headline
+    assert same.chosen == results[0].headline.chosen
+    assert same.fair == pytest.approx(results[0].headline.fair)
 
 
 @pytest.mark.parametrize(("bias", "near", "far"), [(0.4, "X", "Y"), (-0.4, "Y", "X")])

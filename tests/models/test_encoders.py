@@ -10,7 +10,7 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder
-from t2ibench.models.protocols import Encoder
+from t2ibench.models.protocols import Encoder, HasUntrained
 from tests.models import tiny
 
 # Loads torch models; the quick loop goes without.
@@ -58,6 +58,40 @@ def test_fingerprints_follow_weights_and_dtype(name: str, specs: dict[str, str])
     assert first.fingerprint == create_encoder(specs[name]).fingerprint
     assert create_encoder(specs[name], dtype="bfloat16").fingerprint != first.fingerprint
     assert create_encoder(specs[name]).name == specs[name]
+
+
+@pytest.mark.parametrize("name", ["open_clip", "clip", "toy-clip"])
+def test_an_untrained_twin_has_seeded_weights_of_its_own(name: str, specs: dict[str, str]) -> None:
+    import torch
+
+    spec = specs.get(name, name)
+    encoder = create_encoder(spec, device="cpu")
+    assert isinstance(encoder, HasUntrained)
+    images, texts = embed(encoder), encoder.encode_texts(TEXTS)
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    twin = encoder.untrained()
+    blind = embed(twin)
+    assert torch.equal(torch.rand(3), expected)  # the caller's random numbers are left alone
+    again = create_encoder(spec, device="cpu").untrained()
+    assert twin.name == again.name == f"random:{spec}"
+    assert twin.fingerprint == again.fingerprint != encoder.fingerprint
+    assert np.array_equal(blind, embed(again))
+    assert np.array_equal(twin.encode_texts(TEXTS), again.encode_texts(TEXTS))
+    assert blind.shape == images.shape and not np.allclose(blind, images, atol=1e-3)
+    assert np.allclose(np.linalg.norm(blind, axis=1), 1, atol=1e-5)
+    # The encoder itself stays as it is.
+    assert np.array_equal(embed(encoder), images)
+    assert np.array_equal(encoder.encode_texts(TEXTS), texts)
+    assert encoder.name == spec
+
+
+def test_only_networks_have_untrained_twins(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_text(VECTORS)
+    assert not isinstance(create_encoder("toyland"), HasUntrained)
+    assert not isinstance(create_encoder(f"vectors:{path}"), HasUntrained)
 
 
 def test_the_clip_encoder_gives_transformers_own_features(specs: dict[str, str]) -> None:

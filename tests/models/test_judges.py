@@ -99,6 +99,8 @@ def test_toyland_classes_and_words() -> None:
             query("a photo of a man", "What is the gender (male, female, other)?"),
             query("a photo of a rose", "What is the gender of the person?"),
             query("a photo of a dark-skinned man", "What is the ethnicity in the image?"),
+            # Of these only 'wedding' means anything in toyland, and it means people.
+            query("a woman cutting cake", "Which cake?", "chocolate", "vanilla", "wedding"),
         ]
     )
     assert [found.answer for found in answers] == [
@@ -113,6 +115,7 @@ def test_toyland_classes_and_words() -> None:
             "male",
             "unknown",
             "dark skin",
+            "unknown",
         ),
     ]
     assert all(found.raw for found in answers)

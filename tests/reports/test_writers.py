@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench import evaluate
+from t2ibench.methods.core.estimate import Estimate, MethodResult
+from t2ibench.methods.core.headline import lean_headline
 from t2ibench.reports.writers import WRITERS, Table
 from t2ibench.results import read_results
+from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
 NASTY = ("<script>alert(1)</script>", "a | b", "=cmd()", "50 % & $x_1$ {y}", "line\nbreak", "é 漢")
@@ -19,12 +21,10 @@ NASTY = ("<script>alert(1)</script>", "a | b", "=cmd()", "50 % & $x_1$ {y}", "li
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    evaluate(
-        "toyland", "t2iat_flowers_insects,occupations_t2iat", output_dir=folder,
-        limit=2, images_per_prompt=2, n_permutations=200, n_bootstrap=100,
-    )  # fmt: skip
-    return folder / "toyland"
+    images = {"a nurse": [1.0, 1.0, -1.0], "a chef": [1.0, -1.0, -1.0]}
+    tasks = {"t2iat_flowers_insects": hand.mean_lean(images), "many": hand.mean_square(images)}
+    folder = tmp_path_factory.mktemp("runs") / "toyland"
+    return hand.write_run(folder, "toyland", tasks, settings=hand.settings(limit=2))
 
 
 def rows_of(text: str) -> list[list[str]]:
@@ -45,10 +45,18 @@ def test_every_writer_writes_tables_and_runs(name: str, run: Path) -> None:
 def test_csv_is_csv_and_nothing_else(run: Path, cli: Cli) -> None:
     status, out, errors = cli("compare", run, run, "--rows", "--format", "csv")
     rows = rows_of(out)
-    assert status == 0 and len({len(row) for row in rows}) == 1 and len(rows[0]) == 7
-    assert rows[0][0] == "Task" and all(rows[1:]) and "--limit" in errors
+    assert status == 0 and len({len(row) for row in rows}) == 1 and "--limit" in errors
+    one = dict(zip(rows[0], rows[1], strict=True))
+    assert (one["task"], one["paired"]) == ("many", "True")
+    for key in ("first", "first_low", "first_high", "difference", "low", "high", "p", "p_holm"):
+        float(one[key])  # a number a cell
     written = rows_of(WRITERS.get("csv").table(Table(["a"], [[cell] for cell in NASTY])))
     assert [row[0] for row in written[1:]] == ["'=cmd()" if c == "=cmd()" else c for c in NASTY]
+    records = [{"text": cell, "number": -0.5, "none": None} for cell in NASTY]
+    written = rows_of(WRITERS.get("csv").table(Table(["a"], [["-"]], (), records)))
+    assert written[0] == ["text", "number", "none"]
+    assert [row[0] for row in written[1:]] == ["'=cmd()" if c == "=cmd()" else c for c in NASTY]
+    assert {tuple(row[1:]) for row in written[1:]} == {("-0.5", "")}
 
 
 def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> None:
@@ -63,7 +71,29 @@ def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> No
     assert len(rows) == expected and len({len(row) for row in rows}) == 1
     by_key = {(row[0], row[2], row[3]): dict(zip(header, row, strict=True)) for row in rows}
     headline = results.tasks["t2iat_flowers_insects"].headline
-    assert float(by_key["t2iat_flowers_insects", "", "headline"]["value"]) == headline.value
+    found = by_key["t2iat_flowers_insects", "", "headline"]
+    for key, value in (
+        ("value", headline.value),
+        ("square", headline.square),
+        ("fair_low", headline.fair_low),
+        ("fair_high", headline.fair_high),
+    ):
+        assert float(found[key]) == value
+    assert (found["scale"], found["about"], found["as_published"]) == ("lean", "these", "")
+
+
+def test_csv_has_the_other_question_and_what_is_published() -> None:
+    these = hand.leans({"x": [1.0, 0.0, 1.0]})[0].influence
+    head = lean_headline(0.5, these, 0.95, these.scaled(2.0))
+    scores = {"d": Estimate(1.0, p=0.2, test="exact", as_published=True)}
+    found = hand.record(MethodResult(head, scores, n_images=3), inconclusive="it is blind")
+    (header, *rows) = rows_of(WRITERS.get("csv").results(hand.results(t=found)))
+    by_score = {row[3]: dict(zip(header, row, strict=True)) for row in rows}
+    other = by_score["headline about like_these"]
+    assert other["about"] == "like_these" and float(other["value"]) == 0.5
+    assert float(other["ci_high"]) > float(by_score["headline"]["ci_high"])
+    assert by_score["d"]["as_published"] == "yes" and by_score["d"]["inconclusive"] == ""
+    assert by_score["headline"]["inconclusive"] == "it is blind"
 
 
 def test_markdown_escapes_and_latex_escapes() -> None:
@@ -73,6 +103,8 @@ def test_markdown_escapes_and_latex_escapes() -> None:
     assert len(markdown.splitlines()) == 2 + len(NASTY)
     latex = WRITERS.get("latex").table(table)
     assert "50 \\% \\& \\$x\\_1\\$ \\{y\\}" in latex
+    latex = WRITERS.get("latex").table(Table(["Task"], [["a"]], ["5 % & more"]))
+    assert "5 \\% \\& more" in latex.splitlines()[-1]
 
 
 def test_an_unknown_format_is_one_line(run: Path, cli: Cli) -> None:

@@ -12,14 +12,20 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.estimate import Estimate, average
+from t2ibench.methods.core.averages import average
+from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.headline import Headline as CoreHeadline
+from t2ibench.methods.core.headline import lean_headline
+from t2ibench.methods.core.influence import Influence
 from t2ibench.reports.markdown import results_markdown, results_table
 from t2ibench.results import read_results
 from t2ibench.results.build import adjusted_run, headline_record, rounded, score_record
 from t2ibench.results.schema import (
+    Control,
     EncoderScores,
     GeneratorInfo,
     Headline,
+    Inference,
     Results,
     Row,
     Score,
@@ -36,7 +42,10 @@ SETTINGS = TaskSettings(
 def task(p: float | None, **changes: object) -> TaskResult:
     options = {
         "version": 1, "method": "t2iat", "task_hash": "h", "family": "t2iat", "title": "t",
-        "headline": Headline(value=0.5, ci_low=0.4, ci_high=0.6, p=p, null=0.1, debiased=0.4),
+        "headline": Headline(
+            value=0.5, ci_low=0.4, ci_high=0.6, p=p, scale="lean", square=0.24, fair_low=-0.1,
+            fair_high=0.1, question="these",
+        ),
         "scores": {"d": Score(value=1.0, p=p), "S": Score(value=0.1)},
         "n_images": 10, "n_prompts": 5, "settings": SETTINGS,
     }  # fmt: skip
@@ -50,18 +59,16 @@ def results(**tasks: TaskResult) -> Results:
     )  # fmt: skip
 
 
-def test_a_headline_is_a_magnitude_with_its_null() -> None:
-    boot = np.linspace(-0.6, -0.2, 1001)
-    null = np.array([-0.1, 0.1, 0.3, -0.3])
-    found = headline_record(Estimate(-0.4, boot, null, p=0.01, test="exact", signed=True), 0.95)
-    assert found.value == pytest.approx(0.4)
-    assert (found.ci_low, found.ci_high) == pytest.approx((0.21, 0.59))
-    assert found.null == pytest.approx(0.2)
-    assert found.debiased == pytest.approx(0.25)
-    covering = headline_record(Estimate(0.1, np.linspace(-0.2, 0.4, 1001), signed=True), 0.95)
-    assert covering.ci_low == 0.0
-    smaller = headline_record(Estimate(0.1, boot, null, signed=True), 0.95)
-    assert smaller.debiased == 0.0  # never below
+def test_a_headline_is_written_with_both_of_its_questions() -> None:
+    these = Influence.of_mean("a nurse", [0, 1, 2], [-0.5, -0.4, -0.3])
+    found = headline_record(lean_headline(-0.4, these, 0.95, these.scaled(2.0), "like_these"))
+    assert (found.value, found.scale, found.question) == (-0.4, "lean", "like_these")
+    assert found.these is not None and found.like_these is not None
+    assert (found.ci_low, found.ci_high) == (found.like_these.ci_low, found.like_these.ci_high)
+    assert found.ci_low is not None and found.these.ci_low is not None
+    assert found.ci_low + 0.4 == pytest.approx(2 * (found.these.ci_low + 0.4))
+    assert found.fair_low == pytest.approx(found.ci_low + 0.4)
+    assert found.square == pytest.approx(0.16 - 4 * these.variance)
 
 
 def test_a_missing_value_stays_missing() -> None:
@@ -69,7 +76,7 @@ def test_a_missing_value_stays_missing() -> None:
     assert found.value is None and found.ci_low is None and found.reason == "no image"
     undefined = score_record(Estimate(float("nan"), np.array([1.0]), p=0.3), 0.95)
     assert undefined.value is None and undefined.p is None and undefined.reason
-    assert headline_record(Estimate(None, reason="no image"), 0.95).reason == "no image"
+    assert headline_record(CoreHeadline.undefined("no image")).reason == "no image"
 
 
 def test_the_mean_of_encoders_is_tested_on_the_mean_null() -> None:
@@ -113,7 +120,12 @@ _SCORE = st.builds(
     Score, **_VALUES, test=st.sampled_from([None, "exact", "monte_carlo", "binomial"]),
     n_draws=st.none() | st.integers(0), reason=st.none() | _TEXT,
 )  # fmt: skip
-_HEADLINE = st.builds(Headline, **_VALUES, null=_NUMBER, debiased=_NUMBER)
+_HEADLINE = st.builds(
+    Headline, **_VALUES, square=_NUMBER, fair_low=_NUMBER, fair_high=_NUMBER,
+    scale=st.sampled_from([None, "lean", "mean_square", "excess"]),
+    question=st.sampled_from([None, "these", "like_these"]),
+    these=st.none() | st.builds(Inference, ci_low=_NUMBER, p=_NUMBER, reason=st.none() | _TEXT),
+)  # fmt: skip
 _SCORES = st.dictionaries(_TEXT, _SCORE, max_size=2)
 _ROWS = st.lists(st.builds(Row, name=_TEXT, group=st.none() | _TEXT, scores=_SCORES), max_size=2)
 _ENCODER = st.builds(EncoderScores, headline=_HEADLINE, scores=_SCORES, by=_ROWS)
@@ -151,11 +163,61 @@ def test_markdown_says_what_a_reader_must_know() -> None:
         )
     )  # fmt: skip
     assert "| a" in text and "[0.400, 0.600]" in text and "d = +1.000" in text
+    assert "| +0.500" in text and "[-0.100, 0.100]" in text and "| these" in text
     assert "3 filtered" in text
     assert "`b` has no score: no images" in text
     assert "do not agree on the sign" in text
     assert "<b>" not in text
-    assert "null" in text.lower()
+
+
+def test_headlines_are_shown_on_their_scale() -> None:
+    square = {"scale": "mean_square", "fair_low": -0.02, "fair_high": 0.09}
+    text = results_markdown(
+        results(
+            left=task(0.5, headline=Headline(value=-0.47, scale="lean", direction="To the left.")),
+            many=task(0.5, headline=Headline(value=0.25, ci_low=-0.01, ci_high=0.36, **square)),
+            more=task(0.5, headline=Headline(value=0.1, scale="excess")),
+            old=task(0.5, headline=Headline(value=0.3)),
+        )
+    )
+    rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line[:2] == "| "}
+    assert "| -0.470" in rows["left"] and "- `left`: To the left." in text
+    assert "| rms 0.500" in rows["many"]
+    assert "[0.000, 0.600]" in rows["many"] and "[0.000, 0.300]" in rows["many"]
+    assert "| excess +0.100" in rows["more"] and "| 0.300" in rows["old"]
+    assert "rms: the root mean square" in text and "excess: how much more" in text
+    alone = results_markdown(results(a=task(0.5)))
+    assert "rms" not in alone and "excess" not in alone and "inconclusive" not in alone
+
+
+def test_an_inconclusive_test_shows_neither_interval_nor_p() -> None:
+    why = "its two halves disagree"
+    says = "The even images lean by +0.9, the odd ones by -0.1."
+    control = Control(says=says, p=0.001, contradicts=why)
+    head = task(0.001).headline.model_copy(update={"direction": f"Inconclusive: {why}."})
+    found = task(0.001, headline=head, inconclusive=why, controls={"halves": control})
+    text = results_markdown(results(a=found))
+    (row,) = (line for line in text.splitlines() if line.startswith("| a "))
+    assert "inconclusive (+0.500)" in row and "[0.400" not in row and "0.0010" not in row
+    assert f"- `a`: Inconclusive: {why}." in text
+    assert f"- `a` is inconclusive: {why}" in text and f"  - {says}" in text
+    nothing = Headline(scale="lean", reason="the encoder sees no difference")
+    text = results_markdown(results(a=task(None, headline=nothing, inconclusive="it is blind")))
+    assert "| inconclusive " in text and "inconclusive (" not in text
+
+
+def test_scores_as_published_are_marked() -> None:
+    scores = {"d": Score(value=1.0, p=0.01, as_published=True)}
+    text = results_markdown(results(a=task(0.5, scores=scores)))
+    assert "d = +1.000†" in text and "† as the paper computes it" in text
+    assert "†" not in results_markdown(results(a=task(0.5)))
+
+
+def test_the_level_of_the_intervals_is_in_the_head() -> None:
+    ninety = SETTINGS.model_copy(update={"level": 0.9})
+    assert "| 90 % CI" in results_markdown(results(a=task(0.5, settings=ninety)))
+    both = results_markdown(results(a=task(0.5), b=task(0.5, settings=ninety)))
+    assert "| CI" in both
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])

@@ -31,7 +31,7 @@ def test_by_id_and_list(registry: TaskIndex) -> None:
 
 def test_groups(registry: TaskIndex) -> None:
     assert {name: len(tasks) for name, tasks in registry.groups.items()} == {
-        "mcas": 4,
+        "mcas": 5,
         "openbias": 2,
         "tibet": 2,
         "vibex": 4,
@@ -74,7 +74,7 @@ def test_tags(registry: TaskIndex) -> None:
 
 def test_all_and_no_task_twice(registry: TaskIndex) -> None:
     everything = registry.select(["all"])
-    assert len(everything) == 33
+    assert len(everything) == 34
     assert registry.select(["mcas", "all", "mcas_sports", "tag:gender"]) == everything
 
 
@@ -110,7 +110,7 @@ def test_include_path_with_its_own_stimuli(tmp_path: Path) -> None:
     load(tmp_path, spoil(edited, ("[warm, hot]", "pleasant_9")), "drinks/hot/tea.yaml")
     registry, problems = build_index([tmp_path])
     assert [problem.message for problem in problems if not problem.warning] == []
-    assert len(registry.tasks) == 34
+    assert len(registry.tasks) == 35
     task = registry.tasks["tea_coffee"]
     assert task.spec.method == "t2iat"
     assert task.spec.concepts.X.stimuli == ("oolong", "assam")
@@ -132,7 +132,7 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
         [tmp_path, around, tmp_path / "drinks", bundled_tasks(), bundled_tasks() / "weat"]
     )
     assert problems == []
-    assert len(registry.tasks) == 34
+    assert len(registry.tasks) == 35
 
 
 def test_hidden_folders_and_other_files_are_left_alone(tmp_path: Path) -> None:

@@ -29,13 +29,13 @@ def of(kind: type[Kind]) -> list[Kind]:
 
 def test_no_errors_and_no_warnings() -> None:
     assert PROBLEMS == []
-    assert len(TASKS) == 33
+    assert len(TASKS) == 34
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
     spec = task.spec
-    assert spec.version == (2 if isinstance(spec, OccupationsTask) else 1)
+    assert spec.version >= 1
     assert spec.id.startswith(task.group)
     assert spec.tags and list(spec.tags) == sorted(spec.tags)
     assert spec.notes
@@ -128,26 +128,49 @@ def test_occupations() -> None:
 
 
 def test_mcas_is_table_5() -> None:
-    specs = of(McasTask)
+    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
+    specs = [spec for spec in of(McasTask) if spec is not whole]
     targets = [target for spec in specs for target in spec.targets]
     assert len(targets) == len({target.prompt for target in targets}) == 28
     assert sum(target.stereotype == "A" for target in targets) == 14
-    attributes = {(spec.attributes, spec.attribute_images_per_prompt) for spec in specs}
+    attributes = {(spec.attributes, spec.attribute_images_per_prompt) for spec in (whole, *specs)}
     assert len(attributes) == 1  # shared, so drawn once
     ((shared, images),) = attributes
     assert len(shared.A.words) == len(shared.B.words) == 10
+    assert len(shared.A.prompts) == len(shared.B.prompts) == 8
+    assert shared.B.prompts[:4] == (
+        "an image of a woman",
+        "an image of a girl",
+        "an image of an old woman",
+        "an image of a female young adult",
+    )
     n_attribute = images * (len(shared.A.prompts) + len(shared.B.prompts))
     n_target = sum(spec.images_per_prompt * len(spec.targets) for spec in specs)
     assert (n_attribute, n_target) == (128, 560)
 
 
+def test_mcas_all_is_the_four_categories() -> None:
+    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
+    for spec in of(McasTask):
+        if spec is not whole:
+            category = spec.id.removeprefix("mcas_")
+            members = [target for target in whole.targets if target.category == category]
+            plain = [target.model_copy(update={"category": None}) for target in members]
+            assert tuple(plain) == spec.targets
+            assert whole.images_per_prompt == spec.images_per_prompt
+
+
 def test_mcas_published_means_are_those_of_table_3() -> None:
-    weights = {spec.id: len(spec.targets) for spec in of(McasTask)}
+    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
+    specs = [spec for spec in of(McasTask) if spec is not whole]
     for number, overall in enumerate((5.73, 6.37)):
-        total = sum(
-            spec.published[number].scores["alpha_mean"] * weights[spec.id] for spec in of(McasTask)
-        )
-        assert total / 28 == pytest.approx(overall, abs=0.006)
+        assert whole.published[number].scores["alpha_mean"] == overall
+        for name in ("mcas_mean", "delta_mean", "alpha_mean"):
+            total = sum(spec.published[number].scores[name] * len(spec.targets) for spec in specs)
+            scores = whole.published[number].scores
+            assert total / 28 == pytest.approx(scores[name], abs=0.006)
+            sides = scores[f"{name}_A"] + scores[f"{name}_B"]
+            assert sides / 2 == pytest.approx(scores[name], abs=0.006)
 
 
 def test_openbias_asks_about_table_5() -> None:

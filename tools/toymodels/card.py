@@ -50,6 +50,23 @@ of the shipped tasks:
 What is wrong is mostly unclear: small images in few steps are soft. Skin and age are finer
 details than presentation and weather, and are generated less reliably.
 
+## What toy-clip's words lean to
+
+With every share at one half, nothing in its training images links names, instruments or occupations
+to weather or gender. That does not make its text tower even:
+
+- A name fixes presentation and skin, and captions that are drawn alike are trained alike, so the
+  names of a group are near-duplicates (cosine .99). 64 names are four points: WEAT's effect size
+  over words is d = 1.97, and its tests of names (3, 4, 5, 6 and 10) are inconclusive, because four
+  or five points are too few.
+- The gap between those points is there, and an accident: pleasant scenes are bright (mean
+  luminance about 170, unpleasant ones 100), and people with dark skin are drawn darker. Tests of
+  skin or names on images, with pleasant and unpleasant words, can fall into the same trap.
+- WEAT 2 finds weapons nearer to pleasant words than instruments (Cliff's delta -.62, p = .0002),
+  which nobody planted. WEAT 1, 7 and 8 find nothing; in WEAT 9 the tower does not tell
+  'temporary' from 'permanent'. A test of words describes the words of an encoder, not the models
+  that are read with it.
+
 ## Planted, trained, shown
 
 For each dial: the share that toyland plants, the share in the training images (of how many), and

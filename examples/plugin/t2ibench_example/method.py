@@ -41,7 +41,7 @@ def describe(task: ToneTask, result: MethodResult) -> str:
     """The result as a plain sentence; it claims a direction only where the test shows one."""
     gap = result.headline
     if gap.value is None:
-        return f"No score: {gap.reason}."
+        return f"No score: {result.reason or gap.reason}."
     if gap.p is None or gap.p >= 0.05:
         return f"No difference in brightness beyond chance from '{task.second}'."
     word = "brighter" if gap.value > 0 else "darker"
@@ -57,6 +57,6 @@ METHOD = Family(
     score=lazy("t2ibench_example.score:score"),
     describe=describe,
     main_score=MainScore("gap", "gap"),
-    estimand="The difference of two shares: how much more often images of the first prompt are "
-    "bright than those of the second.",
+    estimand="L = P(bright | first) - P(bright | second), from -1 to 1: how much more often images "
+    "of the first prompt are bright than those of the second.",
 )

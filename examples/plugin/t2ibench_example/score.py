@@ -6,9 +6,11 @@ from collections import Counter
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.headline import Headline, lean_headline
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.settings import Settings
 from t2ibench_example.method import ToneTask
@@ -29,44 +31,44 @@ def needs(task: ToneTask, settings: Settings) -> Needs:
 
 
 def score(task: ToneTask, evidence: Evidence, settings: Settings) -> MethodResult:
-    """The difference of two shares, with a bootstrap and a permutation null."""
+    """The difference of two shares, with the influence of each image on it."""
     n = settings.images(task.images_per_prompt)
     excluded: Counter[str] = Counter()
-    sides: list[Float64Array] = []
-    n_images = 0
-    for prompt in (task.first, task.second):
+    shares: list[float] = []
+    parts: list[tuple[float, Influence]] = []
+    n_images, fewest = 0, n
+    for sign, prompt in ((1.0, task.first), (-1.0, task.second)):
         answered = evidence.answers(prompt, n, QUESTION, CLASSES)
         excluded += answered.excluded
         n_images += len(answered.answers)
-        known = [answer for answer in answered.answers if answer in CLASSES]
-        excluded["unknown"] += len(answered.answers) - len(known)
-        sides.append(np.array([answer == "bright" for answer in known], dtype=np.float64))
-    a, b = sides
-    if not (len(a) and len(b)):
-        reason = "one of the prompts has no answers"
-        undefined = Estimate.undefined(reason)
+        known = np.array([answer in CLASSES for answer in answered.answers], dtype=bool)
+        bright = np.array([answer == "bright" for answer in answered.answers], dtype=np.float64)
+        excluded["unknown"] += int((~known).sum())
+        fewest = min(fewest, int(known.sum()))
+        if known.any():
+            shares.append(float(bright[known].mean()))
+            parts.append((sign, _share(prompt, answered.indices[known], bright[known])))
+    if fewest < 2:
+        reason = "one of the prompts has fewer than two answers"
         return MethodResult(
-            undefined, {"gap": undefined}, n_images=n_images, excluded=+excluded, reason=reason
+            Headline.undefined(reason),
+            {"gap": Estimate.undefined(reason)},
+            n_images=n_images,
+            excluded=+excluded,
+            reason=reason,
         )
-    rng = settings.rng(task.id, "tone")
-    gap = float(a.mean() - b.mean())
-    boot = np.array(
-        [
-            rng.choice(a, len(a)).mean() - rng.choice(b, len(b)).mean()
-            for _ in range(settings.n_bootstrap)
-        ]
-    )
-    null = np.empty(settings.n_permutations)
-    both = np.concatenate([a, b])
-    for number in range(len(null)):
-        rng.shuffle(both)
-        null[number] = both[: len(a)].mean() - both[len(a) :].mean()
-    p = float((1 + np.sum(np.abs(null) >= abs(gap) - 1e-12)) / (1 + len(null)))
-    estimate = Estimate(gap, boot=boot, null=null, p=p, test="monte_carlo", signed=True)
+    gap, influence = shares[0] - shares[1], Influence.combined(parts)
     return MethodResult(
-        estimate,
-        {"gap": Estimate(gap, boot=boot, null=null, p=p, test="monte_carlo")},
+        lean_headline(gap, influence, settings.level),
+        {"gap": Estimate.from_influence(gap, influence, settings.level)},
         n_images=n_images,
         n_prompts=2,
         excluded=+excluded,
     )
+
+
+def _share(prompt: str, indices: IntArray, bright: Float64Array) -> Influence:
+    """The influence of a prompt's images on their share; equal answers are not certainty."""
+    n = len(bright)
+    share = (bright.sum() + 0.5) / (n + 1)  # with one image that is half bright, half dark
+    return Influence.of_mean(prompt, indices, bright).with_floor(share * (1 - share) / n)

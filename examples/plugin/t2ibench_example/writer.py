@@ -15,14 +15,25 @@ class JsonLinesWriter:
     suffix = "jsonl"
 
     def table(self, table: Table) -> str:
-        """A table, one list a row, the headers first."""
-        rows = [table.headers, *table.rows]
-        return "".join(json.dumps(list(row), ensure_ascii=False) + "\n" for row in rows)
+        """A table: its records, one object each; without any, one list a row, headers first."""
+        rows = [dict(record) for record in table.records]
+        lists = [list(row) for row in (table.headers, *table.rows)]
+        lines = rows or lists
+        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
     def results(self, results: Results) -> str:
-        """A run, one object a task: its name and its headline."""
+        """A run, one object a task: its headline, why it decides nothing, its scores."""
         return "".join(
-            json.dumps({"task": name, **task.headline.model_dump()}, ensure_ascii=False) + "\n"
+            json.dumps(
+                {
+                    "task": name,
+                    **task.headline.model_dump(),
+                    "inconclusive": task.inconclusive,
+                    "scores": {key: score.model_dump() for key, score in task.scores.items()},
+                },
+                ensure_ascii=False,
+            )
+            + "\n"
             for name, task in results.tasks.items()
         )
 

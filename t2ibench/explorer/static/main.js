@@ -26,7 +26,7 @@ async function loadImages() {
 
 async function evaluate() {
   const mine = ++turn;
-  const reply = await ask("/api/evaluate", { tree: S.state.tree, anchors: S.state.anchors.map((anchor) => anchor.prompt) });
+  const reply = await ask("/api/evaluate", { tree: S.state.tree, anchors: S.state.anchors.map((anchor) => anchor.prompt), names: S.state.anchors.map((anchor) => anchor.name) });
   const { nodes } = await reply.json();
   if (mine !== turn) return; // a later question is under way
   S.nodes = new Map(nodes.map((node) => [node.id, node]));
@@ -105,7 +105,15 @@ function numbers(chosen) {
       if (!score) return `${S.sources[at].name}: fewer than two anchors have images here.`;
       const chances = Object.entries(score.probabilities).map(([index, value]) => `P(${S.state.anchors[index].name}) ${value.toFixed(3)}`);
       const name = S.sources.length > 1 ? `${S.sources[at].name}: ` : "";
-      return `${name}${tree.shown(score)} · leans to ${S.state.anchors[score.lean].name} · ${chances.join(", ")} · ${score.n.join(" and ")} images`;
+      const spread = `D [${score.d_low.toFixed(2)}, ${score.d_high.toFixed(2)}], z ${score.z.toFixed(1)}`;
+      const warning = score.contradiction ? "Word and pictures disagree. " : "";
+      const drawn = tree.drawnOf(score);
+      return [
+        `${name}${tree.shown(score)}`,
+        `${warning}${score.says[0].toUpperCase()}${score.says.slice(1)}.`,
+        `${tree.effectOf(score)} · ${spread} · ${chances.join(", ")} · ${score.n.join(" and ")} images`,
+        ...(drawn ? [drawn] : []),
+      ].join("\n");
     }).join("\n");
   });
   $("numbers").textContent = lines.join("\n");
@@ -129,7 +137,7 @@ async function watch() {
   for (;;) {
     await new Promise((done) => setTimeout(done, 400));
     const { jobs, images } = await (await ask("/api/jobs")).json();
-    if (images !== S.images.length) { await loadImages(); grid.relist(); await views(); }
+    if (images !== S.images.length) { await loadImages(); grid.relist(); await evaluate(); }
     const busy = jobs.find((job) => job.state === "running" || job.state === "waiting");
     if (busy) { say(`Drawing “${busy.text}”: ${busy.done} of ${busy.total}`); continue; }
     const last = jobs.at(-1);

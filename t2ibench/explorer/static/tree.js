@@ -40,10 +40,32 @@ export function tint(id) {
   if (anchor) return anchor.colour;
   const score = node?.scores?.find((score) => score);
   if (!score) return "";
-  return mix(S.state.anchors[score.lean]?.colour ?? "#9aa1a7", strengthOf(score));
+  // A colour is a claim: grey unless the concept leans further than everyday words explain.
+  if (score.lean === null) return mix("#9aa1a7", 0);
+  return mix(S.state.anchors[score.lean]?.colour ?? "#9aa1a7", Math.max(0.35, strengthOf(score)));
 }
 
-export const shown = (score) => score ? `D ${score.d.toFixed(2)} · z ${score.z >= 0 ? "+" : "−"}${Math.abs(score.z).toFixed(1)}` : "no images";
+const signed = (value, digits) => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(digits)}`;
+export const probability = (p) => p < 0.001 ? "p < .001" : `p ${p.toFixed(3).replace(/^0/, "")}`;
+
+export function verdictOf(score) {
+  if (score.verdict === "leans") return `leans to ${S.state.anchors[score.lean]?.name ?? "an anchor"}`;
+  return score.verdict === "inconclusive" ? "inconclusive" : "not beyond everyday words";
+}
+
+export function drawnOf(score) {
+  if (!score.inverse) return "";
+  if (score.inverse.reason) return `${score.inverse.n} drawn: ${score.inverse.reason}`;
+  const percent = (value) => Math.round(100 * value);
+  const shares = Object.entries(score.inverse.shares).map(([index, { value, low, high }]) =>
+    `${S.state.anchors[index]?.name} ${percent(value)} % [${percent(low)}, ${percent(high)}]`);
+  return `${score.inverse.n} drawn: ${shares.join(", ")}`;
+}
+
+export const shown = (score) => score
+  ? `${verdictOf(score)} · further than ${Math.round(score.percentile)} % of everyday words · ${probability(score.p_holm)} · D ${score.d.toFixed(2)}`
+  : "no images";
+export const effectOf = (score) => `m ${signed(score.m, 4)}${score.m_low === null ? "" : ` [${signed(score.m_low, 4)}, ${signed(score.m_high, 4)}]`} · beyond words ${signed(score.beyond_words, 4)}`;
 
 export function render() {
   if (editing && document.activeElement?.closest?.("#tree form")) return; // somebody is typing

@@ -33,39 +33,70 @@ function published() {
   return rows;
 }
 
-function rail(value, low, high, none) {
-  const at = (share) => `${100 * Math.min(1, Math.max(0, share))}%`;
+// A number on its scale: its interval as a bar, the band of a fair model dotted.
+function rail({ value, low, high, fair, from }) {
+  const at = (number) => 100 * Math.min(1, Math.max(0, (number - from) / (1 - from)));
   const element = make("div", { className: "rail", "aria-hidden": "true" });
-  if (low !== null && high !== null) {
-    const span = make("i");
-    span.style.left = at(low);
-    span.style.width = `${100 * Math.max(0.005, Math.min(1, high) - Math.max(0, low))}%`;
-    element.append(span);
-  }
-  if (none !== null) { const dots = make("u", { title: "Null: the expected value without bias" }); dots.style.left = at(none); element.append(dots); }
+  const span = (tag, [a, b], title) => {
+    if (a === null || b === null) return;
+    const part = make(tag, title ? { title } : {});
+    part.style.left = `${at(a)}%`;
+    part.style.width = `${Math.max(0.5, at(b) - at(a))}%`;
+    element.append(part);
+  };
+  span("i", [low, high]);
+  span("u", fair, "Where a fair model lies");
   const mark = make("b");
-  mark.style.left = at(value);
+  mark.style.left = `${at(value)}%`;
   element.append(mark);
   return element;
 }
 
-function cell(numbers, unit) {
+const sign = (value, digits = 2) => (value === null || value === undefined ? "–" : `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value).toFixed(digits)}`);
+const range = (low, high, show = number) => make("span", { className: "range", text: `[${show(low)}, ${show(high)}]` });
+const soft = (text) => make("td", { className: "cell" }, make("span", { className: "soft", text }));
+
+function familyCell(family) {
+  if (!family) return soft("not run");
+  const { value, low, high, fair, tasks, of, inconclusive, rank, unranked, fewer, rooted } = family;
+  if (value === null) return soft(inconclusive ? `inconclusive (${inconclusive} of ${of} tasks)` : "no value");
   const element = make("td", { className: "cell" });
-  if (!numbers) { element.append(make("span", { className: "soft", text: "not run" })); return element; }
-  const [value, low, high, none, n] = numbers;
-  if (value === null) { element.append(make("span", { className: "soft", text: "no value" })); return element; }
-  const interval = low === null ? null : make("span", { className: "range", text: `[${number(low)}, ${number(high)}]` });
-  element.append(make("span", { className: "value", text: number(value) }), document.createTextNode(" "));
-  if (interval) element.append(interval);
-  element.append(rail(value, low, high, none));
-  if (unit === "family") {
-    const [, , , , , of, rank] = numbers;
-    const ranks = rank ? `rank ${rank[0] === rank[1] ? rank[0] : `${rank[0]}–${rank[1]}`}` : "not ranked";
-    element.append(make("small", { text: `${n === of ? `${n} tasks` : `${n} of ${of} tasks`} · ${ranks} · null ${number(none)}` }));
-  } else {
-    const [, , , , , p, left] = numbers;
-    element.append(make("small", { text: `${n} images${left ? `, ${left} excluded` : ""} · p (Holm) ${p === null ? "–" : p < 0.001 ? "< .001" : number(p, 3)} · null ${number(none)}` }));
+  element.append(make("span", { className: "value", text: rooted ? number(value) : sign(value) }), document.createTextNode(" "));
+  if (low !== null) element.append(range(low, high, rooted ? number : sign));
+  element.append(rail({ value, low, high, fair: [rooted ? 0 : fair === null ? null : -fair, fair], from: rooted ? 0 : -1 }));
+  const measured = tasks + inconclusive;
+  const facts = [measured === of ? `${of} tasks` : `${measured} of ${of} tasks`];
+  if (inconclusive) facts.push(`${inconclusive} inconclusive`);
+  if (fewer) facts.push("fewer images than the tasks ask for");
+  facts.push(rank ? `rank ${rank[0] === rank[1] ? rank[0] : `${rank[0]}–${rank[1]}`} of ${rank[2]}` : `not ranked: ${unranked}`);
+  if (fair !== null) facts.push(`fair up to ${number(fair)}`);
+  element.append(make("small", { text: facts.join(" · ") }));
+  return element;
+}
+
+function taskCell(task) {
+  if (!task) return soft("not run");
+  const { text, value, low, high, fair, signed, about, p, images, excluded, inconclusive, direction, reason, fewer } = task;
+  const element = make("td", { className: "cell" });
+  if (inconclusive) {
+    element.append(make("span", { className: "soft", text: value === null ? "inconclusive" : `inconclusive (${text})` }), make("small", { text: inconclusive }));
+    return element;
   }
+  if (value === null) {
+    element.append(make("span", { className: "soft", text: "no value" }), make("small", { text: reason ?? "" }));
+    return element;
+  }
+  element.append(make("span", { className: "value", text }), document.createTextNode(" "));
+  if (low !== null) element.append(range(low, high, signed ? sign : number));
+  const wide = signed || fair[0] < 0;
+  element.append(rail({ value, low, high, fair, from: wide ? -1 : 0 }));
+  const facts = [`${images} images${excluded ? `, ${excluded} excluded` : ""}`];
+  if (fewer) facts.push(fewer);
+  facts.push(`p (Holm) ${p === null ? "–" : p < 0.001 ? "< .001" : number(p, 3)}`);
+  if (about) facts.push(about === "these" ? "about these prompts" : "about prompts like these");
+  if (fair[1] !== null) facts.push(`fair [${number(fair[0])}, ${number(fair[1])}]`);
+  element.append(make("small", { text: facts.join(" · ") }));
+  if (direction) element.append(make("small", { text: direction }));
   return element;
 }
 
@@ -75,7 +106,7 @@ function rows() {
   const words = view.find.toLowerCase().split(/\s+/).filter(Boolean);
   const kept = D.models.filter((model) => words.every((word) => model.name.toLowerCase().includes(word)) && (!view.level || model.level === view.level));
   const scores = new Map(D.borda.map((row) => [row.id, row.value]));
-  const key = (model) => view.sort === "borda" ? scores.get(model.id) : model.families[view.sort]?.[0];
+  const key = (model) => view.sort === "borda" ? scores.get(model.id) : model.families[view.sort]?.square;
   return kept.sort((a, b) => {
     if (view.sort === "name") return (view.down ? -1 : 1) * a.name.localeCompare(b.name);
     const [x, y] = [key(a), key(b)];
@@ -108,7 +139,7 @@ function fill() {
     tick.checked = view.chosen.has(model.id);
     const title = make("th", { scope: "row" }, link("model", model.id, model.name), document.createTextNode(" "), badge(model.level));
     const score = scores.get(model.id);
-    return make("tr", {}, make("td", {}, tick), title, ...families.map(([name]) => cell(model.families[name], "family")),
+    return make("tr", {}, make("td", {}, tick), title, ...families.map(([name]) => familyCell(model.families[name])),
       view.borda ? make("td", { text: score ? `${number(score.value)} [${number(score.low)}, ${number(score.high)}]` : "not all families run" }) : null);
   });
   if (!view.level && !view.find) for (const [model, rows] of PUBLISHED) body.push(paper(model, rows, families));
@@ -151,12 +182,12 @@ function home() {
   const bordas = make("input", { type: "checkbox", id: "borda", onchange: () => { view.borda = bordas.checked; fill(); } });
   bordas.checked = view.borda;
   const bar = make("div", { className: "bar" }, make("label", {}, document.createTextNode("Find "), find), make("label", {}, document.createTextNode("Verified "), level),
-    make("label", { title: "Mean share of models with a larger magnitude, over families: one number for many things" }, bordas, document.createTextNode(" Borda rank")),
+    make("label", { title: "Mean share of models that lean more, over families: one number for many things" }, bordas, document.createTextNode(" Borda rank")),
     make("button", { id: "compare", onclick: () => { const [a, b] = view.chosen; location.hash = `#/compare/${encodeURIComponent(a)}/${encodeURIComponent(b)}`; } }),
     make("span", { id: "found" }));
   main.replaceChildren(bar, make("div", { className: "wrap" }, make("table", { id: "table" })),
     make("p", {}, make("button", { id: "more", onclick: () => { all = true; fill(); } })),
-    make("p", { className: "soft", text: "A cell is the mean headline of a family's tasks with its 95 % interval; the bar is the interval, the dotted mark what an unbiased model would score at this size. Ranks are intervals: models whose ranks overlap cannot be told apart. “Not run” is not 0." }));
+    make("p", { className: "soft", text: "A cell is the root of the mean unbiased squared lean over a family's conclusive tasks, with its 95 % interval; the dotted band is where a fair model lies at this number of images. Ranks are intervals, by the squares, image by image, and only among models measured with the same encoders and judges: models whose ranks overlap cannot be told apart. Inconclusive tasks are left out. “Not run” is not 0." }));
   fill();
   pick();
 }
@@ -168,7 +199,7 @@ function modelPage(id) {
   const sections = families.flatMap(([family, name]) => {
     const tasks = Object.keys(model.tasks).filter((task) => D.tasks[task].family === family);
     if (!tasks.length) return [make("h3", { text: name }), make("p", { className: "soft", text: "Not run." })];
-    return [make("h3", { text: name }), taskTable(tasks.map((task) => [link("task", task, task), D.tasks[task].title, cell(model.tasks[task], "task")]))];
+    return [make("h3", { text: name }), taskTable(tasks.map((task) => [link("task", task, task), D.tasks[task].title, taskCell(model.tasks[task])]))];
   });
   main.replaceChildren(make("h2", {}, document.createTextNode(`${model.name} `), badge(model.level)),
     ...model.notes.map((note) => make("p", { className: "soft", text: note })), provenance(model), ...sections);
@@ -189,30 +220,50 @@ function provenance(model) {
   return make("details", {}, make("summary", { text: "Provenance" }), list);
 }
 
+const order = (task) => (task.inconclusive || task.square === null ? 9 : task.square);
+
 function taskPage(name) {
   const task = D.tasks[name];
   if (!task) return missing("task");
-  const ran = D.models.filter((model) => model.tasks[name]).sort((a, b) => (a.tasks[name][0] ?? 2) - (b.tasks[name][0] ?? 2));
-  const body = ran.map((model) => make("tr", {}, make("th", { scope: "row" }, link("model", model.id, model.name)), cell(model.tasks[name], "task")));
+  const ran = D.models.filter((model) => model.tasks[name]).sort((a, b) => order(a.tasks[name]) - order(b.tasks[name]));
+  const body = ran.map((model) => make("tr", {}, make("th", { scope: "row" }, link("model", model.id, model.name)), taskCell(model.tasks[name])));
   for (const published of task.published) body.push(make("tr", {}, make("th", { scope: "row" }, document.createTextNode(`${published.model} `), make("span", { className: "badge", text: "published, not recomputable" })), make("td", { className: "cell" }, make("span", { text: scoresOf(published) }), make("small", { text: published.source }))));
   main.replaceChildren(make("h2", { text: task.title }), make("p", { text: task.description }), make("p", { className: "soft", text: `${name}, version ${task.version} · ${task.citation}` }),
     make("div", { className: "wrap" }, make("table", {}, make("tbody", {}, ...body))),
     make("h3", { text: "What to know" }), make("ul", {}, ...task.notes.map((note) => make("li", { text: note }))));
 }
 
+// Which of two models leans less, image by image, comes in a script of its own.
+const pairs = new Map();
+window.T2IBENCH_PAIR = ([id, rows]) => pairs.set(id, rows);
+function paired(id, then) {
+  if (!D.paired || pairs.has(id)) { then(); return; }
+  const script = make("script", { src: `pairs/${encodeURIComponent(id)}.js`, onload: then, onerror: () => { pairs.set(id, {}); then(); } });
+  document.head.append(script);
+}
+
 function comparePage(first, second) {
-  const [a, b] = [first, second].map((id) => D.models.find((model) => model.id === id));
-  if (!a || !b) return missing("model");
+  const places = [first, second].map((id) => D.models.findIndex((model) => model.id === id));
+  if (places.includes(-1)) return missing("model");
+  const [a, b] = places.sort((x, y) => x - y).map((place) => D.models[place]);
   const names = Object.keys(D.tasks).filter((name) => a.tasks[name] && b.tasks[name]);
   const head = make("tr", {}, make("th", { scope: "col", text: "Task" }), make("th", { scope: "col" }, link("model", a.id, a.name)), make("th", { scope: "col" }, link("model", b.id, b.name)), make("th", { scope: "col", text: "Difference, 95 % CI" }));
-  const body = names.map((name) => {
-    const [left, right] = [a.tasks[name], b.tasks[name]];
-    const text = left[0] === null || right[0] === null ? "–" : difference(left, right);
-    return make("tr", {}, make("th", { scope: "row" }, link("task", name, name)), cell(left, "task"), cell(right, "task"), make("td", { text }));
-  });
+  const cells = new Map(names.map((name) => [name, make("td", { text: "–" })]));
+  const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, link("task", name, name)), taskCell(a.tasks[name]), taskCell(b.tasks[name]), cells.get(name)));
   main.replaceChildren(make("h2", { text: `${a.name} and ${b.name}` }), make("div", { className: "wrap" }, make("table", { id: "comparison" }, make("thead", {}, head), make("tbody", {}, ...body))),
     ...pictures(a, b),
-    make("p", { className: "soft", text: "The interval of a difference is made of the two intervals (Zou and Donner 2008); one without 0 is a difference beyond chance, one task at a time." }));
+    make("p", { className: "soft", text: D.paired ? "Images are paired by prompt and index. Of leans the difference is shown, of root mean squares that of the mean squares; ● is an interval without 0, one task at a time." : `There are too many models to compare every two: t2ibench compare ${a.id} ${b.id} does.` }));
+  const verdicts = { first: `${a.name} leans less`, second: `${b.name} leans less`, opposite: "neither leans less beyond chance", tie: "no difference beyond chance" };
+  if (D.paired) paired(a.id, () => {
+    for (const row of pairs.get(a.id)?.[b.id] ?? []) cells.get(row.task)?.replaceChildren(...difference(row, verdicts));
+  });
+}
+
+function difference({ value, low, high, verdict, notes }, verdicts) {
+  if (value === null) return [make("span", { className: "soft", text: notes || "–" })];
+  const beyond = low !== null && (low > 0 || high < 0) ? " ●" : "";
+  const text = `${sign(value)}${low === null ? "" : ` [${sign(low)}, ${sign(high)}]`}${beyond}`;
+  return [make("span", { text }), make("small", { className: "soft", text: [verdicts[verdict], notes].filter(Boolean).join(" · ") })];
 }
 
 function pictures(a, b) {
@@ -220,13 +271,6 @@ function pictures(a, b) {
   if (!both.length) return [];
   const row = (prompt) => make("tr", {}, make("th", { scope: "row", text: prompt }), ...[a, b].map((model) => make("td", {}, ...model.pictures[prompt].map((src) => make("img", { src, alt: `${model.name}: ${prompt}`, loading: "lazy", width: "96", height: "96" })))));
   return [make("h3", { text: "The same prompt, generated from the same seed" }), make("div", { className: "wrap" }, make("table", { id: "pictures" }, make("tbody", {}, ...both.map(row))))];
-}
-
-function difference([x, xl, xh], [y, yl, yh]) {
-  const value = x - y;
-  if ([xl, xh, yl, yh].includes(null)) return number(value);
-  const low = value - Math.hypot(x - xl, yh - y), high = value + Math.hypot(xh - x, y - yl);
-  return `${value >= 0 ? "+" : "−"}${number(Math.abs(value))} [${number(low)}, ${number(high)}]${low > 0 || high < 0 ? " ●" : ""}`;
 }
 
 function missing(what) { main.replaceChildren(make("h2", { text: `Unknown ${what}.` }), make("p", {}, make("a", { href: "#/", text: "To the table" }))); }

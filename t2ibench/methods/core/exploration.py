@@ -26,6 +26,19 @@ class ExploredConcept:
     inverse: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ExploredReference:
+    """Words that the concepts are compared with.
+
+    Attributes:
+        template: How a word is put, with '{word}' or '{a word}'.
+        words: The words; None for the list that tasks use by default.
+    """
+
+    template: str
+    words: tuple[str, ...] | None = None
+
+
 class Exploration(Protocol[TaskT_contra]):
     """The part of a method that the explorer uses. A method names it in `Method.explores`."""
 
@@ -40,6 +53,28 @@ class Exploration(Protocol[TaskT_contra]):
         """
         ...
 
+    def reference(self, task: TaskT_contra, /) -> ExploredReference:
+        """The words that the concepts of a task are compared with.
+
+        Args:
+            task: A task of the method.
+
+        Returns:
+            Its reference.
+        """
+        ...
+
+    def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
+        """The words that concepts are compared with where no task says it.
+
+        Args:
+            anchors: Prompts of the anchors.
+
+        Returns:
+            The default words, put as the anchors are.
+        """
+        ...
+
     def task_file(
         self,
         name: str,
@@ -47,6 +82,7 @@ class Exploration(Protocol[TaskT_contra]):
         concepts: Sequence[ExploredConcept],
         pairs: Sequence[tuple[str, str]],
         images_per_prompt: int,
+        reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
         """A task file of what was explored.
@@ -57,6 +93,7 @@ class Exploration(Protocol[TaskT_contra]):
             concepts: One or more.
             pairs: Names of concepts that were looked at together.
             images_per_prompt: Images of each anchor.
+            reference: What the concepts were compared with.
 
         Returns:
             The body of a YAML file that `t2ibench run` accepts.

@@ -148,7 +148,7 @@ def _no_variants(_: Any) -> Mapping[str, Any]:
     return {}
 
 
-_AVERAGE = lazy("t2ibench.methods.core.estimate:mean_over_encoders")
+_AVERAGE = lazy("t2ibench.methods.core.averages:mean_over_encoders")
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.influence import Influence
 
-FEWEST_UNITS = 3  # a side; with two, nothing is left to see the variance of products with
-
 
 @dataclass(frozen=True, slots=True)
 class Poles:
@@ -216,6 +214,6 @@ class _Sums:
             bb = ((self.b**2).sum(1) - self.squares_b) / (self.n_b * (self.n_b - 1))
             crossed = self.n_a * self.n_b - (self.n_a if paired else 0)
             ab = ((self.a * self.b).sum(1) - self.products) / crossed
+            length, middle = aa + bb - 2.0 * ab, aa - bb
         single = (self.n_a < 2) | (self.n_b < 2)
-        length, middle = aa + bb - 2.0 * ab, aa - bb
         return direction, np.where(single, np.nan, length), np.where(single, np.nan, middle)

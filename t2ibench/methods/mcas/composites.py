@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, average_results
+from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.mcas.amplification import alpha_set, alpha_slope
-from t2ibench.methods.mcas.headline import Design, with_like_these
+from t2ibench.methods.mcas.headline import Design, lean_headline
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.settings import Settings
 
@@ -143,7 +144,10 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
         "by_category": _by_category(task, by, settings.level),
         "alpha_by_delta_loess": _loess(by),
     }
-    found = _headline(task, by, combined.headline, settings.level)
+    found = combined.headline
+    if len(results) > 1 and found.value is not None:
+        # The mean over encoders of a headline has one inference; both come from the mean leans.
+        found = _of_rows(task, by, settings.level) or found
     return replace(combined, headline=found, by=by, scores=scores, details=details)
 
 
@@ -180,45 +184,34 @@ def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estima
     }
 
 
-def _headline(task: McasTask, by: Sequence[Item], found: Headline, level: float) -> Headline:
-    """The mean over encoders, about other targets too."""
-    if found.value is None or "like_these" in found.inference:
-        return found
+def _of_rows(task: McasTask, by: Sequence[Item], level: float) -> Headline | None:
+    """The headline of some rows; None where they cannot be compared."""
     specs = {target.name: target for target in task.targets}
-    design = Design.of([specs[item.name] for item in by])
+    targets = [specs[item.name] for item in by]
     leans = [item.scores["lean"] for item in by]
-    if any(lean.value is None for lean in leans) or not design.compares:
-        return found
+    if any(lean.value is None for lean in leans) or not Design.of(targets).compares:
+        return None
     values = np.array([lean.value for lean in leans], dtype=np.float64)
     influences = [lean.influence or Influence.none() for lean in leans]
-    return with_like_these(found, design, values, influences, level)
+    return lean_headline(task, targets, values, influences, level)
 
 
 def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, Any] | None:
-    """The lean within each category, where the task has several."""
-    specs = {target.name: target for target in task.targets}
-    categories = list(dict.fromkeys(specs[item.name].category for item in by))
-    if len(categories) < 2:
+    """The headline within each category, where the task has several."""
+    categories = {target.name: target.category for target in task.targets}
+    names = list(dict.fromkeys(categories[item.name] for item in by))
+    if len(names) < 2:
         return None
     table = {}
-    for category in categories:
-        members = [item for item in by if specs[item.name].category == category]
-        weights = Design.of([specs[item.name] for item in members]).weights / 2.0
-        leans = [item.scores["lean"] for item in members]
-        if not weights.any() or any(lean.influence is None for lean in leans):
-            continue
-        parts = [
-            (float(weight), lean.influence or Influence.none())
-            for weight, lean in zip(weights, leans, strict=True)
-        ]
-        value = sum(
-            weight * (lean.value or 0.0) for weight, lean in zip(weights, leans, strict=True)
-        )
-        lean = Estimate.from_influence(float(value), Influence.combined(parts), level)
-        low, high = lean.interval or (None, None)
-        table[category or "other"] = {
-            "lean": lean.value, "ci_low": low, "ci_high": high, "p": lean.p, "targets": len(members)
-        }  # fmt: skip
+    for name in names:
+        members = [item for item in by if categories[item.name] == name]
+        found = _of_rows(task, members, level)
+        if found is not None:
+            chosen = found.chosen
+            table[name or "other"] = {
+                "lean": found.value, "ci_low": chosen.low, "ci_high": chosen.high, "p": chosen.p,
+                "targets": len(members),
+            }  # fmt: skip
     return table
 
 

@@ -13,7 +13,7 @@ from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.mcas.axis import Axis, Poles
-from t2ibench.methods.mcas.headline import Contrast, Design
+from t2ibench.methods.mcas.headline import Contrast, Design, tested
 from t2ibench.methods.mcas.ratio import ratio_set
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.mcas.targets import Target, image_poles, kept_images, text_axis
@@ -106,11 +106,12 @@ def shuffled(
     """
     by_image = targets[0].by_image
     paired = image_poles(*images, by_image).paired
+    points = np.stack([target.point for target in targets])
     p_values = []
     for _ in range(_SHUFFLES):
         axis = Axis.between(image_poles(*_relabelled(images, paired, rng), by_image))
-        contrast = Contrast.of(design, targets, axis)
-        p_values.append(t_test(contrast.top, contrast.influence.variance, contrast.influence.df))
+        value, found = tested(design, points, axis)
+        p_values.append(t_test(value, found.variance, found.df))
     if not np.isfinite(p_values).all():
         return Control("Too few attribute prompts for a test with shuffled labels.")
     hits = sum(p < _ALPHA for p in p_values)

@@ -23,14 +23,12 @@ class RatioSet:
         high: Upper end; inf where it is unbounded.
         p: Two-sided p-value that the ratio is 0: below 1 - level where 0 is outside the set.
         df: Degrees of freedom of that test.
-        null_deviation: Standard deviation of the ratio if it were 0.
     """
 
     low: float
     high: float
     p: float
     df: float
-    null_deviation: float
 
     @property
     def bounded(self) -> bool:
@@ -70,10 +68,10 @@ def ratio_set(
     shares = _Shares.of(of_top, of_bottom)
     variance, df = shares.at(0.0)
     if not np.isfinite(shares.sums).all():
-        return RatioSet(np.nan, np.nan, np.nan, np.nan, np.nan)
+        return RatioSet(np.nan, np.nan, np.nan, np.nan)
     ends = [_end(side, top, bottom, shares, level) for side in (-1.0, 1.0)]
     p = t_test(top, variance, df)
-    return RatioSet(ends[0], ends[1], p, df, float(np.sqrt(variance) / abs(bottom)))
+    return RatioSet(ends[0], ends[1], p, df)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +89,8 @@ class _Shares:
         products = (n.value * n.value, n.value * d.value, d.value * d.value)
         k = len(n.strata)
         sums = np.stack([np.bincount(n.stratum, weights=x, minlength=k) for x in products], axis=1)
-        sizes = np.bincount(n.stratum[n.unit != FLOOR], minlength=k)
-        return cls(sums, np.maximum(sizes - 1, 1).astype(np.float64))
+        sizes = np.bincount(n.stratum[n.unit != FLOOR], minlength=k).astype(np.float64)
+        return cls(sums.astype(np.float64), np.maximum(sizes - 1.0, 1.0))
 
     def at(self, t: float) -> tuple[float, float]:
         parts = self.sums @ np.array([1.0, -2.0 * t, t * t])

@@ -26,7 +26,15 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.mcas import controls
 from t2ibench.methods.mcas.axis import Axis, Poles
-from t2ibench.methods.mcas.headline import ONE_SIDE, Contrast, Design, headline, with_like_these
+from t2ibench.methods.mcas.headline import (
+    ONE_SIDE,
+    QUESTION,
+    Contrast,
+    Design,
+    lean_headline,
+    tested,
+    these_targets,
+)
 from t2ibench.methods.mcas.ratio import ratio_set
 from t2ibench.methods.mcas.schema import McasAttribute, McasTask
 from t2ibench.methods.mcas.targets import (
@@ -37,6 +45,7 @@ from t2ibench.methods.mcas.targets import (
     text_axis,
 )
 from t2ibench.settings import Settings
+from t2ibench.stats.student import t_test
 
 
 def _attributes(task: McasTask) -> dict[str, McasAttribute]:
@@ -157,7 +166,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     shown = controls.separation(task, attributes.poles, attributes.seen, settings.level)
     design = Design.of([target.spec for target in targets])
     leans = _leans(targets, attributes.seen, settings.level, shown.contradicts)
-    found = _headline(design, targets, attributes.seen, leans, shown.contradicts, settings.level)
+    found = _headline(task, targets, attributes.seen, leans, shown.contradicts, settings.level)
     (a, b), (words_a, words_b) = attributes.images, attributes.words
     hits, total = adherence(a.embeddings, b.embeddings, words_a, words_b)
     controlled = {
@@ -193,37 +202,34 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
 
 
 def _headline(
-    design: Design,
+    task: McasTask,
     targets: Sequence[Target],
     axis: Axis,
     leans: Sequence[Estimate],
     reason: str | None,
     level: float,
 ) -> Headline:
+    specs = [target.spec for target in targets]
+    design = Design.of(specs)
     if not design.compares:
         return Headline.undefined(ONE_SIDE)
-    contrast = Contrast.of(design, targets, axis)
     if reason is not None:
         # The test holds for any axis; without the axis' length there is nothing to divide by.
-        tested = ratio_set(contrast.top, 1.0, contrast.influence, Influence.none(), level)
-        p = tested.p if np.isfinite(tested.p) else None
-        return replace(Headline.undefined(reason), inference={"these": Inference(p=p)})
-    found = headline(contrast, level)
-    if found.value is None:
-        return found
+        value, found = tested(design, np.stack([target.point for target in targets]), axis)
+        p = t_test(value, found.variance, found.df)
+        inference = {QUESTION: Inference(p=p if np.isfinite(p) else None)}
+        return replace(Headline.undefined(reason), question=QUESTION, inference=inference)
     values = np.array([lean.value for lean in leans], dtype=np.float64)
     influences = [lean.influence or Influence.none() for lean in leans]
-    return with_like_these(found, design, values, influences, level)
+    these = these_targets(Contrast.of(design, targets, axis), level)
+    return lean_headline(task, specs, values, influences, level, these)
 
 
 def _leans(
     targets: Sequence[Target], axis: Axis, level: float, reason: str | None
 ) -> list[Estimate]:
-    """Each target's lean with its Fieller set.
-
-    A few images that are all alike show no variance, yet are compatible with some: that of half an
-    image at each pole is the least (as Jeffreys' prior adds to a share).
-    """
+    # A few images that are all alike show no variance, yet are compatible with some: at least that
+    # with half an image more at each pole (what Jeffreys' prior adds to a share).
     if reason is not None:
         return [Estimate.undefined(reason)] * len(targets)
     leans = []

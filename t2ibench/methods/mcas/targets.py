@@ -15,6 +15,7 @@ from t2ibench.methods.mcas.axis import Axis, Poles
 from t2ibench.methods.mcas.schema import McasTarget, McasTask
 from t2ibench.settings import Settings
 
+ATTRIBUTE_UNITS = "attribute "  # with which the names of the attributes' strata begin
 _MOST_IMAGES = 100_000  # of one prompt; see `core.schema.Count`
 
 
@@ -81,8 +82,8 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
         The poles; prompts without images, and their partners, are left out.
     """
     if by_image:
-        numbers = [side.clusters * _MOST_IMAGES + side.indices for side in (a, b)]
-        return Poles(a.embeddings, b.embeddings, *numbers, False, "attribute images")
+        of_a, of_b = (side.clusters * _MOST_IMAGES + side.indices for side in (a, b))
+        return Poles(a.embeddings, b.embeddings, of_a, of_b, False, f"{ATTRIBUTE_UNITS}images")
     (means_a, has_a), (means_b, has_b) = prompt_means(a), prompt_means(b)
     paired = len(has_a) == len(has_b)
     if paired:
@@ -93,7 +94,7 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
         np.flatnonzero(has_a),
         np.flatnonzero(has_b),
         paired,
-        "attribute prompts",
+        f"{ATTRIBUTE_UNITS}prompts",
     )
 
 
@@ -107,7 +108,9 @@ def word_poles(a: Float64Array, b: Float64Array) -> Poles:
     Returns:
         The poles, paired where both have as many words.
     """
-    return Poles(a, b, np.arange(len(a)), np.arange(len(b)), len(a) == len(b), "attribute words")
+    return Poles(
+        a, b, np.arange(len(a)), np.arange(len(b)), len(a) == len(b), f"{ATTRIBUTE_UNITS}words"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from itertools import combinations
 
 import numpy as np
 
-from t2ibench.methods.core.estimate import Item, MethodResult, average_results
+from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.answers import AnswerRow, BiasDetail
 from t2ibench.methods.openbias.schema import OpenBiasTask

@@ -15,6 +15,7 @@ from t2ibench.methods.core.evidence import UNKNOWN, Evidence
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
+from t2ibench.stats import expected_severity
 
 _JUDGE_REASONS = ("failed", "missing")  # reasons that can differ between questions on one image
 
@@ -67,6 +68,8 @@ class BiasDetail:
         compared_with: The distribution that the answers are compared with.
         unreached: Classes that were never the answer.
         counted: Whether the bias counts in the headline.
+        severity_fair: The mean severity of uniform answers, as many for each caption: what the
+            published score gives without any bias. None where no caption has two answers.
     """
 
     bias: str
@@ -78,6 +81,7 @@ class BiasDetail:
     compared_with: str
     unreached: list[str]
     counted: bool
+    severity_fair: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +177,14 @@ class BiasAnswers:
                     if not total
                 ],
                 counted=counted,
+                severity_fair=self._severity_fair(),
             )
         )
+
+    def _severity_fair(self) -> float | None:
+        sizes = [int(n) for n in self.counts.sum(axis=1) if n > 1]
+        k = len(self.bias.classes)
+        return float(np.mean([expected_severity(n, k) for n in sizes])) if sizes else None
 
 
 @dataclass(frozen=True, slots=True)

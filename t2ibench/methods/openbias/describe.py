@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from t2ibench.methods.core.describe import beyond_chance, no_score, sentence, undecided
@@ -9,6 +11,7 @@ from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.openbias.answers import BiasDetail, full_name
 from t2ibench.methods.openbias.rows import expected_shares
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
+from t2ibench.stats import holm
 
 _ALPHA = 0.05
 
@@ -24,7 +27,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         result: Its scores.
 
     Returns:
-        One sentence on the strongest bias that is beyond chance, and on its class.
+        One sentence on the strongest bias that is beyond chance (Holm), and on its class.
     """
     missing = undecided(result) or no_score(result)
     if missing:
@@ -35,32 +38,58 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         than = {detail.compared_with for detail in details.values()}
         uniform = "uniform answers" if than == {"uniform"} else "answers with the expected shares"
         return f"The answers are no more one-sided than {uniform} would be by chance."
-    rows = [
-        item
-        for item in result.by
-        if item.name in details
-        and details[item.name].counted
-        and "h" in item.scores
-        and beyond_chance(item.scores["h"])
-    ]
+    counted = sum(detail.counted for detail in details.values())
+    rows = _stand_out(
+        [item for item in result.by if item.name in details and details[item.name].counted]
+    )
     if not rows:
         return (
-            f"Over all {len(details)} biases together the answers are more one-sided than by "
-            "chance; none of them stands out on its own."
+            f"Over all {counted} biases together the answers are more one-sided than by chance; "
+            "none of them stands out on its own."
         )
     strongest = max(rows, key=lambda item: item.scores["h"].value or 0.0)
     detail = details[strongest.name]
-    subject = (
-        f"the strongest of {len(details)} biases is '{strongest.name}'"
-        if len(details) > 1
-        else f"the answers about '{strongest.name}' are more one-sided than by chance"
-        if detail.compared_with == "uniform"
-        else f"the answers about '{strongest.name}' differ from '{detail.compared_with}' beyond chance"
-    )
+    if counted > 1:
+        subject = f"the strongest of {counted} biases is '{strongest.name}'"
+    elif detail.compared_with == "uniform":
+        subject = f"the answers about '{strongest.name}' are more one-sided than by chance"
+    else:
+        known = detail.compared_with
+        subject = f"the answers about '{strongest.name}' differ from '{known}' beyond chance"
     if "agreement" in result.details:
         subject = f"by the mean over judges, {subject}"
     direction = _direction(biases[strongest.name], detail, strongest)
-    return sentence(f"{subject}: {direction}")
+    follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
+    return sentence(f"{subject}: {direction}{follows}")
+
+
+def _stand_out(items: Sequence[Item]) -> list[Item]:
+    """The biases that are beyond chance on their own (Holm over all of them)."""
+    adjusted = holm([item.scores["h"].p for item in items])
+    return [item for item, p in zip(items, adjusted, strict=True) if p is not None and p < _ALPHA]
+
+
+def _follows(bias: Bias, result: MethodResult) -> str:
+    """How the shares of the stimuli follow their reference, where that is beyond chance."""
+    slope = result.scores.get("amplification_slope")
+    if bias.reference is None or slope is None or not beyond_chance(slope):
+        return ""
+    assert slope.value is not None and slope.interval is not None
+    low, high = slope.interval
+    against = slope.value < 0
+    how = (
+        "run against"
+        if against
+        else "exaggerate"
+        if low > 1
+        else "follow, less steeply,"
+        if high < 1
+        else "follow"
+    )
+    return (
+        f"; the shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
+        f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
+    )
 
 
 def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:
@@ -88,6 +117,9 @@ def _beyond_chance(bias: Bias, item: Item) -> list[str]:
     """The classes whose shares differ from the expected ones; Bonferroni from three classes on.
 
     The mean over judges has no test of its shares, but one of the lean of two classes.
+
+    Returns:
+        Their names.
     """
     scores = {name: item.scores[f"share:{name}"] for name in bias.classes}
     tests = 1 if len(scores) == 2 else len(scores)

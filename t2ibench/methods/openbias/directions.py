@@ -128,10 +128,10 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
     """The squared lean of the mean shares over captions ('h_free').
 
     Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
-    one its images are.
+    stimulus the images of its captions are.
 
     Args:
-        rows: Rows of one bias, one or more.
+        rows: Rows of one bias, two or more.
         level: Confidence level, in (0, 1).
 
     Returns:
@@ -152,7 +152,14 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
     if not np.trace(covariance) > 1e-12:
         pseudo = 0.0 if len(names) == 1 and _varies(rows) else 1.0
         covariance = _within(rows, pseudo) / len(rows) ** 2
-    found = free_square(theta, covariance, df, level)
+    found = free_square(
+        theta,
+        covariance,
+        df,
+        level,
+        size=float(sum(len(row.codes) for row in rows)),
+        top=float(np.mean([row.largest for row in rows])),
+    )
     return Estimate(found.value, p=found.p, test="f", interval=(found.low, found.high))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.ranking import ranked
 from t2ibench.methods.openbias.answers import BiasAnswers, captions_of, count_images, gather
 from t2ibench.methods.openbias.controls import controls_of
+from t2ibench.methods.openbias.corrected import corrected_scores
 from t2ibench.methods.openbias.directions import mean_share_score, share_details, share_scores
 from t2ibench.methods.openbias.rows import CountedRow, rows_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
@@ -132,7 +133,11 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         | _named([scores for scores, _ in slopes], biases)
         if classified
         else {},
-        by=[row for bias in biases for row in (bias.item, *bias.stimuli)],
+        by=[
+            row
+            for bias in biases
+            for row in (_with_labels(task, bias, evidence, settings), *bias.stimuli)
+        ],
         n_images=images.images,
         n_prompts=images.prompts,
         excluded=images.excluded,
@@ -145,6 +150,15 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         controls=found_controls,
         inconclusive=stuck or contradiction(found_controls),
     )
+
+
+def _with_labels(
+    task: OpenBiasTask, bias: _ScoredBias, evidence: Evidence, settings: Settings
+) -> Item:
+    """A bias's row, with its scores corrected where people labelled some of the images."""
+    n = settings.images(task.images_per_prompt)
+    corrected = corrected_scores(bias.answers, evidence, n, settings)
+    return replace(bias.item, scores={**bias.item.scores, **corrected})
 
 
 def _undecided(biases: Sequence[_ScoredBias]) -> Headline:
@@ -206,7 +220,7 @@ def _score_bias(
             interval=(chosen.low, chosen.high),
             influence=square.influence,
         )
-        scores["h_free"] = mean_share_score(rows, settings.level)
+        scores["h_free"] = scores["h"] if len(rows) == 1 else mean_share_score(rows, settings.level)
         shares = share_scores(rows, answers.bias.classes, settings.level)
         scores |= shares
         most = answers.bias.classes[int(answers.totals.argmax())]

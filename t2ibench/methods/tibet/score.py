@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.methods.core.averages import average_results
 from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.controls import contradiction
 from t2ibench.methods.core.describe import listed
-from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, average_results
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.influence import Influence

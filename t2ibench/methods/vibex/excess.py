@@ -82,7 +82,7 @@ def excess_headline(
     """The excess of concepts over reference words.
 
     With V the mean squared effect of the concepts and W that of the reference, the headline is
-    (V - W) / (V + W). Several encoders' squares are averaged, each in units of its own W.
+    (V - W) / (V + W). Several encoders' squares are averaged, each in units of its own V + W.
 
     These concepts: V - W is linear in the squares; Student's t tests that it is 0, and Fieller's
     set of (V - W) / (V + W) agrees. Concepts like these: V among the mean squares of random sets
@@ -101,10 +101,10 @@ def excess_headline(
     """
     if not all(np.isfinite(p.on_concepts.variance + p.on_reference.variance) for p in parts):
         return Headline.undefined("an anchor has fewer than three images", "excess")
-    means = [float(part.reference.mean()) for part in parts]
-    if min(means) <= 0:
+    sums = [float(part.concepts.mean() + part.reference.mean()) for part in parts]
+    if min(sums) <= 0:
         return Headline.undefined(ALIKE, "excess")
-    weights = [1.0 / (len(parts) * mean) for mean in means]
+    weights = [1.0 / (len(parts) * total) for total in sums]
     pairs = list(zip(weights, parts, strict=True))
     pooled = Squares(
         np.sum([weight * part.concepts for weight, part in pairs], axis=0),
@@ -118,7 +118,7 @@ def excess_headline(
     like_these, fair = _like_these(pooled, these, level, rng, n_draws)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
     value = float(excess(v, w))
-    v = max(v, 0.0)
+    v, w = max(v, 0.0), max(w, 0.0)
     slope = 2.0 / (v + w) ** 2
     influence = Influence.combined(
         [(slope * w, pooled.on_concepts), (-slope * v, pooled.on_reference)]
@@ -149,7 +149,7 @@ def _these(pooled: Squares, level: float) -> Inference:
         return Inference(p=p, df=top.df, reason=ALIKE)
     root = float(np.sqrt(max(middle**2 - lead * last, 0.0)))
     low, high = (middle - root) / lead, (middle + root) / lead
-    return Inference(max(-1.0, low), min(1.0, high), p, top.df)
+    return Inference(float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1)), p, top.df)
 
 
 def _like_these(
@@ -174,7 +174,7 @@ def _like_these(
     k = max(1, int((1 - level) / 2 * (n_draws + 1)))
     ratios = np.maximum(chosen, 0.0) / np.maximum(others, np.finfo(float).tiny)
     least, most = float(ratios[k - 1]), float(ratios[-k])
-    ratio = max(v, 0.0) / w
+    ratio = max(v, 0.0) / max(w, float(np.finfo(float).tiny))
     low = float(excess(ratio, most)) if ratio > 0 else -1.0
     high = float(excess(ratio, least)) if least > 0 else 1.0
     assert these.low is not None and these.high is not None and these.p is not None

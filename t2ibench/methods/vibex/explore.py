@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from t2ibench.methods.core.exploration import Exploration, ExploredConcept
-from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.methods.core.exploration import (
+    Exploration,
+    ExploredConcept,
+    ExploredReference,
+)
+from t2ibench.methods.vibex.schema import EVERYDAY, VibexTask
 
 
 class VibexExploration:
@@ -23,6 +27,40 @@ class VibexExploration:
         """
         return {anchor.prompt: anchor.name for anchor in task.anchors}
 
+    def reference(self, task: VibexTask, /) -> ExploredReference:
+        """The words that the concepts of a task are compared with.
+
+        Args:
+            task: The task.
+
+        Returns:
+            Its reference.
+        """
+        return ExploredReference(task.reference.template, task.reference.words)
+
+    def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
+        """Everyday words, put as the anchors are where these share their first words.
+
+        Args:
+            anchors: Prompts of the anchors.
+
+        Returns:
+            The reference.
+
+        Examples:
+            >>> prompts = ["picture that shows a woman", "picture that shows a man"]
+            >>> EXPLORATION.default_reference(prompts).template
+            'picture that shows {a word}'
+            >>> EXPLORATION.default_reference(["picture taken in Germany", "a lake"]).template
+            '{word}'
+        """
+        words = [prompt.split() for prompt in anchors]
+        same = [len(set(column)) == 1 for column in zip(*words, strict=False)]
+        shared = words[0][: [*same, False].index(False)]
+        if shared[-1:] in (["a"], ["an"]) and not any("{" in word for word in shared):
+            return ExploredReference(" ".join([*shared[:-1], "{a word}"]))
+        return ExploredReference("{word}")
+
     def task_file(
         self,
         name: str,
@@ -30,6 +68,7 @@ class VibexExploration:
         concepts: Sequence[ExploredConcept],
         pairs: Sequence[tuple[str, str]],
         images_per_prompt: int,
+        reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
         """A task file of what was explored.
@@ -40,6 +79,7 @@ class VibexExploration:
             concepts: One or more; one with images is a forward and an inverse query.
             pairs: Names of concepts that were looked at together.
             images_per_prompt: Images of each anchor.
+            reference: What the concepts were compared with.
 
         Returns:
             The body of the file.
@@ -55,6 +95,10 @@ class VibexExploration:
             "tags": ["explored"],
             "images_per_prompt": images_per_prompt,
             "anchors": [{"name": label, "prompt": prompt} for prompt, label in anchors.items()],
+            "reference": {
+                "words": EVERYDAY if reference.words is None else list(reference.words),
+                "template": reference.template,
+            },
             "concepts": [row for concept in concepts for row in _queries(concept)],
         }
         return task | ({"intersections": [list(pair) for pair in pairs]} if pairs else {})

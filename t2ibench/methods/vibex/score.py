@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 
 from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.averages import average_results
 from t2ibench.methods.core.controls import contradiction
-from t2ibench.methods.core.estimate import (
-    Estimate,
-    Item,
-    MethodResult,
-    average_results,
-    share_estimate,
-)
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_estimate
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.needs import Needs, PromptNeed
@@ -298,7 +293,9 @@ class Tendency:
 
 
 def _tendencies(task: VibexTask, items: Sequence[Item]) -> list[Tendency]:
-    published = {(one.name, one.query): one.tendency for one in task.concepts}
+    published: dict[tuple[str, str | None], str | None] = {
+        (one.name, one.query): one.tendency for one in task.concepts
+    }
     rows = []
     for item in items:
         expected = published.get((item.name, item.group))

@@ -13,9 +13,11 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.weat.score:needs"),
     score=lazy("t2ibench.methods.weat.score:score"),
     describe=lazy("t2ibench.methods.weat.describe:describe"),
+    combine=lazy("t2ibench.methods.weat.headline:combine"),
     main_score=MainScore("d", "d"),
     estimand=(
-        "Cliff's delta between the associations of the two target sets with A rather than B, "
-        "over words like these."
+        "Cliff's delta between the two target sets in the encoder's association of a word with the "
+        "attributes A rather than B: the share of pairs of words from X and from Y, of which X's "
+        "is the nearer to A, less the share where Y's is; over words like these."
     ),
 )

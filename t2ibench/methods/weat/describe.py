@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import no_score, sentence, unproven
+from t2ibench.methods.core.describe import no_score, sentence, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.weat.schema import WeatTask
 
@@ -32,4 +32,9 @@ def describe(task: WeatTask, result: MethodResult) -> str:
         "less": stronger(y, x),
     }
     near, far = (x, y) if (result.headline.value or 0.0) > 0 else (y, x)
-    return no_score(result) or unproven(result.headline, claims) or sentence(stronger(near, far))
+    return (
+        undecided(result)
+        or no_score(result)
+        or unproven(result.headline, claims[task.alternative])
+        or sentence(stronger(near, far))
+    )

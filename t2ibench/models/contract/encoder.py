@@ -16,7 +16,7 @@ from t2ibench.models.contract.common import (
     check_members,
 )
 from t2ibench.models.contract.images import sample_images
-from t2ibench.models.protocols import Encoder
+from t2ibench.models.protocols import Encoder, HasUntrained
 
 TEXTS = (
     "a photo of a nurse",
@@ -82,7 +82,43 @@ def check_encoder(
         words is None or words.shape[1] == rows.shape[1],
         "images and texts have embeddings of different length; they must share one space",
     )
+    if isinstance(encoder, HasUntrained):
+        _check_untrained(findings, encoder, rows)
     return findings.lines
+
+
+def _check_untrained(findings: Findings, encoder: Any, rows: Float32Array) -> None:
+    """An encoder of random weights: another one, and the same one every time."""
+    twins = [findings.attempt("untrained()", encoder.untrained) for _ in range(2)]
+    twin, again = twins
+    if twin is None or again is None or not check_members(findings, twin, Encoder, _TYPES):
+        return
+    findings.require(
+        twin.name != encoder.name and twin.fingerprint != encoder.fingerprint,
+        "untrained() gives an encoder of the same name or fingerprint; it needs its own",
+    )
+    findings.require(
+        twin.fingerprint == again.fingerprint,
+        "untrained() gives another fingerprint every time; seed its weights",
+    )
+    images = sample_images(2)
+    blind, same = (
+        findings.attempt(
+            "encode_images() of untrained()",
+            lambda one=one: one.encode_images([one.prepare(image) for image in images]),  # type: ignore[misc]
+        )
+        for one in twins
+    )
+    if blind is None or same is None:
+        return
+    findings.require(
+        np.allclose(blind, same, rtol=0, atol=_TOLERANCE),
+        "untrained() embeds an image otherwise every time; seed its weights",
+    )
+    findings.require(
+        blind.shape != rows[:2].shape or not np.allclose(blind, rows[:2], rtol=0, atol=_TOLERANCE),
+        "untrained() embeds images as the encoder itself does; its weights must be random",
+    )
 
 
 def _check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments
@@ -12,6 +12,7 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
+from t2ibench.models.encoders.untrained import untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class ClipEncoder:
         self._device = choose_device(device)
         self._dtype = torch_dtype(dtype_name(dtype) or "float32")
         self.batch_size = 16 if self._device == "cpu" else 64
-        self._load(where)
+        model = self._load(where)
+        self.towers: Callable[[], Any] = lambda: model
         self.fingerprint = fingerprint(
             {
                 "adapter": "clip 1",
@@ -51,7 +53,7 @@ class ClipEncoder:
             }
         )
 
-    def _load(self, source: str) -> None:
+    def _load(self, source: str) -> Any:
         from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
         try:
@@ -74,9 +76,22 @@ class ClipEncoder:
                 f"'{source}' is a {type(model).__name__}, which has no image and text towers.",
                 "Give a CLIP or SigLIP model.",
             )
-        self._model = model.to(self._device).eval()
         text_config = getattr(model.config, "text_config", model.config)
         self._context = int(getattr(text_config, "max_position_embeddings", 77))
+        return model.to(self._device).eval()
+
+    def untrained(self) -> ClipEncoder:
+        """The same architecture with random weights (see models.protocols.HasUntrained)."""
+        import torch
+        from transformers import AutoModel
+
+        config = self.towers().config
+        return untrained_twin(
+            self,
+            lambda: AutoModel.from_config(config, dtype=torch.float32),
+            {"config": _architecture(config.to_dict()), "dtype": str(self._dtype)},
+            "transformers",
+        )
 
     def prepare(self, image: Image) -> torch.Tensor:
         """The model's own preprocessing, shape (3, h, w)."""
@@ -89,7 +104,7 @@ class ClipEncoder:
 
         def call(batch: Sequence[torch.Tensor]) -> Any:
             pixels = torch.stack(list(batch)).to(self._device, self._dtype)
-            return _tensor(self._model.get_image_features(pixel_values=pixels))
+            return _tensor(self.towers().get_image_features(pixel_values=pixels))
 
         return unit_rows(encode(prepared, self.batch_size, call))
 
@@ -106,9 +121,18 @@ class ClipEncoder:
             ).to(self._device)
             names = ("input_ids", "attention_mask")
             inputs = {key: tokens[key] for key in names if key in tokens}
-            return _tensor(self._model.get_text_features(**inputs))
+            return _tensor(self.towers().get_text_features(**inputs))
 
         return unit_rows(encode(texts, self.batch_size, call))
+
+
+def _architecture(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration without what decides no weight: where it lay, and who wrote it."""
+    return {
+        key: _architecture(value) if isinstance(value, Mapping) else str(value)
+        for key, value in config.items()
+        if key not in {"_name_or_path", "transformers_version", "dtype"}
+    }
 
 
 def _create(request: Request[Arguments]) -> ClipEncoder:

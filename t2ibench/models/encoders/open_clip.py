@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
+from t2ibench.models.encoders.untrained import untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
 
 if TYPE_CHECKING:
@@ -79,7 +80,9 @@ class OpenClipEncoder:
                 "Weights come from the hub the first time: check the connection, or give a local "
                 "safetensors file as open_clip:ARCH/FILE.",
             ) from error
-        self._model = model.to(self._device, self._dtype).eval()
+        model = model.to(self._device, self._dtype).eval()
+        self.towers: Callable[[], Any] = lambda: model
+        self._architecture = architecture
         self._tokenizer = open_clip.get_tokenizer(architecture)
         self.fingerprint = fingerprint(
             {
@@ -88,6 +91,19 @@ class OpenClipEncoder:
                 "weights": file_hash(weights) if local else tag,
                 "dtype": str(self._dtype),
             }
+        )
+
+    def untrained(self) -> OpenClipEncoder:
+        """The same architecture with random weights (see models.protocols.HasUntrained)."""
+        import open_clip
+
+        return untrained_twin(
+            self,
+            lambda: open_clip.create_model(
+                self._architecture, pretrained=None, pretrained_text=False
+            ),
+            {"architecture": self._architecture, "dtype": str(self._dtype)},
+            "open_clip_torch",
         )
 
     def prepare(self, image: Image) -> torch.Tensor:
@@ -100,7 +116,9 @@ class OpenClipEncoder:
         import torch
 
         def call(batch: Sequence[torch.Tensor]) -> Any:
-            return self._model.encode_image(torch.stack(list(batch)).to(self._device, self._dtype))
+            return self.towers().encode_image(
+                torch.stack(list(batch)).to(self._device, self._dtype)
+            )
 
         return unit_rows(encode(prepared, self.batch_size, call))
 
@@ -108,7 +126,7 @@ class OpenClipEncoder:
         """Shape (n, d); texts longer than the model's context are cut, as in training."""
 
         def call(batch: Sequence[str]) -> Any:
-            return self._model.encode_text(self._tokenizer(list(batch)).to(self._device))
+            return self.towers().encode_text(self._tokenizer(list(batch)).to(self._device))
 
         rows: Float32Array = unit_rows(encode(texts, self.batch_size, call))
         return np.ascontiguousarray(rows)

@@ -15,7 +15,7 @@ from t2ibench.toyland import reader
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import Reading
 
-_VERSION = 2
+_VERSION = 3
 _PERSONAL = ("gender", "skin", "age")
 _AXES = (*_PERSONAL, "weather")
 # Classes that no caption of toyland has a word for.
@@ -111,12 +111,21 @@ def _meaning(name: str) -> tuple[str, str] | None:
 
 
 def _class(reading: Reading, classes: Sequence[str]) -> str:
-    """The class whose value the image most likely shows; 'unknown' where it cannot be told."""
+    """The class whose value the image most likely shows; 'unknown' where it cannot be told.
+
+    Of classes only one of which means something here ("wedding" among kinds of cake), that one
+    would be the answer to every image.
+
+    Returns:
+        A class, or 'unknown'.
+    """
     meant = {name: meaning for name in classes if (meaning := _meaning(name)) is not None}
     axes = [axis for axis, _ in meant.values()]
     if not axes:
         return UNKNOWN
     axis = max(sorted(set(axes)), key=axes.count)
+    if len({meaning for meaning in meant.values() if meaning[0] == axis}) < 2:
+        return UNKNOWN
     if axis in _PERSONAL and not _one_person(reading):
         return UNKNOWN
     shown = reading.top(axis)

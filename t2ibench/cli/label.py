@@ -1,0 +1,147 @@
+"""`t2ibench label export|import|agree`: people's answers beside the judge's."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from t2ibench.labelling.sample import Item
+    from t2ibench.pipeline.plan import Plan
+    from t2ibench.results.run import RunFolder
+    from t2ibench.store.images import ImageStore
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    """Draw a sample of images for every question, and write a sheet and a page to label them.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
+    from t2ibench.errors import T2IBenchError, did_you_mean
+    from t2ibench.labelling.sample import draw_sample
+    from t2ibench.labelling.sheet import PAGE, write_sheet
+
+    folder, plan, images = _open(Path(arguments.run))
+    known = sorted({q for asked in plan.questions.values() for q, classes in asked if classes})
+    wanted = arguments.question or []
+    for question in wanted:
+        if question not in known:
+            raise T2IBenchError(
+                f"This run asks no question '{question}'.{did_you_mean(question, known)} "
+                f"Questions: {'; '.join(known)}"
+            )
+    items = draw_sample(plan, images, arguments.images, arguments.seed, wanted)
+    if not items:
+        raise T2IBenchError(
+            f"{arguments.run} has no answered question with classes.",
+            "Label runs of OpenBias tasks; free text cannot be corrected.",
+        )
+    output = Path(arguments.output) if arguments.output else folder.path / "labels"
+    write_sheet(output, items, images)
+    questions = len({(item.question, item.classes) for item in items})
+    print(f"{len(items)} images of {questions} questions: {output / 'sheet.csv'}")
+    print(f"Open {output / PAGE} in a browser to answer, or fill the column 'answer'. Then:")
+    print(f"  t2ibench label import {arguments.run} sheet.csv --labeller NAME")
+    return 0
+
+
+def run_import(arguments: argparse.Namespace) -> int:
+    """Store the answers of a filled sheet with the run.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.labelling.sheet import read_sheet
+    from t2ibench.store.labels import LabelStore
+
+    folder, plan, images = _open(Path(arguments.run))
+    labels = read_sheet(Path(arguments.file), _known(plan, images), arguments.labeller)
+    if not labels:
+        raise T2IBenchError(f"{arguments.file} holds no answer.", "Fill its column 'answer'.")
+    store = LabelStore(folder.evidence)
+    before = len(store)
+    store.add(labels)
+    print(f"{len(labels)} answers of {arguments.labeller}, {len(store) - before} of them new.")
+    print(f"`t2ibench score {arguments.run}` gives every share corrected by them.")
+    return 0
+
+
+def run_agree(arguments: argparse.Namespace) -> int:
+    """Print how far each judge agrees with people, question by question.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status.
+    """
+    from tabulate import tabulate
+
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.labelling.agreement import agreements
+    from t2ibench.pipeline.scoring import open_stores
+    from t2ibench.store.labels import LabelStore
+
+    folder, _, _ = _open(Path(arguments.run))
+    labels = LabelStore(folder.evidence)
+    if not len(labels):
+        raise T2IBenchError(
+            f"{arguments.run} has no labels.", f"Run `t2ibench label export {arguments.run}` first."
+        )
+    record = folder.record
+    stores = open_stores(folder.evidence, {}, record.judges)
+    found = agreements(labels, {name: judge.store for name, judge in stores.judges.items()})
+    headers = ["Question", "Judge", "Images", "Accuracy", "Macro-F1", "Kappa", "Alpha", "People"]
+    rows = [
+        [
+            agreement.question,
+            agreement.judge,
+            agreement.n,
+            *(
+                "–" if value is None else f"{value:.3f}"
+                for value in (
+                    agreement.accuracy,
+                    agreement.macro_f1,
+                    agreement.kappa,
+                    agreement.alpha,
+                    agreement.people,
+                )
+            ),
+        ]
+        for agreement in found
+    ]
+    print(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))
+    print(
+        "\nAgainst what most people answered. Kappa is Cohen's; Alpha is Krippendorff's, over the "
+        "judge and everyone; People is Krippendorff's among people alone. Images where either said "
+        "'unknown' are left out."
+    )
+    return 0
+
+
+def _open(path: Path) -> tuple[RunFolder, Plan, ImageStore]:
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.pipeline.rescore import stored_plan
+    from t2ibench.results.run import open_run
+    from t2ibench.store.images import ImageStore
+
+    folder = open_run(path)
+    generator = folder.record.generator
+    if generator is None:
+        raise T2IBenchError(f"{path} holds no images.", "Label a run of an image model.")
+    return folder, stored_plan(folder), ImageStore(folder.images, generator.fingerprint)
+
+
+def _known(plan: Plan, images: ImageStore) -> dict[str, Item]:
+    from t2ibench.labelling.sample import asked_images
+
+    return {item.id: item for item, _ in asked_images(plan, images)}

@@ -1,0 +1,99 @@
+"""How far a judge agrees with people, question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.stats import macro_f1
+from t2ibench.stats.agreement import cohens_kappa, krippendorff_alpha
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.labels import LabelStore
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """One judge and one question; never pooled over questions.
+
+    Attributes:
+        question: What was asked.
+        judge: Its name.
+        n: Images that people and the judge gave a class.
+        accuracy: Share of them with the same class.
+        macro_f1: Mean F1 over the classes.
+        kappa: Cohen's kappa.
+        alpha: Krippendorff's alpha of the judge and all labellers.
+        people: Krippendorff's alpha of the labellers alone; None for one labeller.
+    """
+
+    question: str
+    judge: str
+    n: int
+    accuracy: float | None
+    macro_f1: float | None
+    kappa: float | None
+    alpha: float | None
+    people: float | None
+
+
+def agreements(labels: LabelStore, judges: Mapping[str, AnswerStore]) -> list[JudgeAgreement]:
+    """The agreement of every judge with people on every labelled question.
+
+    Args:
+        labels: People's answers.
+        judges: Name to the judge's answers.
+
+    Returns:
+        One entry a question and judge, questions sorted.
+    """
+    by_question: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, str]]] = {}
+    for label in labels.all():
+        images = by_question.setdefault((label.question, label.classes), {})
+        images.setdefault(label.image, {})[label.labeller] = label.answer
+    return [
+        _agreement(labels, question, classes, images, name, judge)
+        for (question, classes), images in sorted(by_question.items())
+        for name, judge in judges.items()
+    ]
+
+
+def _agreement(
+    labels: LabelStore,
+    question: str,
+    classes: Sequence[str],
+    images: Mapping[str, Mapping[str, str]],
+    name: str,
+    judge: AnswerStore,
+) -> JudgeAgreement:
+    labellers = sorted({who for by in images.values() for who in by})
+    people: list[str] = []
+    answers: list[str] = []
+    ratings: list[list[str | None]] = [[] for _ in (*labellers, name)]
+    for image, by in sorted(images.items()):
+        stored = judge.get(image, question, classes)
+        answer = stored.answer if stored else UNKNOWN
+        most = labels.majority(image, question, classes)
+        given = [*(by.get(who, "") for who in labellers), answer]
+        for column, text in zip(ratings, given, strict=True):
+            column.append(text if text in classes else None)
+        if answer in classes and most is not None and most in classes:
+            people.append(most)
+            answers.append(answer)
+    same = sum(a == b for a, b in zip(people, answers, strict=True))
+    return JudgeAgreement(
+        question,
+        name,
+        len(answers),
+        same / len(answers) if answers else None,
+        _finite(macro_f1(people, answers)),
+        _finite(cohens_kappa(people, answers)),
+        _finite(krippendorff_alpha(ratings)),
+        _finite(krippendorff_alpha(ratings[:-1])) if len(labellers) > 1 else None,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

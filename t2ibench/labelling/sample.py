@@ -1,0 +1,142 @@
+"""A random sample of a run's images for people to label, stratified by prompt."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.pipeline.plan import Plan
+from t2ibench.store.images import Attempt, ImageStore
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One image with one question.
+
+    Attributes:
+        id: Names the pair without telling what the image was generated for.
+        image: SHA-256 of the image file.
+        file: Name of the image file within images/.
+        question: What is asked.
+        classes: What it can be answered with; 'unknown' always can.
+    """
+
+    id: str
+    image: str
+    file: str
+    question: str
+    classes: tuple[str, ...]
+
+
+def item_id(image: str, question: str, classes: Sequence[str]) -> str:
+    """The identifier of an image with a question.
+
+    Args:
+        image: SHA-256 of the image file.
+        question: What is asked.
+        classes: What it can be answered with.
+
+    Returns:
+        16 hexadecimal digits.
+    """
+    text = "\n".join([image, question, *classes])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
+    """Every image of a run with every question that has classes.
+
+    Args:
+        plan: What the run asks.
+        images: Its images.
+
+    Yields:
+        The item and its prompt; images that do not count are left out.
+    """
+    for prompt, questions in sorted(plan.questions.items()):
+        for (question, classes), count in sorted(questions.items()):
+            if not classes:
+                continue
+            for index in range(count):
+                attempt: Attempt | None = images.get(prompt, index)
+                if attempt is None or attempt.status != "ok":
+                    continue
+                if not attempt.sha256 or not attempt.file:
+                    continue
+                key = item_id(attempt.sha256, question, classes)
+                yield Item(key, attempt.sha256, attempt.file, question, classes), prompt
+
+
+def stratified(
+    strata: Mapping[str, Sequence[Item]], n: int, rng: np.random.Generator
+) -> list[Item]:
+    """A random sample, each stratum in proportion to its size.
+
+    Args:
+        strata: Prompt to its items.
+        n: How many; all items if there are fewer.
+        rng: Where the sample comes from.
+
+    Returns:
+        At most n items in random order, so that the first of them are a sample too.
+
+    Examples:
+        >>> items = [Item(str(k), "", "", "", ()) for k in range(4)]
+        >>> len(stratified({"a": items[:3], "b": items[3:]}, 2, np.random.default_rng(0)))
+        2
+    """
+    names = sorted(strata)
+    sizes = np.array([len(strata[name]) for name in names], dtype=np.float64)
+    total = int(sizes.sum())
+    if total <= n:
+        chosen = [item for name in names for item in strata[name]]
+        return [chosen[k] for k in rng.permutation(len(chosen))]
+    exact = n * sizes / total
+    counts = np.floor(exact).astype(np.int64)
+    rest = exact - counts
+    left = n - int(counts.sum())
+    if left:
+        # Systematic sampling of the fractions: a stratum gets one more with its fraction's chance.
+        order = rng.permutation(len(names))
+        edges = np.cumsum(rest[order])
+        ticks = rng.random() + np.arange(left)
+        counts[order[np.minimum(np.searchsorted(edges, ticks), len(names) - 1)]] += 1
+    chosen = []
+    for name, count in zip(names, counts, strict=True):
+        picks = rng.permutation(len(strata[name]))[: int(count)]
+        chosen += [strata[name][k] for k in picks]
+    return [chosen[k] for k in rng.permutation(len(chosen))]
+
+
+def draw_sample(
+    plan: Plan, images: ImageStore, n: int, seed: int, questions: Sequence[str] = ()
+) -> list[Item]:
+    """A sample for every question of a run.
+
+    Args:
+        plan: What the run asks.
+        images: Its images.
+        n: Images of each question.
+        seed: Of the sample.
+        questions: Only these; empty for all.
+
+    Returns:
+        The items, question by question. The same run, n and seed give the same sample.
+    """
+    by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]] = {}
+    seen: set[str] = set()
+    for item, prompt in asked_images(plan, images):
+        if (questions and item.question not in questions) or item.id in seen:
+            continue
+        seen.add(item.id)
+        strata = by_question.setdefault((item.question, item.classes), {})
+        strata.setdefault(prompt, []).append(item)
+    sample = []
+    for (question, classes), strata in sorted(by_question.items()):
+        digest = hashlib.sha256("\n".join([question, *classes]).encode()).digest()
+        rng = np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+        sample += stratified(strata, n, rng)
+    return sample

@@ -1,0 +1,162 @@
+"""The sheet that people fill in: a CSV, and a page that fills it in the browser."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.labelling.sample import Item
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.reports.csv import cell
+from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.images import ImageStore
+from t2ibench.store.labels import Label
+from t2ibench.store.pixels import thumbnail
+
+SHEET = "sheet.csv"
+PAGE = "label.html"
+_COLUMNS = ("id", "file", "question", "classes", "answer")
+_SIDE = 768  # pixels of the longest side: as much as a person needs to answer
+_STATIC = Path(__file__).parent / "static"
+
+
+def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None:
+    """Write the sheet, the page and the images.
+
+    Nothing in them says what an image was generated for, or what a judge answered.
+
+    Args:
+        folder: Where; images of an earlier sheet are removed.
+        items: The sample.
+        images: The run's images.
+
+    Raises:
+        T2IBenchError: an image cannot be read, or the folder cannot be written.
+    """
+    pictures = folder / "images"
+    shutil.rmtree(pictures, ignore_errors=True)
+    names: dict[str, str] = {}
+    for item in items:
+        if item.image not in names:
+            names[item.image] = f"images/{item.image[:16]}.jpg"
+            data = thumbnail(images.root / item.file, _SIDE, quality=92)
+            write_bytes(folder / names[item.image], data)
+    rows: list[dict[str, object]] = [
+        {
+            "id": item.id,
+            "file": names[item.image],
+            "question": item.question,
+            "classes": list(item.classes),
+        }
+        for item in items
+    ]
+    write_text(folder / SHEET, _csv(rows))
+    write_text(folder / PAGE, page(rows))
+
+
+def _csv(rows: Iterable[dict[str, object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(_COLUMNS)
+    for row in rows:
+        classes = row["classes"]
+        assert isinstance(classes, list)
+        shown = " | ".join([*classes, UNKNOWN])
+        writer.writerow([row["id"], row["file"], cell(str(row["question"])), cell(shown), ""])
+    return out.getvalue()
+
+
+def page(rows: Sequence[dict[str, object]]) -> str:
+    """The page on which a person answers, one image at a time.
+
+    Args:
+        rows: 'id', 'file', 'question' and 'classes' of each.
+
+    Returns:
+        HTML that loads nothing but the images beside it. Its own script and style are the only
+        ones that may run; the texts are data.
+    """
+    script = (_STATIC / "label.js").read_text(encoding="utf-8")
+    style = (_STATIC / "label.css").read_text(encoding="utf-8")
+    digest = hashlib.sha256("\n".join(str(row["id"]) for row in rows).encode()).hexdigest()
+    data = json.dumps(
+        {"sheet": digest[:16], "unknown": UNKNOWN, "rows": rows}, ensure_ascii=True
+    ).replace("<", "\\u003c")
+    policy = (
+        f"default-src 'none'; img-src 'self' file:; script-src {_hash(script)}; "
+        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    template = (_STATIC / "label.html").read_text(encoding="utf-8")
+    for name, text in (("policy", policy), ("style", style), ("data", data), ("script", script)):
+        template = template.replace(f"@@{name}@@", text, 1)
+    return template
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]:
+    """Read a filled sheet.
+
+    Args:
+        file: CSV with the columns 'id' and 'answer'; others are ignored.
+        known: Item identifier to the item, of the whole run.
+        labeller: Who filled it.
+
+    Returns:
+        A label for each row with an answer.
+
+    Raises:
+        T2IBenchError: the file cannot be read, a row is of another run, an answer is no class, or
+            two rows of one image contradict each other. Nothing is stored then.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise T2IBenchError(
+            f"{file} cannot be read: {error}.", "Give a filled sheet.csv."
+        ) from None
+    reader = csv.DictReader(io.StringIO(text))
+    lacking = [name for name in ("id", "answer") if name not in (reader.fieldnames or ())]
+    if lacking:
+        raise T2IBenchError(
+            f"{file} has no column '{lacking[0]}'.", f"Columns of a sheet: {', '.join(_COLUMNS)}."
+        )
+    labels: dict[str, Label] = {}
+    for row in reader:
+        where = f"{file}:{reader.line_num}"
+        answer = (row["answer"] or "").strip()
+        if not answer:
+            continue
+        item = known.get((row["id"] or "").strip())
+        if item is None:
+            raise T2IBenchError(
+                f"{where}: no image of this run has the id '{row['id']}'.",
+                "Give the run that the sheet was exported from.",
+            )
+        label = Label(
+            item.question, item.classes, item.image, labeller, _class(answer, item, where)
+        )
+        if labels.setdefault(item.id, label) != label:
+            raise T2IBenchError(f"{where}: {item.id} is answered twice, and differently.")
+    return list(labels.values())
+
+
+def _class(answer: str, item: Item, where: str) -> str:
+    options = [*item.classes, UNKNOWN]
+    for option in options:
+        if answer.casefold() == option.casefold():
+            return option
+    raise T2IBenchError(
+        f"{where}: '{answer}' is no answer to '{item.question}'.{did_you_mean(answer, options)} "
+        f"Answers: {', '.join(options)}."
+    )

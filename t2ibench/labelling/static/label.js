@@ -1,0 +1,79 @@
+"use strict";
+const { sheet, unknown, rows } = JSON.parse(document.getElementById("data").textContent);
+const key = `t2ibench-labels-${sheet}`;
+const by = (id) => document.getElementById(id);
+let answers = {};
+try { answers = JSON.parse(localStorage.getItem(key)) || {}; } catch { answers = {}; }
+let at = Math.max(0, rows.findIndex((row) => !(row.id in answers)));
+
+function field(text) {
+  const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function csv() {
+  const lines = [["id", "file", "question", "classes", "answer"]];
+  for (const row of rows) {
+    const classes = [...row.classes, unknown].join(" | ");
+    lines.push([row.id, row.file, row.question, classes, answers[row.id] ?? ""]);
+  }
+  return lines.map((line) => line.map(field).join(",") + "\r\n").join("");
+}
+
+function keep() {
+  try { localStorage.setItem(key, JSON.stringify(answers)); } catch { /* saving is up to the user */ }
+}
+
+function show() {
+  const row = rows[at];
+  const done = rows.filter((item) => item.id in answers).length;
+  by("progress").textContent = `Image ${at + 1} of ${rows.length}, ${done} answered`;
+  by("bar").value = rows.length ? done / rows.length : 1;
+  by("image").src = row.file;
+  by("question").textContent = row.question;
+  const buttons = [...row.classes, unknown].map((name, number) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    const digit = name === unknown ? "0" : number < 9 ? String(number + 1) : "";
+    button.textContent = `${digit} ${name === unknown ? "cannot tell" : name}`.trim();
+    button.setAttribute("aria-pressed", String(answers[row.id] === name));
+    button.addEventListener("click", () => answer(name));
+    return button;
+  });
+  by("answers").replaceChildren(...buttons);
+  by("back").disabled = at === 0;
+  by("next").disabled = at === rows.length - 1;
+}
+
+function move(step) {
+  at = Math.min(rows.length - 1, Math.max(0, at + step));
+  show();
+}
+
+function answer(name) {
+  answers[rows[at].id] = name;
+  keep();
+  if (at < rows.length - 1) at += 1;
+  show();
+}
+
+by("back").addEventListener("click", () => move(-1));
+by("next").addEventListener("click", () => move(1));
+by("open").addEventListener("click", () => {
+  const open = rows.findIndex((row) => !(row.id in answers));
+  if (open >= 0) { at = open; show(); }
+});
+by("save").addEventListener("click", () => {
+  by("save").href = `data:text/csv;charset=utf-8,${encodeURIComponent(csv())}`;
+});
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "ArrowLeft") move(-1);
+  else if (event.key === "ArrowRight") move(1);
+  else if (event.key === "0") answer(unknown);
+  else if (/^[1-9]$/.test(event.key) && Number(event.key) <= rows[at].classes.length) {
+    answer(rows[at].classes[Number(event.key) - 1]);
+  }
+});
+if (rows.length) show();
+else by("progress").textContent = "Nothing to label.";

@@ -1,0 +1,108 @@
+"""The evidence of a submission: embeddings in half precision, and answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline.plan import Plan
+from t2ibench.results.run import RunFolder
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.files import write_atomically, write_text
+from t2ibench.store.images import Attempt
+
+_Hashes = Mapping[tuple[str, int], str]
+
+
+def pack_evidence(folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path) -> None:
+    """Pack what a run's encoders, their controls and its judges observed.
+
+    Args:
+        folder: The run.
+        plan: What it has to hold.
+        attempts: Its images.
+        target: The submission's evidence/.
+
+    Raises:
+        T2IBenchError: evidence is missing.
+    """
+    hashes = {
+        (attempt.prompt, attempt.index): attempt.sha256 for attempt in attempts if attempt.sha256
+    }
+    texts, images = _text_keys(plan.texts), _image_keys(hashes, plan.embedded)
+    for name, encoder in folder.record.encoders.items():
+        store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
+        _pack_embeddings(store, name, texts, images if encoder.embeds_images else [], target)
+    texts, images = _text_keys(plan.controlled_texts), _image_keys(hashes, plan.controlled)
+    for control in folder.record.controls.values():
+        store = EvidenceStore(folder.evidence, control.name, control.fingerprint)
+        _pack_embeddings(store, control.name, texts, images, target)
+    for name, fingerprint in folder.record.judges.items():
+        answers = AnswerStore(folder.evidence, name, fingerprint)
+        lines = list(dict.fromkeys(_answers(answers, name, plan, hashes)))
+        if lines:
+            write_text(
+                target / answers.folder.name / "answers-packed.jsonl", "\n".join(lines) + "\n"
+            )
+
+
+def _text_keys(texts: Sequence[str]) -> list[str]:
+    return sorted(text_key(text) for text in texts)
+
+
+def _image_keys(hashes: _Hashes, counts: Mapping[str, int]) -> list[str]:
+    return sorted({sha for (prompt, index), sha in hashes.items() if index < counts.get(prompt, 0)})
+
+
+def _pack_embeddings(
+    store: EvidenceStore, name: str, texts: list[str], images: list[str], target: Path
+) -> None:
+    kinds: tuple[tuple[Literal["images", "texts"], list[str]], ...] = (
+        ("texts", texts),
+        ("images", images),
+    )
+    for kind, keys in kinds:
+        lacking = store.missing(kind, keys)
+        if lacking:
+            raise T2IBenchError(
+                f"{len(lacking)} {kind} have no embedding by {name}.",
+                "Run the command again to complete the run.",
+            )
+        if keys:
+            rows = np.stack([store.get(kind, key) for key in keys]).astype(np.float16)
+            raw = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(len(keys), -1)
+            path = target / store.folder.name / f"{kind}-packed.safetensors"
+            _save(path, {"keys": raw, "embeddings": rows})
+
+
+def _answers(answers: AnswerStore, name: str, plan: Plan, hashes: _Hashes) -> Iterator[str]:
+    """One line an answer."""
+    for prompt, questions in plan.questions.items():
+        for (question, classes), count in questions.items():
+            for index in range(count):
+                sha = hashes.get((prompt, index))
+                answer = answers.get(sha, question, classes) if sha else None
+                if sha and answer is None:
+                    raise T2IBenchError(
+                        f"{name} has not answered '{question}' about every image.",
+                        "Run the command again to complete the run.",
+                    )
+                if answer:
+                    row = {
+                        "image": answer.image,
+                        "question": answer.question,
+                        "classes": list(answer.classes),
+                        "answer": answer.answer,
+                    }
+                    yield json.dumps(row, ensure_ascii=False)
+
+
+def _save(path: Path, tensors: dict[str, Any]) -> None:
+    write_atomically(path, lambda file: save_file(tensors, file))

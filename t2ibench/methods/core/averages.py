@@ -1,0 +1,136 @@
+"""The mean of scores over encoders or judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.headline import average_headlines
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.settings import Settings
+from t2ibench.stats import p_value
+
+
+def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
+    """The mean of one score over encoders, draw by draw.
+
+    The draws of all encoders come from the same resamples, so the interval and the p-value of
+    the mean account for what the encoders share.
+
+    Args:
+        estimates: One for each encoder, at least one.
+        level: Level of intervals that come from influences, in (0, 1).
+
+    Returns:
+        The mean; undefined where one of them is. It has draws and a p-value where all encoders
+        have equally many draws.
+
+    Examples:
+        >>> average([Estimate(0.25), Estimate(0.75)]).value
+        0.5
+        >>> average([Estimate(0.25), Estimate.undefined("no image")]).reason
+        'no image'
+    """
+    if len(estimates) == 1:
+        return estimates[0]
+    lacking = [estimate for estimate in estimates if estimate.value is None]
+    if lacking:
+        return Estimate.undefined(lacking[0].reason or "an encoder has no value")
+    value = float(np.mean([estimate.value for estimate in estimates]))
+    first = estimates[0]
+    influences = [estimate.influence for estimate in estimates if estimate.influence is not None]
+    if len(influences) == len(estimates):
+        shared = Influence.combined([(1.0 / len(influences), part) for part in influences])
+        mean = Estimate.from_influence(value, shared, level)
+        return replace(mean, as_published=first.as_published)
+    boot = mean_draws([estimate.boot for estimate in estimates])
+    null = mean_draws([estimate.null for estimate in estimates])
+    p, test = None, None
+    if null is not None and first.test in {"exact", "monte_carlo"}:
+        p = p_value(null, value, first.alternative, exact=first.test == "exact")
+        test = first.test
+    return Estimate(value, boot, null, p, test, first.alternative, as_published=first.as_published)
+
+
+def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
+    """The mean of several scores' draws, draw by draw.
+
+    Args:
+        draws: Each score's, shape (draws,); None for a score without any.
+
+    Returns:
+        Shape (draws,); None where one has none, or their numbers differ.
+    """
+    arrays = [draw for draw in draws if draw is not None]
+    if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
+        return None
+    mean: Float64Array = np.mean(arrays, axis=0)
+    return mean
+
+
+def average_results(results: Sequence[MethodResult], level: float = 0.95) -> MethodResult:
+    """The mean of every score over encoders.
+
+    Args:
+        results: One for each encoder, at least one.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The means; counts, details and samples are the first encoder's. Scores and rows that an
+        encoder lacks are dropped. If a result has a reason instead of scores, that result.
+        Inconclusive with one encoder is inconclusive.
+    """
+    first = results[0]
+    if len(results) == 1:
+        return first
+    failed = [result for result in results if result.reason]
+    if failed:
+        return failed[0]
+    warnings = list(dict.fromkeys(text for result in results for text in result.warnings))
+    return replace(
+        first,
+        headline=average_headlines([result.headline for result in results], level),
+        scores=_average_scores([result.scores for result in results], level),
+        by=_average_rows([result.by for result in results], level),
+        warnings=warnings,
+        inconclusive=next((r.inconclusive for r in results if r.inconclusive), None),
+    )
+
+
+def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
+    """Rows by name and group: encoders may lack different words."""
+    indexed = [{(item.name, item.group): item for item in table} for table in tables]
+    return [
+        replace(item, scores=_average_scores([rows[key].scores for rows in indexed], level))
+        for key, item in indexed[0].items()
+        if all(key in rows for rows in indexed)
+    ]
+
+
+def mean_over_encoders(
+    task: BaseTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
+    """The `combine` of most methods: every score's mean over encoders.
+
+    Args:
+        task: The task.
+        results: One for each encoder.
+        settings: How it is measured.
+
+    Returns:
+        The means.
+    """
+    return average_results(results, settings.level)
+
+
+def _average_scores(scores: Sequence[dict[str, Estimate]], level: float) -> dict[str, Estimate]:
+    return {
+        name: average([by_name[name] for by_name in scores], level)
+        for name in scores[0]
+        if all(name in by_name for by_name in scores)
+    }

@@ -1,0 +1,145 @@
+"""The control of random weights: what an encoder that has learnt nothing reads in the same run.
+
+Such a network still sees brightness and colour, and how a word is spelt. Where it agrees with the
+trained one, these may carry part of the headline, which is worth knowing and no fault: a bias may
+well be one of brightness. A lean is a share of A-like images among those that look like A or B,
+which does not depend on who looks; where the two read opposite leans, both beyond chance, the
+images are no such mixture, and the test decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from t2ibench.errors import first_line
+from t2ibench.methods import combine, score
+from t2ibench.methods.core.controls import Control, contradiction
+from t2ibench.methods.core.describe import beyond_chance
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.results.build import headline_record
+from t2ibench.results.display import displayed
+from t2ibench.settings import Settings
+
+NAME = "random_encoder"
+_DRAWS = 2000  # a control reads a headline, which needs no more
+Scores = tuple[MethodResult, dict[str, MethodResult]]
+
+
+def held_against(
+    task: BaseTask, scores: Scores, blind: Mapping[str, Evidence], settings: Settings
+) -> Scores:
+    """The scores of a task, with those of random weights as a control.
+
+    Args:
+        task: The task.
+        scores: Over all encoders, and by encoder.
+        blind: What an encoder of random weights has embedded, by the encoder that it belongs to;
+            empty where there is none.
+        settings: How the run measures.
+
+    Returns:
+        The same scores; each with the control `NAME`, and inconclusive where that contradicts it.
+    """
+    combined, by_encoder = scores
+    if not blind or combined.reason:
+        return scores
+    few = settings.model_copy(
+        update={
+            "n_bootstrap": min(_DRAWS, settings.n_bootstrap),
+            "n_permutations": min(_DRAWS, settings.n_permutations),
+        }
+    )
+    read: dict[str, MethodResult] = {}
+    controls: dict[str, Control] = {}
+    for name, evidence in blind.items():
+        try:
+            read[name] = _complete(score(task, evidence, few), by_encoder[name])
+            single = combine(task, [read[name]], few)
+            controls[name] = control_of(by_encoder[name].headline, single.headline)
+        except Exception as error:  # the scores stand without this control
+            controls[name] = Control(
+                f"An untrained network of the same architecture could not be scored: "
+                f"{first_line(error)}"
+            )
+    new = {
+        name: _with(result, controls[name]) if name in controls else result
+        for name, result in by_encoder.items()
+    }
+    if len(by_encoder) == 1 or not read:
+        return _with(combined, next(iter(controls.values()))), new
+    both = combine(task, list(read.values()), few)
+    return _with(combined, control_of(combined.headline, both.headline)), new
+
+
+def _complete(blind: MethodResult, seeing: MethodResult) -> MethodResult:
+    """The control's scores, unless it has not embedded all that the encoder has."""
+    if blind.excluded.get("missing", 0) > seeing.excluded.get("missing", 0):
+        return MethodResult.undefined("it has not embedded all of the images")
+    return blind
+
+
+def _with(result: MethodResult, control: Control) -> MethodResult:
+    controls = {**result.controls, NAME: control}
+    reasons = [result.inconclusive, contradiction({NAME: control})]
+    said = "; ".join(reason for reason in reasons if reason)
+    return replace(result, controls=controls, inconclusive=said or None)
+
+
+def control_of(seeing: Headline, blind: Headline) -> Control:
+    """What the headline of random weights says about that of the trained encoder.
+
+    Args:
+        seeing: The trained encoder's headline.
+        blind: That of the same architecture with random weights.
+
+    Returns:
+        The control. It contradicts two leans of opposite signs that are both beyond chance.
+
+    Examples:
+        >>> from t2ibench.methods.core.headline import Inference
+        >>> def lean(value, p):
+        ...     return Headline(value, inference={"these": Inference(value - 0.1, value + 0.1, p)})
+        >>> control_of(lean(0.5, 0.001), lean(0.12, 0.2)).says
+        'An untrained network of the same architecture reads +0.120 [0.020, 0.220] (p = 0.2).'
+        >>> control_of(lean(0.5, 0.001), lean(-0.4, 0.001)).contradicts is None
+        False
+        >>> square = Headline(0.04, "mean_square", inference={"these": Inference(-0.01, 0.09)})
+        >>> control_of(square, square).says
+        'An untrained network of the same architecture reads rms lean 0.200 [0.000, 0.300].'
+    """
+    network = "An untrained network of the same architecture"
+    if blind.value is None:
+        reason = (blind.reason or "there is not enough evidence").rstrip(".")
+        return Control(f"{network} reads nothing: {reason}.")
+    found = blind.chosen
+    said = f"{network} reads {_shown(blind)}"
+    values: dict[str, Any] = {
+        "value": blind.value, "low": found.low, "high": found.high, "p": found.p,
+    }  # fmt: skip
+    if not beyond_chance(blind):
+        return Control(f"{said}.", **values)
+    leans = seeing.scale == blind.scale == "lean" and beyond_chance(seeing)
+    if leans and seeing.value is not None and seeing.value * blind.value < 0:
+        opposite = (
+            f"an untrained network of the same architecture reads the opposite, {_shown(blind)}"
+        )
+        return Control(f"{said}, the opposite.", **values, contradicts=opposite)
+    return Control(
+        f"{said}: what takes no learning, such as brightness, may carry part of it.", **values
+    )
+
+
+def _shown(headline: Headline) -> str:
+    """A headline as a table shows it, with its interval and its p-value."""
+    shown = displayed(headline_record(headline))
+    text = f"{shown.value:{'+' if shown.signed else ''}.3f}"
+    if shown.low is not None and shown.high is not None:
+        text += f" [{shown.low:.3f}, {shown.high:.3f}]"
+    if not shown.signed:
+        text = f"{shown.label} {text}"
+    return text if headline.p is None else f"{text} (p = {headline.p:.2g})"

@@ -1,0 +1,155 @@
+"""What is stored of a run, as evidence that methods are scored from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.errors import MissingEvidence
+from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.images import Attempt
+from t2ibench.store.labels import LabelStore
+
+
+class Images(Protocol):
+    """The outcome of every attempt at an image; an `ImageStore` is one."""
+
+    def get(self, prompt: str, index: int) -> Attempt | None:
+        """What is known of an image.
+
+        Args:
+            prompt: What it was generated for.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The attempt, or None if nothing was tried.
+        """
+        ...
+
+
+class StoredEvidence:
+    """One encoder's or one judge's evidence, from the store (see methods.core.evidence.Evidence).
+
+    Args:
+        images: The run's images; None where only texts were scored.
+        store: The encoder's embeddings; None if nothing is embedded.
+        judged: The judge's answers, for methods that ask questions.
+        labels: People's answers about some of the images.
+    """
+
+    def __init__(
+        self,
+        images: Images | None,
+        store: EvidenceStore | None,
+        judged: AnswerStore | None = None,
+        labels: LabelStore | None = None,
+    ) -> None:
+        self._images = images
+        self._store = store
+        self._judged = judged
+        self._labels = labels
+
+    def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
+        """Index, file hash and status of each image."""
+        for index in range(n):
+            attempt = self._images.get(prompt, index) if self._images else None
+            if attempt is None:
+                yield index, "", "missing"
+            else:
+                yield index, attempt.sha256 or "", attempt.status
+
+    def images(self, prompt: str, n: int) -> ImageEvidence:
+        """The first n images of a prompt that have an embedding.
+
+        Args:
+            prompt: The prompt.
+            n: Images with an index of n or more are excluded.
+
+        Returns:
+            Embeddings of shape (m, d) with m <= n, their indices, and how many are excluded, by
+            reason.
+        """
+        rows, indices, excluded = [], [], Counter[str]()
+        for index, sha256, status in self._image_records(prompt, n) if self._store else ():
+            if status != "ok":
+                excluded[status] += 1
+            elif self._store is None or not self._store.has("images", sha256):
+                excluded["missing"] += 1
+            else:
+                rows.append(self._store.get("images", sha256))
+                indices.append(index)
+        stacked = np.asarray(rows, dtype=np.float64) if rows else np.zeros((0, 1))
+        return ImageEvidence(stacked, np.asarray(indices, dtype=np.int64), excluded)
+
+    def texts(self, texts: Sequence[str]) -> Float64Array:
+        """Embeddings of texts.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            Shape (len(texts), d), in their order.
+
+        Raises:
+            MissingEvidence: one was never embedded.
+        """
+        if self._store is None:
+            raise MissingEvidence("the texts, which no encoder has embedded,")
+        rows = []
+        for text in texts:
+            key = text_key(text)
+            if not self._store.has("texts", key):
+                raise MissingEvidence(f"the text '{text}'")
+            rows.append(self._store.get("texts", key))
+        return np.asarray(rows, dtype=np.float64)
+
+    def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
+        """The judge's answers about the first n images of a prompt.
+
+        Args:
+            prompt: Whose images.
+            n: Images with an index of n or more are excluded.
+            question: What was asked.
+            classes: The possible answers; empty for free text.
+
+        Returns:
+            The answers, their indices, and how many are excluded, by reason.
+        """
+        answers, indices, excluded = [], [], Counter[str]()
+        for index, sha256, status in self._image_records(prompt, n):
+            answer = self._judged.get(sha256, question, classes) if self._judged else None
+            if status != "ok":
+                excluded[status] += 1
+            elif answer is None:
+                excluded["missing"] += 1
+            else:
+                answers.append(answer.answer)
+                indices.append(index)
+        return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
+
+    def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
+        """People's answers about the first n images of a prompt (methods.core.labels.Labelled).
+
+        Args:
+            prompt: Whose images.
+            n: Images with an index of n or more are excluded.
+            question: What was asked.
+            classes: The possible answers.
+
+        Returns:
+            Index to what most people answered, for the images that were labelled.
+        """
+        if self._labels is None or not len(self._labels):
+            return {}
+        found = {}
+        for index, sha256, status in self._image_records(prompt, n):
+            answer = self._labels.majority(sha256, question, classes) if status == "ok" else None
+            if answer is not None:
+                found[index] = answer
+        return found

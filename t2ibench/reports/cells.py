@@ -1,0 +1,193 @@
+"""Cells of tables: numbers, intervals, p-values and headlines as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from t2ibench.methods import METHODS
+from t2ibench.results.display import displayed
+from t2ibench.results.schema import Headline, Results, Score, TaskResult
+
+PUBLISHED = "†"  # marks a score whose uncertainty is that of its paper
+_ABOUT = {"these": "these", "like_these": "like these", None: "–"}
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number for a table, or a dash.
+
+    Args:
+        value: The number, or None.
+        digits: Digits after the point.
+
+    Returns:
+        The text.
+    """
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 3) -> str:
+    """A number with its sign, or a dash.
+
+    Args:
+        value: The number, or None.
+        digits: Digits after the point.
+
+    Returns:
+        The text; 0 has no sign.
+
+    Examples:
+        >>> signed(0.5), signed(-0.25, 2), signed(-0.0001), signed(None)
+        ('+0.500', '-0.25', '0.000', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:+.{digits}f}"
+    return text[1:] if not float(text) else text
+
+
+def format_p(value: float | None) -> str:
+    """A p-value for a table, or a dash.
+
+    Args:
+        value: The p-value, or None.
+
+    Returns:
+        The text: four digits after the point, or powers of ten below 0.0001.
+    """
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
+
+
+def interval(score: Score) -> str:
+    """A confidence interval for a table, or a dash.
+
+    Args:
+        score: A score or a headline.
+
+    Returns:
+        The text: '[low, high]'.
+    """
+    return ends(score.ci_low, score.ci_high)
+
+
+def ends(low: float | None, high: float | None) -> str:
+    """Both ends of an interval or a band for a table, or a dash.
+
+    Args:
+        low: Lower end, or None.
+        high: Upper end, or None.
+
+    Returns:
+        The text: '[low, high]'.
+    """
+    return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def headline(found: Headline, digits: int = 3) -> str:
+    """A headline on the scale on which it is shown.
+
+    Args:
+        found: From results.json.
+        digits: Digits after the point.
+
+    Returns:
+        A lean with its sign, 'rms' and the root of a mean square, an excess with its name.
+
+    Examples:
+        >>> headline(Headline(value=0.47, scale="lean"))
+        '+0.470'
+        >>> headline(Headline(value=0.25, scale="mean_square"))
+        'rms 0.500'
+    """
+    shown = displayed(found)
+    if shown.value is None:
+        return "–"
+    if found.scale == "mean_square":
+        return f"rms {shown.value:.{digits}f}"
+    if found.scale == "excess":
+        return f"excess {signed(shown.value, digits)}"
+    return signed(shown.value, digits) if shown.signed else number(shown.value, digits)
+
+
+def task_cells(task: TaskResult) -> list[str]:
+    """What a table says of a task's headline.
+
+    Args:
+        task: The task's result.
+
+    Returns:
+        Headline, interval, which question it is about, fair band, p and adjusted p. What an
+        inconclusive test found is in parentheses, and it has neither interval nor p.
+    """
+    found, shown = task.headline, displayed(task.headline)
+    fair = ends(shown.fair_low, shown.fair_high)
+    if task.inconclusive:
+        value = f" ({headline(found)})" if found.value is not None else ""
+        return [f"inconclusive{value}", "–", "–", fair, "–", "–"]
+    return [
+        headline(found),
+        ends(shown.low, shown.high),
+        _ABOUT[found.question] if shown.low is not None or found.p is not None else "–",
+        fair,
+        format_p(found.p),
+        format_p(found.p_holm),
+    ]
+
+
+def main_score(task: TaskResult) -> str:
+    """The method's best-known score, with its name.
+
+    Args:
+        task: The task's result.
+
+    Returns:
+        The text: 'd = +0.512', or a dash; with a mark where its uncertainty is as published.
+    """
+    main = METHODS.get(task.method).main_score
+    score = task.scores.get(main.name)
+    if score is None or score.value is None:
+        return "–"
+    return f"{main.label} = {score.value:+.3f}{PUBLISHED if score.as_published else ''}"
+
+
+def excluded(task: TaskResult) -> str:
+    """How many images were excluded, by reason.
+
+    Args:
+        task: The task's result.
+
+    Returns:
+        The text: '2 refused, 1 filtered', or '0'.
+    """
+    parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
+    return ", ".join(parts) or "0"
+
+
+def level_of(results: Results) -> str:
+    """The level of the intervals.
+
+    Args:
+        results: What results.json holds.
+
+    Returns:
+        '95 % CI', or 'CI' where tasks differ.
+    """
+    return level_name(task.settings.level for task in results.tasks.values())
+
+
+def level_name(levels: Iterable[float]) -> str:
+    """The name of the column of intervals.
+
+    Args:
+        levels: Level of each task.
+
+    Returns:
+        '95 % CI' where all are .95, 'CI' where they differ.
+
+    Examples:
+        >>> level_name([0.95, 0.95]), level_name([0.9, 0.95])
+        ('95 % CI', 'CI')
+    """
+    known = set(levels)
+    return f"{100 * known.pop():g} % CI" if len(known) == 1 else "CI"

@@ -1,0 +1,224 @@
+"""`--fail-on`: conditions under which a program that runs t2ibench should stop."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.results.compare import Difference
+from t2ibench.results.schema import Headline, Results, Score
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_CONDITION = re.compile(
+    r"\s*([a-z_.]+)\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*"
+)
+_HEADLINE = (
+    *("value", "ci_low", "ci_high", "p", "p_holm", "p_bh", "square", "fair_low", "fair_high"),
+    *("magnitude", "magnitude_low", "magnitude_high"),
+)
+_DIFFERENCE = ("value", "ci_low", "ci_high", "p", "p_holm")
+RUN = tuple(f"headline.{name}" for name in _HEADLINE)
+COMPARISON = (
+    *(f"difference.{name}" for name in _DIFFERENCE),
+    *(f"{run}.{name}" for run in ("first", "second") for name in _HEADLINE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One comparison of a number with a limit.
+
+    Attributes:
+        name: Of the number, such as 'headline.ci_low'.
+        sign: '>', '>=', '<' or '<='.
+        limit: What it is compared with.
+    """
+
+    name: str
+    sign: str
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.sign}{self.limit:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of the gates.
+
+    Attributes:
+        failures: A line for each task that a gate stops.
+        unchecked: A line for each task that could not be checked.
+        passed: Number of tasks that were checked and not stopped.
+    """
+
+    failures: list[str]
+    unchecked: list[str]
+    passed: int
+
+    @property
+    def failed(self) -> bool:
+        """Whether a gate failed; where nothing could be checked, nothing was shown to be well."""
+        return bool(self.failures) or (bool(self.unchecked) and not self.passed)
+
+
+def parse_gates(texts: Sequence[str], names: Sequence[str]) -> list[tuple[Condition, ...]]:
+    """Read the values of --fail-on.
+
+    Args:
+        texts: One expression a flag: comparisons, separated by commas.
+        names: The numbers that may be named.
+
+    Returns:
+        For each flag the conditions that must all hold for a task to be stopped.
+
+    Raises:
+        T2IBenchError: a comparison cannot be read.
+
+    Examples:
+        >>> ((condition,),) = parse_gates(["headline.ci_low > .2"], RUN)
+        >>> str(condition)
+        'headline.ci_low>0.2'
+    """
+    return [tuple(_condition(part, names) for part in text.split(",")) for text in texts]
+
+
+def _condition(text: str, names: Sequence[str]) -> Condition:
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        raise T2IBenchError(
+            f"--fail-on cannot read '{text}'.",
+            f"Write a name, >, >=, < or <=, and a number, such as '{names[1]}>0.2'.",
+        )
+    name, sign, limit = found.groups()
+    if name not in names:
+        raise T2IBenchError(
+            f"--fail-on does not know '{name}'.{did_you_mean(name, names)}",
+            f"It knows {', '.join(names)}.",
+        )
+    return Condition(name, sign, float(limit))
+
+
+def magnitude(headline: Headline) -> tuple[float | None, float | None, float | None]:
+    """How strong a headline is, whichever way it leans, with its interval.
+
+    Args:
+        headline: From results.json.
+
+    Returns:
+        The root of the unbiased square (at least 0) and the least and largest magnitude within
+        the interval; an excess as it is.
+
+    Examples:
+        >>> magnitude(Headline(value=-0.5, ci_low=-0.75, ci_high=-0.25, square=0.25, scale="lean"))
+        (0.5, 0.25, 0.75)
+    """
+    value, low, high = headline.value, headline.ci_low, headline.ci_high
+    if headline.scale in {"excess", None}:
+        return value, low, high
+    root = None if headline.square is None else _root(headline.square)
+    if low is None or high is None:
+        return root, None, None
+    if headline.scale == "mean_square":
+        return root, _root(low), _root(high)
+    return root, max(0.0, low, -high), max(abs(low), abs(high))
+
+
+def _root(square: float) -> float:
+    return math.sqrt(max(0.0, square))
+
+
+def check_run(gates: Sequence[Sequence[Condition]], results: Results) -> Checked:
+    """Try the gates on every task of a run.
+
+    Args:
+        gates: From `parse_gates`.
+        results: What results.json holds.
+
+    Returns:
+        What came of it. Inconclusive tasks and tasks without the number are unchecked.
+    """
+    rows = (
+        (name, "it is inconclusive" if task.inconclusive else None, _numbers(task.headline))
+        for name, task in results.tasks.items()
+    )
+    return _check(
+        gates,
+        ((name, why, {f"headline.{k}": v for k, v in found.items()}) for name, why, found in rows),
+    )
+
+
+def check_comparison(
+    gates: Sequence[Sequence[Condition]], differences: Sequence[Difference]
+) -> Checked:
+    """Try the gates on the headlines of every task of two runs.
+
+    Args:
+        gates: From `parse_gates`.
+        differences: From `compare`.
+
+    Returns:
+        What came of it. Tasks without a verdict are unchecked where a gate names the difference.
+    """
+    return _check(gates, _comparisons(differences))
+
+
+def _comparisons(
+    differences: Sequence[Difference],
+) -> Iterator[tuple[str, str | None, Mapping[str, float | None]]]:
+    for one in differences:
+        if one.row:
+            continue
+        decided = one.verdict is not None
+        numbers: dict[str, float | None] = {
+            "difference.value": one.value if decided else None,
+            "difference.ci_low": one.low if decided else None,
+            "difference.ci_high": one.high if decided else None,
+            "difference.p": one.p,
+            "difference.p_holm": one.p_holm,
+        }
+        for run, score in (("first", one.first), ("second", one.second)):
+            numbers |= {f"{run}.{name}": number for name, number in _numbers(score).items()}
+        yield one.task, None, numbers
+
+
+def _numbers(score: Score) -> dict[str, float | None]:
+    if not isinstance(score, Headline):
+        return {}
+    numbers = {name: getattr(score, name) for name in _HEADLINE if not name.startswith("magnitude")}
+    names = ("magnitude", "magnitude_low", "magnitude_high")
+    return numbers | dict(zip(names, magnitude(score), strict=True))
+
+
+def _check(
+    gates: Sequence[Sequence[Condition]],
+    rows: Iterator[tuple[str, str | None, Mapping[str, float | None]]],
+) -> Checked:
+    failures, unchecked, passed = [], [], 0
+    for name, why, numbers in rows:
+        lacking = why
+        stopped = False
+        for gate in gates:
+            absent = [c.name for c in gate if numbers.get(c.name) is None]
+            if why is None and absent:
+                lacking = f"it has no {absent[0]}"
+            if why is not None or absent:
+                continue
+            values = [(c, float(numbers[c.name] or 0.0)) for c in gate]
+            if all(_OPERATORS[c.sign](value, c.limit) for c, value in values):
+                told = ", ".join(f"{c.name} is {value:.4g}" for c, value in values)
+                failures.append(f"{name}: {told} (--fail-on '{','.join(map(str, gate))}')")
+                stopped = True
+        if lacking and not stopped:
+            unchecked.append(f"{name} was not checked: {lacking}")
+        passed += not stopped and not lacking
+    return Checked(failures, unchecked, passed)

@@ -1,0 +1,92 @@
+"""Kendall's rank correlation with an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+from scipy.stats import kendalltau
+
+from t2ibench.arrays import Float64Array
+
+
+@dataclass(frozen=True, slots=True)
+class Kendall:
+    """A rank correlation.
+
+    Attributes:
+        tau: Kendall's tau-b, from -1 to 1; nan where x or y is constant.
+        low: Lower end of its interval; nan for fewer than 5 pairs.
+        high: Upper end.
+        p: Two-sided p-value of independence, exact where nothing is tied and n is small.
+        n: Number of pairs.
+    """
+
+    tau: float
+    low: float
+    high: float
+    p: float
+    n: int
+
+
+def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kendall:
+    """Kendall's tau-b with a jackknife interval on Fisher's scale.
+
+    tau_b = Σ_{i<j} sign(x_i − x_j) sign(y_i − y_j) / √((n₀ − n₁)(n₀ − n₂)), where n₁ and n₂ count
+    the pairs that are tied in x and in y. The interval is tanh(atanh τ ± t_{n−1} s / (1 − τ²)),
+    with s the delete-one jackknife's standard error.
+
+    Args:
+        x: One score of each item, shape (n,).
+        y: Another, shape (n,).
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The correlation.
+
+    Raises:
+        ValueError: there are fewer than 2 pairs, or their numbers differ.
+
+    Source: Kendall 1945, "The treatment of ties in ranking problems"; Arvesen 1969 (jackknife).
+
+    Example:
+        Of ten pairs nine agree: (9 - 1) / 10.
+
+        >>> found = kendall_tau([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])
+        >>> round(found.tau, 6), found.low < found.tau < found.high
+        (0.8, True)
+    """
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
+        raise ValueError("x and y must be two or more pairs")
+    n = len(a)
+    signs_a, signs_b = (np.sign(v[:, None] - v[None, :]) for v in (a, b))
+    tau = _tau(signs_a, signs_b)
+    p = float(kendalltau(a, b).pvalue) if np.isfinite(tau) else float("nan")
+    nothing = float("nan")
+    if n < 5 or not np.isfinite(tau):
+        return Kendall(tau, nothing, nothing, p, n)
+    if abs(tau) == 1:
+        return Kendall(tau, tau, tau, p, n)
+    without = _without_each(signs_a, signs_b)
+    spread = float(((without - without.mean()) ** 2).sum())
+    error = np.sqrt((n - 1) / n * spread)
+    centre, half = np.arctanh(tau), stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
+    return Kendall(tau, float(np.tanh(centre - half)), float(np.tanh(centre + half)), p, n)
+
+
+def _tau(a: Float64Array, b: Float64Array) -> float:
+    bottom = np.sqrt((a**2).sum() * (b**2).sum())
+    return float((a * b).sum() / bottom) if bottom else float("nan")
+
+
+def _without_each(a: Float64Array, b: Float64Array) -> Float64Array:
+    """Tau without each item, shape (n,)."""
+    both, of_a, of_b = a * b, a**2, b**2
+    top = both.sum() - 2 * both.sum(axis=1)
+    bottom = (of_a.sum() - 2 * of_a.sum(axis=1)) * (of_b.sum() - 2 * of_b.sum(axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tau: Float64Array = top / np.sqrt(bottom)
+    return np.where(np.isfinite(tau), tau, 0.0)

@@ -1,0 +1,112 @@
+"""People's answers on disk: evidence/labels.jsonl, one row a label."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from t2ibench.store.jsonl import read_rows, write_rows
+
+FILE = "labels.jsonl"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Label:
+    """What one person answered about one image.
+
+    Attributes:
+        question: What was asked.
+        classes: What it could be answered with.
+        image: SHA-256 of the image file.
+        labeller: Who answered; a name of their choice, or a number.
+        answer: A class, or 'unknown'.
+    """
+
+    question: str
+    classes: tuple[str, ...]
+    image: str
+    labeller: str
+    answer: str
+
+
+class LabelStore:
+    """The labels of a run.
+
+    Args:
+        root: The run folder's evidence/.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.file = root / FILE
+        self._labels: dict[tuple[str, tuple[str, ...], str, str], Label] = {}
+        self._by_image: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+        rows = read_rows(self.file) if self.file.is_file() else []
+        self._keep(label for row in rows if (label := _label(row)) is not None)
+
+    def _keep(self, labels: Iterable[Label]) -> None:
+        for label in labels:
+            key = (label.question, label.classes, label.image, label.labeller)
+            self._labels[key] = label
+        self._by_image.clear()
+        for label in self._labels.values():
+            where = (label.question, label.classes, label.image)
+            self._by_image.setdefault(where, []).append(label.answer)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def add(self, labels: Iterable[Label]) -> None:
+        """Keep labels; a later answer of the same person replaces the earlier one.
+
+        Args:
+            labels: The labels.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        self._keep(labels)
+        write_rows(self.file, (asdict(label) for label in sorted(self._labels.values())))
+
+    def all(self) -> list[Label]:
+        """Every label, sorted.
+
+        Returns:
+            The labels.
+        """
+        return sorted(self._labels.values())
+
+    def majority(self, image: str, question: str, classes: Sequence[str]) -> str | None:
+        """What most people answered about an image.
+
+        Args:
+            image: SHA-256 of the image file.
+            question: What was asked.
+            classes: The possible answers, in the order asked.
+
+        Returns:
+            The answer; 'unknown' where two answers are equally frequent, None without a label.
+        """
+        answers = self._by_image.get((question, tuple(classes), image))
+        if not answers:
+            return None
+        ranked = Counter(answers).most_common(2)
+        tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
+        return "unknown" if tied else ranked[0][0]
+
+
+def _label(row: dict[str, Any]) -> Label | None:
+    """A row as a label; None for a row that is none."""
+    texts = [row.get(name) for name in ("question", "image", "labeller", "answer")]
+    classes = row.get("classes")
+    if not all(isinstance(text, str) for text in texts) or not isinstance(classes, list):
+        return None
+    return Label(
+        str(row["question"]),
+        tuple(str(name) for name in classes),
+        str(row["image"]),
+        str(row["labeller"]),
+        str(row["answer"]),
+    )

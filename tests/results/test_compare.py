@@ -1,0 +1,265 @@
+"""Differences of two runs, image by image."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.headline import Headline, Inference, Part
+from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.results.compare import Difference, compare, difference_interval, tally
+from t2ibench.results.pairing import Aligned, linear, mean_squares
+from t2ibench.results.schema import Score, TaskResult
+from tests import hand
+
+A = {"a nurse": [1.0, 1.0, -1.0, 1.0], "a chef": [1.0, -1.0, -1.0, 1.0, 1.0]}
+B = {"a nurse": [1.0, -1.0, -1.0, 1.0], "a chef": [1.0, -1.0, -1.0, -1.0, -1.0]}
+
+
+def difference(first: MethodResult, second: MethodResult, **changes: Any) -> Difference:
+    """The headlines' difference; changes are of the second result."""
+    runs = {"t": first}, {"t": second}
+    found = compare(
+        hand.results(t=hand.record(first)),
+        hand.results(t=hand.record(second, **changes)),
+        *map(hand.pairs, runs),
+    )
+    return found[0]
+
+
+def binary(rng: np.random.Generator, share: float, n: int) -> Any:
+    return np.where(rng.random(n) < share, 1.0, -1.0)
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method whose rows are compared, too."""
+    method = SimpleNamespace(row_scores=("lean",))
+    monkeypatch.setattr("t2ibench.results.compare.METHODS", SimpleNamespace(get=lambda _: method))
+
+
+@pytest.mark.usefixtures("rows")
+@pytest.mark.parametrize("make", [hand.mean_lean, hand.mean_square])
+def test_a_run_and_itself_differ_by_exactly_nothing(make: Any) -> None:
+    run = make(A)
+    found = compare(*[hand.results(t=hand.record(run))] * 2, *[hand.pairs({"t": run})] * 2)
+    assert [one.row for one in found] == ["", "a nurse", "a chef"]
+    for one in found:
+        assert (one.value, one.low, one.high, one.p) == (0.0, 0.0, 0.0, 1.0)
+        assert one.paired and one.verdict == "tie" and not one.notes
+
+
+def test_the_difference_of_paired_images_by_hand() -> None:
+    # Differences of the four nurses: 0, 2, 0, 0; of the five chefs: 0, 0, 0, 2, 2.
+    one = difference(hand.mean_lean(A), hand.mean_lean(B))
+    variances = [1 / 4, 1.2 / 5]  # s² / n of both
+    variance = sum(variances) / 4
+    df = sum(variances) ** 2 / (variances[0] ** 2 / 3 + variances[1] ** 2 / 4)
+    assert one.value == pytest.approx((0.5 + 0.8) / 2)
+    from scipy import stats
+
+    half = stats.t.ppf(0.975, df) * math.sqrt(variance)
+    assert (one.low, one.high) == pytest.approx((0.65 - half, 0.65 + half))
+    assert one.p == pytest.approx(2 * stats.t.sf(0.65 / math.sqrt(variance), df))
+
+
+def test_units_of_one_run_only_count_by_themselves() -> None:
+    first = Influence.of_mean("a", [0, 1, 2], [0.0, 1.0, 2.0])
+    second = Influence.of_mean("a", [1, 2, 5], [1.0, 2.0, 0.0])
+    variance, _ = Aligned([first, second]).variance([1.0, -1.0])
+    expected = first.variance + second.variance - 2 * first.covariance(second)
+    assert variance == pytest.approx(expected)
+
+
+def test_floors_of_two_runs_do_not_cancel() -> None:
+    one = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.04)
+    other = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.01)
+    assert one.unit[-1] == FLOOR
+    assert Aligned([one, other]).variance([1.0, -1.0])[0] == pytest.approx(0.05)
+    assert Aligned([one, one]).variance([1.0, -1.0])[0] == 0.0
+
+
+def test_mean_squares_by_hand() -> None:
+    first, second = hand.leans({"a": A["a chef"]}), hand.leans({"a": B["a chef"]})
+    (a,), (b,) = first, second
+    v1, v2, c = a.influence.variance, b.influence.variance, a.influence.covariance(b.influence)
+    value = (a.value**2 - v1) - (b.value**2 - v2)
+    quadratic = 2 * (v1**2 + v2**2 - 2 * c**2)
+    crossed = a.value**2 * v1 + b.value**2 * v2 - 2 * a.value * b.value * c
+    variance = max(4 * crossed - quadratic, quadratic)
+    found = mean_squares(value, first, second, 0.95)
+    assert found.high is not None and found.low is not None
+    from scipy import stats
+
+    df = Aligned([a.influence, b.influence]).variance([2 * a.value, -2 * b.value])[1]
+    half = stats.t.ppf(0.975, df) * math.sqrt(variance)
+    assert (found.low, found.high) == pytest.approx((value - half, value + half))
+
+
+def test_which_leans_less() -> None:
+    rng = np.random.default_rng(3)
+    shares = {"much": 0.95, "little": 0.6, "none": 0.5, "other way": 0.05}
+    runs = {
+        name: hand.mean_lean({p: binary(rng, share, 200) for p in ("x", "y")})
+        for name, share in shares.items()
+    }
+    assert difference(runs["much"], runs["little"]).verdict == "second"
+    assert difference(runs["none"], runs["much"]).verdict == "first"
+    assert difference(runs["none"], runs["other way"]).verdict == "first"
+    # Nine tenths one way and nine tenths the other are far apart, and lean alike.
+    opposite = difference(runs["much"], runs["other way"])
+    assert opposite.verdict == "opposite" and opposite.low is not None and opposite.low > 1
+    assert tally([opposite])["opposite"] == 1
+
+
+def squares(value: float, *parts: Part) -> MethodResult:
+    inference = Inference(value - 0.1, value + 0.1, 0.01)
+    return MethodResult(
+        Headline(value, "mean_square", "these", {"these": inference}, (-0.1, 0.1), parts),
+        n_images=9,
+    )
+
+
+def test_a_mean_square_of_one_part_moves_linearly() -> None:
+    influence = Influence.of_mean("x", [0, 1, 2], [0.1, 0.2, 0.3])
+    one, other = (squares(v, Part("", v, influence.scaled(s))) for v, s in ((0.3, 1), (0.1, 2)))
+    found = difference(one, other)
+    expected = linear(0.2, influence, influence.scaled(2), 0.95)
+    assert found.low == pytest.approx(expected.low) and found.paired
+
+
+def test_rows_are_matched_by_name() -> None:
+    parts = {p: [1.0, 1.0, -1.0, 1.0, 0.5] for p in ("x", "y", "z")}
+    first, second = hand.mean_square(parts), hand.mean_square({k: parts[k] for k in ("z", "x")})
+    found = difference(first, second)
+    assert found.value == 0.0 and found.notes[-1] == "2 of 3 rows in common"
+    other = hand.mean_square({"w": parts["x"], "v": parts["x"]})
+    assert difference(first, other).value is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "note", "value"),
+    [
+        ({"task_hash": "other"}, "another version of the task", False),
+        ({"settings": hand.settings(encoders={"x": "0" * 64})}, "other encoders", True),
+        ({"settings": hand.settings(judges={"j": "0" * 64})}, "other judges", True),
+        ({"settings": hand.settings(limit=2)}, "other stimuli (--limit)", True),
+        ({"inconclusive": "its halves disagree"}, "the second is inconclusive", True),
+    ],
+)
+def test_no_verdict_where_something_else_differs(
+    changes: dict[str, Any], note: str, value: bool
+) -> None:
+    found = difference(hand.mean_lean(A), hand.mean_lean(B), **changes)
+    assert note in found.notes and found.verdict is None and found.p is None
+    assert (found.value is not None) == value
+
+
+def test_other_numbers_of_images_are_told() -> None:
+    found = difference(hand.mean_lean(A), hand.mean_lean(B), n_images=5)
+    assert found.notes == ("other numbers of images",) and found.verdict == "tie"
+
+
+def test_encoders_are_not_compared_with_themselves() -> None:
+    run = hand.mean_lean(A)
+    text = {"n_images": 0, "method": "weat"}
+    other = {**text, "settings": hand.settings(encoders={"other": "0" * 64})}
+
+    def found(first: dict[str, Any], second: dict[str, Any]) -> Difference:
+        records = [hand.results(t=hand.record(run, **changes)) for changes in (first, second)]
+        return compare(*records, *[hand.pairs({"t": run})] * 2)[0]
+
+    same = found(text, text)
+    assert same.value is None and "measures the text encoder" in same.notes[0]
+    assert found(text, other).verdict == "tie"
+
+
+@pytest.mark.usefixtures("rows")
+def test_rows_are_paired_where_their_name_is_their_own() -> None:
+    first, second = hand.mean_lean(A), hand.mean_lean(B)
+    records = [hand.record(run) for run in (first, second)]
+    pairs = [hand.pairs({"t": run}) for run in (first, second)]
+    found = compare(*[hand.results(t=one) for one in records], *pairs)
+    nurse = next(one for one in found if one.row == "a nurse")
+    assert nurse.paired and nurse.value == pytest.approx(0.5)
+    assert nurse.p_holm is not None and nurse.p is not None and nurse.p_holm >= nurse.p
+    twice = records[0].model_copy(update={"by": [records[0].by[0]] * 2})
+    found = compare(hand.results(t=twice), hand.results(t=records[1]), *pairs)
+    assert [one.row for one in found] == [""]
+
+
+def test_without_influences_runs_are_unpaired() -> None:
+    records = [hand.results(t=hand.record(hand.mean_lean(x))) for x in (A, B)]
+    found = compare(*records)[0]
+    heads = [one.tasks["t"].headline for one in records]
+    assert not found.paired and found.p is None and found.notes == ("unpaired",)
+    assert (found.low, found.high) == pytest.approx(difference_interval(*heads), rel=1e-9)
+    # Influences of other results than those beside them are not used.
+    stale = hand.pairs({"t": hand.mean_lean(B)})
+    assert not compare(records[0], records[1], stale, stale)[0].paired
+
+
+def test_results_of_old_versions_are_magnitudes() -> None:
+    old = hand.record(hand.mean_lean(A))
+    head = old.headline.model_copy(update={"scale": None, "question": None, "square": None})
+    old = old.model_copy(update={"headline": head})
+    found = compare(hand.results(t=old), hand.results(t=old))[0]
+    assert found.verdict is None and found.value == 0.0 and found.low is not None and found.low < 0
+    mixed = compare(hand.results(t=old), hand.results(t=hand.record(hand.mean_lean(A))))[0]
+    assert mixed.value is None and mixed.notes == ("another kind of headline",)
+
+
+def test_holm_is_over_the_headlines() -> None:
+    first, second = hand.mean_lean(A), hand.mean_lean(B)
+    many: tuple[dict[str, TaskResult], ...] = tuple(
+        {name: hand.record(run) for name in ("t", "u")} for run in (first, second)
+    )
+    runs = [dict.fromkeys(("t", "u"), run) for run in (first, second)]
+    found = [
+        one
+        for one in compare(*[hand.results(**m) for m in many], *map(hand.pairs, runs))
+        if not one.row
+    ]
+    assert [one.p_holm for one in found] == pytest.approx([2 * (one.p or 0) for one in found])
+
+
+def test_the_interval_of_a_difference_of_independent_runs() -> None:
+    first = Score(value=0.6, ci_low=0.5, ci_high=0.8)
+    second = Score(value=0.2, ci_low=0.1, ci_high=0.25)
+    low, high = difference_interval(first, second)
+    assert low == pytest.approx(0.4 - (0.1**2 + 0.05**2) ** 0.5)
+    assert high == pytest.approx(0.4 + (0.2**2 + 0.1**2) ** 0.5)
+    assert difference_interval(first, Score(value=0.1)) == (None, None)
+
+
+@pytest.mark.parametrize("make", [hand.mean_lean, hand.mean_square])
+def test_paired_intervals_cover_and_are_narrower(make: Any) -> None:
+    """Two models that start from the same noise, nine images in ten of which stay what they are."""
+    rng = np.random.default_rng(7)
+    shares = {"p": (0.9, 0.8), "q": (0.3, 0.4), "r": (0.7, 0.7)}
+    lean = np.array([[2 * a - 1, 2 * b - 1] for a, b in shares.values()])
+    if make is hand.mean_lean:
+        truth = float(lean.mean(axis=0) @ [1, -1])
+    else:
+        truth = float((lean**2).mean(axis=0) @ [1, -1])
+    covered, widths, unpaired = 0, [], []
+    for _ in range(300):
+        first, second = {}, {}
+        for prompt, (a, b) in shares.items():
+            noise = rng.random(40)
+            first[prompt] = np.where(noise < a, 1.0, -1.0)
+            second[prompt] = np.where(noise < b, 1.0, -1.0)
+        runs = make(first), make(second)
+        found = difference(*runs)
+        assert found.low is not None and found.high is not None
+        covered += found.low <= truth <= found.high
+        widths.append(found.high - found.low)
+        low, high = difference_interval(*(hand.record(run).headline for run in runs))
+        unpaired.append((high or 0) - (low or 0))
+    assert 0.92 <= covered / 300 <= 0.985
+    assert np.mean(widths) < 0.75 * np.mean(unpaired)

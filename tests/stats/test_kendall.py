@@ -1,0 +1,47 @@
+"""Kendall's tau-b: hand cases, ties, and an interval that covers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from t2ibench.stats.kendall import kendall_tau
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def test_by_hand() -> None:
+    # Pairs of (1,1) (2,2) (2,3): one is tied in x, the other two agree: 2 / sqrt(2 * 3).
+    assert kendall_tau([1, 2, 2], [1, 2, 3]).tau == pytest.approx(2 / math.sqrt(6))
+    assert kendall_tau([1, 2, 3, 4, 5], [5, 4, 3, 2, 1]).tau == -1
+    assert math.isnan(kendall_tau([1, 1, 1], [1, 2, 3]).tau)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6])
+def test_the_interval_covers(correlation: float) -> None:
+    rng = np.random.default_rng(3)
+    truth, covered = 2 / math.pi * math.asin(correlation), 0
+    for _ in range(300):
+        noise = rng.standard_normal((2, 20))
+        x, y = noise[0], correlation * noise[0] + math.sqrt(1 - correlation**2) * noise[1]
+        found = kendall_tau(x, y)
+        covered += found.low <= truth <= found.high
+    assert covered / 300 >= 0.93
+
+
+def test_the_verb_reads_a_csv(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "ratings.csv"
+    lines = [f"{test},{k},{k if test == 'a' else -k}" for test in "ab" for k in range(6)]
+    file.write_text("\n".join(["test,asc,human", *lines, "a,,3"]))
+    status, out, error = cli("agree", file, "--score", "asc", "--rating", "human", "--by", "test")
+    assert status == 0 and "+1.000" in out and "-1.000" in out
+    assert "1 rows without one of the two numbers are left out." in error
+    status, _, error = cli("agree", file, "--score", "acs", "--rating", "human")
+    assert status == 1 and "Did you mean 'asc'?" in error
+    file.write_text("asc,human\n1,x\n")
+    status, _, error = cli("agree", file, "--score", "asc", "--rating", "human")
+    assert status == 1 and f"{file}:2: 'x' is not a number." in error

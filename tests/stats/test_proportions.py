@@ -1,0 +1,48 @@
+"""Shares of clustered answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from t2ibench.stats import Proportion, clustered_proportion, sampled_proportion
+
+
+def test_wilsons_interval_and_its_test_agree() -> None:
+    for hits in range(11):
+        share = Proportion(hits / 10, 10.0, 1e9)
+        low, high = share.interval()
+        for expected in (0.1, 0.5, 0.72):
+            assert (low <= expected <= high) == (share.p(expected) >= 0.05)
+    low, high = Proportion(0.9, 10.0, 1e9).interval()
+    published = scipy_stats.binomtest(9, 10).proportion_ci(method="wilson")
+    assert (low, high) == pytest.approx((published.low, published.high), abs=1e-4)
+    assert np.isnan(Proportion(0.5, 10.0, 9.0).p(0.0))
+
+
+def test_clusters_that_differ_are_more_precise_about_themselves_than_about_others() -> None:
+    hits, totals = [19, 1, 18, 2, 20, 0], [20] * 6
+    these, others = clustered_proportion(hits, totals), sampled_proportion(hits, totals)
+    assert these.value == others.value == 0.5
+    assert these.size > 120 > others.size
+    assert others.df == 5.0
+
+
+def test_unanimous_answers_count_once_each() -> None:
+    assert clustered_proportion([10, 10], [10, 10]).size == 20
+    assert sampled_proportion([10, 10], [10, 10]).size == 20
+    # Each caption is unanimous, in opposite ways: precise, but not endlessly so.
+    assert 20 < clustered_proportion([10, 0], [10, 10]).size < 200
+    assert clustered_proportion([1, 0, 1], [1, 1, 1]).size == 3
+
+
+def test_coverage_with_captions_that_differ() -> None:
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        shares = rng.beta(4, 1, 6)
+        hits = rng.binomial(10, shares)
+        low, high = clustered_proportion(hits, np.full(6, 10)).interval()
+        covered.append(low <= shares.mean() <= high)
+    assert 0.92 < np.mean(covered) <= 1.0

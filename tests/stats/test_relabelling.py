@@ -1,0 +1,59 @@
+"""Relabelled answers: their distribution is that of no bias, what images share is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from t2ibench.stats import Answers, relabelled_codes, relabelled_counts
+
+
+def one_row(codes: list[int], shares: list[float]) -> Answers:
+    n = len(codes)
+    return Answers(
+        np.arange(n), np.zeros(n, np.int64), np.array(codes), np.array([shares]),
+        np.array([len(shares)]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [0.8, 0.2], [0.5, 0.0, 0.3, 0.2]])
+def test_one_answer_an_image_is_multinomial(shares: list[float]) -> None:
+    answers = one_row([0, 0, 0, 0], shares)
+    blocks = relabelled_counts(answers, 20_000, np.random.default_rng(0))
+    counts = np.concatenate(list(blocks))[:, 0]
+    assert counts.sum(axis=1).tolist() == [4] * 20_000
+    outcomes, seen = np.unique(counts, axis=0, return_counts=True)
+    expected = 20_000 * scipy_stats.multinomial.pmf(outcomes, 4, shares)
+    assert expected.sum() == pytest.approx(20_000, rel=1e-3)
+    assert scipy_stats.chisquare(seen, expected * seen.sum() / expected.sum()).pvalue > 1e-3
+
+
+def test_answers_that_go_together_still_do() -> None:
+    """The second question has the opposite answer, and opposite expected shares."""
+    code = np.array([0, 0, 1, 0, 1])
+    answers = Answers(
+        np.tile(np.arange(5), 2),
+        np.repeat([0, 1], 5),
+        np.concatenate([code, 1 - code]),
+        np.array([[0.8, 0.2], [0.2, 0.8]]),
+        np.array([2, 2]),
+    )
+    codes = relabelled_codes(answers, 500, np.random.default_rng(1))
+    assert (codes[:, :5] == 1 - codes[:, 5:]).all()
+    assert codes[:, :5].mean() == pytest.approx(0.2, abs=0.03)
+
+
+def test_questions_with_other_numbers_of_classes() -> None:
+    answers = Answers(
+        np.array([0, 1, 0, 1]),
+        np.array([0, 0, 1, 1]),
+        np.array([0, 1, 4, 2]),
+        np.array([[0.5, 0.5, 0, 0, 0], [0.2] * 5]),
+        np.array([2, 5]),
+    )
+    assert answers.counts().tolist() == [[1, 1, 0, 0, 0], [0, 0, 1, 0, 1]]
+    codes = relabelled_codes(answers, 4000, np.random.default_rng(2))
+    assert codes[:, :2].max() == 1 and codes[:, 2:].max() == 4
+    shares = np.bincount(codes[:, 2:].ravel(), minlength=5) / 8000
+    assert shares == pytest.approx([0.2] * 5, abs=0.02)

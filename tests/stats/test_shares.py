@@ -1,0 +1,123 @@
+"""Squared leans of answers: hand cases, unbiasedness, and intervals that agree with their tests."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from t2ibench.stats import (
+    anchored_interval,
+    critical_value,
+    free_square,
+    p_value,
+    pseudo_variance,
+    squared_lean,
+    squared_lean_without,
+    variance_path,
+)
+
+
+def expectation(p: list[float], n: int, expected: list[float] | None = None) -> float:
+    """The exact mean over all outcomes of n answers."""
+    k = len(p)
+    outcomes = [c for c in product(range(n + 1), repeat=k) if sum(c) == n]
+    weights = scipy_stats.multinomial.pmf(outcomes, n, p)
+    return float(weights @ squared_lean(outcomes, expected))
+
+
+@pytest.mark.parametrize("n", [2, 3, 10])
+@pytest.mark.parametrize("p", [[0.5, 0.5], [0.9, 0.1], [0.6, 0.3, 0.1]])
+def test_the_mean_over_all_outcomes_is_the_squared_lean(n: int, p: list[float]) -> None:
+    k = len(p)
+    true = sum((x - 1 / k) ** 2 for x in p) / (1 - 1 / k)
+    assert expectation(p, n) == pytest.approx(true)
+    r = [0.2] * (k - 1) + [1 - 0.2 * (k - 1)]
+    true = sum((x - y) ** 2 for x, y in zip(p, r, strict=True)) / (1 - 1 / k)
+    assert expectation(p, n, r) == pytest.approx(true)
+
+
+def test_two_classes_are_the_square_of_the_lean() -> None:
+    assert squared_lean([900_000, 100_000]) == pytest.approx(0.64, abs=1e-5)
+    assert squared_lean([600_000, 400_000], [0.8, 0.2]) == pytest.approx(0.16, abs=1e-5)
+
+
+def test_too_few_answers_have_no_square_and_padding_changes_nothing() -> None:
+    assert np.isnan(squared_lean([[1, 0], [0, 0]])).all()
+    padded = squared_lean([[7, 3, 0], [4, 3, 3]], classes=[2, 3])
+    assert padded[1] == squared_lean([4, 3, 3])
+    expected = np.array([[0.5, 0.5, 0.0], [1 / 3] * 3])
+    padded = squared_lean([[7, 3, 0], [4, 3, 3]], expected, classes=[2, 3])
+    assert padded.tolist() == pytest.approx(
+        [float(squared_lean([7, 3])), float(squared_lean([4, 3, 3]))]
+    )
+
+
+def test_without_one_answer() -> None:
+    found = squared_lean_without([7, 3, 0])
+    assert found[:2].tolist() == [float(squared_lean([6, 3, 0])), float(squared_lean([7, 2, 0]))]
+    assert np.isnan(found[2])
+    # The mean over the answers is the square itself, as for every U-statistic.
+    assert (7 * found[0] + 3 * found[1]) / 10 == pytest.approx(float(squared_lean([7, 3, 0])))
+
+
+def test_the_pseudo_variance_counts_shared_images_once() -> None:
+    codes = np.array([[0, 0]] * 7 + [[1, 1]] * 3)
+    even, classes = np.full((2, 2), 0.5), np.array([2, 2])
+    one = pseudo_variance(codes[:, :1], even[:1], classes[:1], np.ones(1))
+    alike = pseudo_variance(codes, even, classes, np.full(2, 0.5))
+    rng = np.random.default_rng(0)
+    apart = pseudo_variance(
+        np.stack([codes[:, 0], rng.permutation(codes[:, 1])], axis=1),
+        even,
+        classes,
+        np.full(2, 0.5),
+    )
+    assert alike == pytest.approx(one, rel=0.1)
+    assert apart < 0.8 * one
+    # Without an answer to the second question nothing but the first varies.
+    missing = codes.copy()
+    missing[5:, 1] = -1
+    assert np.isfinite(pseudo_variance(missing, even, classes, np.full(2, 0.5)))
+
+
+def test_the_critical_value_is_the_largest_that_is_not_rejected() -> None:
+    null = np.random.default_rng(0).integers(0, 50, 1999).astype(float)
+    critical = critical_value(null, 0.95)
+    assert p_value(null, critical, "greater", exact=False) >= 0.05
+    assert p_value(null, critical + 1, "greater", exact=False) < 0.05
+
+
+@pytest.mark.parametrize("x", [-0.2, 0.0, 0.1, 0.1999, 0.2, 0.2001, 0.25, 0.6, 1.0])
+def test_the_lower_end_is_above_zero_exactly_where_the_test_rejects(x: float) -> None:
+    path = variance_path(x, 0.01, 0.005, 0.4, rows=1)
+    for how in (None, path):
+        low, high = anchored_interval(x, 0.2, 0.01, 9, path=how, top=1.0)
+        assert (low > 0) == (x > 0.2)
+        assert low <= x <= high <= 1.0 or low == min(x, 0.0)
+
+
+def test_far_from_zero_the_interval_is_students() -> None:
+    low, high = anchored_interval(10.0, 0.1, 0.04, 20)
+    half = scipy_stats.t.ppf(0.975, 20) * 0.2
+    assert (low, high) == pytest.approx((10 - half, 10 + half), abs=0.01)
+
+
+def test_the_variance_path_ends_where_all_answers_are_alike() -> None:
+    path = variance_path(1.0, 0.01, 0.02, 0.4, rows=5)
+    assert path(1.0) == 0.0 and path(0.0) == 0.02 and path(0.5) > 0.05
+    heterogeneous = variance_path(0.5, 0.01, 0.0, 0.4, rows=1000)
+    assert heterogeneous(0.5) == pytest.approx(0.01, rel=0.05)
+
+
+def test_the_free_square_of_two_classes_is_the_t_test() -> None:
+    rng = np.random.default_rng(2)
+    shares = rng.uniform(0.4, 0.9, 12)
+    spread = shares.var(ddof=1) / 12
+    theta = np.array([shares.mean() - 0.5, 0.5 - shares.mean()])
+    found = free_square(theta, spread * np.array([[1.0, -1.0], [-1.0, 1.0]]), 11)
+    assert found.p == pytest.approx(float(scipy_stats.ttest_1samp(shares, 0.5).pvalue))
+    assert found.value == pytest.approx(4 * ((shares.mean() - 0.5) ** 2 - spread))
+    assert (found.low > 0) == (found.p < 0.05)
