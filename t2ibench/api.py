@@ -12,6 +12,7 @@ from t2ibench.models.resolve import checked
 from t2ibench.pipeline.prepare import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescore import rescore
+from t2ibench.pipeline.rounds import until_precise as grow
 from t2ibench.pipeline.run import execute, generate_only
 from t2ibench.reports.files import write_reports
 from t2ibench.results.schema import Results
@@ -28,6 +29,8 @@ def evaluate(
     encoder: str | Encoder | Sequence[str | Encoder] = (),
     judge: str | Judge | Sequence[str | Judge] = (),
     progress: bool = False,
+    until_precise: float | None = None,
+    max_images_per_prompt: int | None = None,
     **settings: Any,
 ) -> Results:
     """Run tasks on a model, as `t2ibench run` does.
@@ -39,6 +42,10 @@ def evaluate(
         encoder: One or more encoders, by name or as objects; empty for the model's default.
         judge: The same for judges, which tasks that ask questions need.
         progress: Show progress on standard error.
+        until_precise: More images, round after round, until the intervals of all headlines that
+            decide something are narrower than this.
+        max_images_per_prompt: With it, images of a prompt at most; None for eight times those of
+            the first round.
         **settings: Every other setting of `t2ibench.settings.RunSettings` by its name, such as
             model_args, images_per_prompt, limit, seed, n_permutations, n_bootstrap, batch_size,
             device, dtype, output_dir and include_path.
@@ -51,7 +58,12 @@ def evaluate(
     """
     prepared = _prepare(model, tasks, encoder, judge, settings, "t2ibench.evaluate")
     reporter = ConsoleReporter() if progress else SilentReporter()
-    results = execute(prepared, reporter).results
+    if until_precise is None:
+        results = execute(prepared, reporter).results
+    else:
+        results = grow(
+            prepared, until_precise, reporter, most_images=max_images_per_prompt
+        ).outcome.results
     if results is None:
         raise AssertionError("execute always scores")
     write_reports(results, prepared.folder.path)

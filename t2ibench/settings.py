@@ -8,6 +8,7 @@ is one field here.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,6 +72,7 @@ class Measurement(BaseModel):
         images_per_prompt: Images of every prompt; None leaves it to the model and the task.
         guided_images_per_prompt: Images of prompts that name an attribute or are counterfactuals;
             None is the same number as for other prompts.
+        times: Images as a multiple of these numbers, rounded up.
         limit: Number of stimuli to keep of each concept, for a try; None keeps all.
         seed: Seed of images, permutations and bootstrap.
         n_permutations: Monte Carlo draws of a permutation test.
@@ -90,6 +92,11 @@ class Measurement(BaseModel):
             "how much", "N", "of attribute prompts and counterfactuals (as many as of the others)"
         ),
     ] = None
+    times: Annotated[
+        float,
+        Field(gt=0, le=1000, allow_inf_nan=False),
+        Flag("how much", "X", "images as a multiple of these numbers (1)"),
+    ] = 1.0
     limit: Annotated[
         Positive | None, Flag("how much", "N", "first N stimuli of each concept; for a try")
     ] = None
@@ -145,9 +152,9 @@ class Settings(Measurement):
             of_task: Number that the task asks for.
 
         Returns:
-            `images_per_prompt` where it is set, else the task's number.
+            `times` as many as `images_per_prompt`, or as the task's number.
         """
-        return self.images_per_prompt or of_task
+        return self._multiplied(self.images_per_prompt or of_task)
 
     def guided_images(self, of_task: int) -> int:
         """Images for each prompt that names an attribute or is a counterfactual.
@@ -156,9 +163,13 @@ class Settings(Measurement):
             of_task: Number that the task asks for.
 
         Returns:
-            `guided_images_per_prompt`, else `images_per_prompt`, else the task's number.
+            `times` as many as `guided_images_per_prompt`, else `images_per_prompt`, else the
+            task's number.
         """
-        return self.guided_images_per_prompt or self.images_per_prompt or of_task
+        return self._multiplied(self.guided_images_per_prompt or self.images_per_prompt or of_task)
+
+    def _multiplied(self, images: int) -> int:
+        return max(1, math.ceil(images * self.times - 1e-9))
 
     def rng(self, task_id: str, purpose: str) -> np.random.Generator:
         """A random number generator for one purpose within one task.

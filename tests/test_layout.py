@@ -16,7 +16,12 @@ MODULES = sorted(ROOT.rglob("*.py"))
 FAMILIES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex")
 # Where a family's name may stand outside of its own folder: the list of all of them, and the
 # examples of `--help`.
-NAMED = {"methods/registry.py", "cli/parser.py", "cli/propose_parser.py"}
+NAMED = {
+    "methods/registry.py",
+    "cli/parser.py",
+    "cli/calibrate_parser.py",
+    "cli/propose_parser.py",
+}
 
 
 def rooms() -> list[set[str]]:

@@ -109,7 +109,7 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
         found.append(
             Pilot(
                 task.id,
-                _headline(result, parts),
+                stored_headline(result, parts),
                 size,
                 size,
                 frozenset(needed.images_by_prompt),
@@ -126,8 +126,19 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
     return found
 
 
-def _headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
-    """The headline as its method gave it, as far as it is stored."""
+def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
+    """The headline as its method gave it, as far as it is stored.
+
+    Args:
+        result: From results.json.
+        parts: From influences.safetensors.
+
+    Returns:
+        The headline; its reason says why it decides nothing, if it does not.
+
+    Raises:
+        T2IBenchError: an older t2ibench wrote the result.
+    """
     stored = result.headline
     stored_inference: dict[Question, StoredInference | None] = {
         "these": stored.these,

@@ -148,9 +148,13 @@ def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> li
     """
     headline, truth = result.headline, sample.truth
     value = _NOTHING if headline.value is None else headline.value
-    true = truth.get(headline.question, next(iter(truth.values()), _NOTHING))
+    true = truth.get("these", next(iter(truth.values()), _NOTHING))
     fair = _NOTHING
-    if true == 0 and headline.fair is not None and headline.value is not None:
+    if (
+        truth.get(headline.question) == 0
+        and headline.fair is not None
+        and headline.value is not None
+    ):
         fair = float(headline.fair[0] <= value <= headline.fair[1])
     decided = float(headline.value is not None and not result.inconclusive)
     row = [value, value - true, fair, decided]

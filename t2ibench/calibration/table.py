@@ -65,10 +65,10 @@ def _introduction(verdicts: Sequence[Verdict], command: str) -> list[str]:
         f"lie in {_band(COVERS)}. *These*: about these prompts, with other images; *like these*: "
         "about other prompts of their kind; *rows*: the rows of the task. *Agree*: share of "
         "intervals that leave 0 out exactly where p is below .05, to lie in "
-        f"{_band(AGREES)}. *Bias*: mean headline less the truth, and *n → 2 n*: less the mean "
-        f"headline with half of the images, both within ±{BIAS:g} where at least half of the data "
-        "sets have a value. *Decided*: share of the data sets whose headline has a value that no "
-        "control contradicts.",
+        f"{_band(AGREES)}. *Bias*: mean headline less the truth about these prompts, and "
+        f"*n → 2 n*: less the mean headline with half of the images, both within ±{BIAS:g} where "
+        "at least half of the data sets have a value. *Decided*: share of the data sets whose "
+        "headline has a value that no control contradicts.",
         "",
         f"The Monte Carlo error (95 %) of a rate of .05 is ±{worst[1]:.3f} at {max(sets)} data "
         f"sets and ±{worst[0]:.3f} at {min(sets)}. A cell counts as outside of a band, **bold**, "

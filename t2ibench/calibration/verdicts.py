@@ -182,8 +182,13 @@ def rate_interval(values: Float64Array) -> tuple[float, float, float]:
 def _mean(
     what: str, values: Float64Array, others: Float64Array, shown: Float64Array
 ) -> Check | None:
-    """A difference of means. It fails only where most data sets have a value: what is shown of a
-    few alone, because the others decide nothing, is what chance made large.
+    """A difference of means.
+
+    It fails only where most data sets have a value: what is shown of a few, because the others
+    decide nothing, is what chance made large.
+
+    Returns:
+        The check; None without values.
     """
     first, second = values[np.isfinite(values)], others[np.isfinite(others)]
     if len(first) < 2 or not len(second):

@@ -10,7 +10,7 @@ from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
-from t2ibench.cli.values import not_negative, positive
+from t2ibench.cli.values import not_negative, positive, share
 from t2ibench.settings import REPEATED, flag_names, flags
 from t2ibench.version import __version__
 
@@ -32,6 +32,7 @@ _RUN_EXAMPLES = """examples:
       --tasks 't2iat_*'
   t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
       --judge-args base_url=http://127.0.0.1:8000/v1
+  t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: what is stored already is not made again.
@@ -87,6 +88,7 @@ def _batch_size(text: str) -> int | None:
 
 
 _TYPES["level"] = float  # type: ignore[assignment]
+_TYPES["times"] = float  # type: ignore[assignment]
 _TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
 
 
@@ -144,6 +146,15 @@ def _add_run(verbs: Any) -> None:
             default=None,
             **({"action": "append"} if repeated else {"type": _TYPES.get(name, str)}),
         )
+    much = groups["how much"]
+    much.add_argument(
+        "--until-precise", metavar="W", type=share,
+        help="more images, until the intervals are narrower than W",
+    )  # fmt: skip
+    much.add_argument(
+        "--max-images-per-prompt", metavar="N", type=positive,
+        help="with --until-precise: at most (8 times those of the first round)",
+    )  # fmt: skip
     where = groups["where and how"]
     where.add_argument("--config", metavar="FILE", help="YAML with any of these flags as keys")
     where.add_argument(

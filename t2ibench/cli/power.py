@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         pilots = world_pilots(names, Settings(level=arguments.level or 0.95))
     else:
         raise T2IBenchError(
-            "Which tasks? Give a run folder, or --tasks.", "t2ibench power --tasks t2iat"
+            "Which tasks? Give a run folder, or --tasks.", "t2ibench power --tasks all"
         )
     goal = Goal(arguments.effect, arguments.width, arguments.power)
     shown = 0

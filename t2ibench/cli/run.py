@@ -45,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         show(prepared)
         return 0
+    if arguments.until_precise is not None:
+        return _until_precise(arguments, prepared, reporter)
     outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
     if outcome.results is not None:
         write_reports(outcome.results, outcome.folder)
@@ -53,6 +55,32 @@ def run(arguments: argparse.Namespace) -> int:
         from t2ibench.cli.gates import report
 
         return report(check_run(gates, outcome.results)) or status
+    return status
+
+
+def _until_precise(arguments: argparse.Namespace, prepared: Prepared, reporter: Any) -> int:
+    from t2ibench.pipeline.rounds import until_precise
+    from t2ibench.reports.files import write_reports
+
+    if prepared.settings.generate_only:
+        raise T2IBenchError("--until-precise has to score; leave --generate-only out.")
+    found = until_precise(
+        prepared,
+        arguments.until_precise,
+        reporter,
+        most_images=arguments.max_images_per_prompt,
+    )
+    if found.outcome.results is not None:
+        write_reports(found.outcome.results, found.outcome.folder)
+    status = _finish(found.outcome, prepared, reporter, found.images)
+    for line in found.lines:
+        reporter.say(line)
+    saved = 1 - found.images / found.fixed if found.fixed else 0.0
+    reporter.say(
+        f"{found.images} images, {saved:.0%} fewer than the {found.fixed} of the largest design."
+    )
+    if not found.precise:
+        reporter.warn("not every interval is as narrow as you want; `t2ibench power` says why.")
     return status
 
 
@@ -120,7 +148,7 @@ def _announce(prepared: Prepared, reporter: Any) -> None:
             reporter.say(f"  and {len(lines) - _SHOWN} more (--dry-run lists them all)")
 
 
-def _finish(outcome: Outcome, prepared: Prepared, reporter: Any) -> int:
+def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | None = None) -> int:
     for line in outcome.damaged[:_SHOWN]:
         reporter.warn(f"{line}.")
     if len(outcome.damaged) > _SHOWN:
@@ -128,7 +156,7 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any) -> int:
     for line in outcome.problems:
         reporter.warn(line)
     if prepared.generator is not None:
-        total = len(prepared.plan.requests)
+        total = total or len(prepared.plan.requests)
         if outcome.attempts:
             counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.attempts.items()))
             reporter.say(f"Generated now: {counts} (of {total} images).")

@@ -1,0 +1,187 @@
+"""`run --until-precise W`: more images, round after round, until intervals are narrow enough.
+
+A round's variance says how many images the next one needs (an internal pilot: Wittes and Brittain
+1990, "The role of internal pilot studies in increasing the efficiency of clinical trials"). A task
+stops for the width of its interval alone, never for its p-value or the side it leans to, so its
+tests and intervals hold as those of a run of a fixed size do; docs/power.md has the simulation. An
+image depends on its prompt and index only: every round resumes the one before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from t2ibench.calibration.pilots import Size, stored_headline
+from t2ibench.calibration.power import forecaster, least
+from t2ibench.methods import needs
+from t2ibench.methods.core.headline import Part
+from t2ibench.pipeline.prepare import Prepared, prepare
+from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.results.display import displayed
+from t2ibench.results.paired import FILE, read_paired
+from t2ibench.results.schema import Results, TaskResult
+from t2ibench.settings import RunSettings
+from t2ibench.tasks.loader import LoadedTask
+
+ROUNDS = 6
+MOST = 8.0  # times the first round's images, unless the user names a number
+_LEAST_GROWTH = 1.25
+_MARGIN = 0.95  # of the width is aimed at, so that one round more is usually enough
+
+
+@dataclass(slots=True)
+class Precision:
+    """What the rounds came to.
+
+    Attributes:
+        outcome: Of the last round, with the attempts and problems of all.
+        images: Distinct images of all tasks at the end.
+        fixed: Images if every task had as many as it may have at most.
+        lines: A sentence for each task.
+        precise: Whether every task that decides something has a narrow interval.
+    """
+
+    outcome: Outcome
+    images: int = 0
+    fixed: int = 0
+    lines: list[str] = field(default_factory=list)
+    precise: bool = True
+
+
+@dataclass(slots=True)
+class _Task:
+    """One task over the rounds."""
+
+    loaded: LoadedTask
+    first: int  # images of the prompts that have most, in the first round
+    started: float  # the setting `times` of the first round
+    most: float
+    times: float
+    said: str | None = None
+    precise: bool = True
+
+
+def until_precise(
+    prepared: Prepared, width: float, reporter: Reporter, *, most_images: int | None = None
+) -> Precision:
+    """Run, and run with more images, until intervals are narrow enough.
+
+    Args:
+        prepared: The first round.
+        width: Of the interval of a headline as tables show it, upper less lower end.
+        reporter: Shows progress.
+        most_images: Images of a prompt at most; None for eight times the first round's.
+
+    Returns:
+        What the rounds came to.
+
+    Raises:
+        T2IBenchError: something cannot work; everything done before is kept.
+    """
+    settings = prepared.settings
+    tasks = {
+        task.id: _task(task, Size.of(prepared.plan.needs[task.id]).images, settings, most_images)
+        for task in prepared.plan.tasks
+    }
+    found = Precision(execute(prepared, reporter))
+    for _ in range(ROUNDS):
+        results = found.outcome.results
+        if results is None:
+            raise AssertionError("execute always scores")
+        _judge(tasks, results, found.outcome.folder, prepared, width)
+        waiting = [one for one in tasks.values() if one.said is None]
+        for times in sorted({one.times for one in waiting}):
+            names = tuple(one.loaded.id for one in waiting if one.times == times)
+            again = settings.model_copy(update={"tasks": names, "times": times})
+            reporter.say(f"{', '.join(names)}: {times / settings.times:.2f} times the images.")
+            later = execute(prepare(again, prepared.objects, prepared.call), reporter)
+            found.outcome = _joined(found.outcome, later)
+        if not waiting:
+            break
+    for one in tasks.values():
+        one.precise = one.precise and one.said is not None
+        found.lines.append(f"{one.loaded.id}: {one.said or 'no more rounds'}")
+    found.precise = all(one.precise for one in tasks.values())
+    found.images = _images(prepared, list(tasks.values()), most=False)
+    found.fixed = _images(prepared, list(tasks.values()), most=True)
+    return found
+
+
+def _task(loaded: LoadedTask, images: int, settings: RunSettings, most_images: int | None) -> _Task:
+    largest = MOST if most_images is None else max(1.0, most_images / max(images, 1))
+    return _Task(loaded, images, settings.times, settings.times * largest, settings.times)
+
+
+def _judge(
+    tasks: dict[str, _Task], results: Results, folder: Path, prepared: Prepared, width: float
+) -> None:
+    """Say why each task stops, or how many images it is to have in the next round."""
+    paired = read_paired(folder / FILE)
+    for name, one in tasks.items():
+        if one.said is not None:
+            continue
+        result = results.tasks[name]
+        parts = paired[name].headline if name in paired else ()
+        shown = displayed(result.headline)
+        reason = result.reason or result.inconclusive or result.headline.reason
+        if reason is not None or shown.low is None or shown.high is None:
+            one.said = f"decides nothing: {reason or 'its headline has no interval'}"
+            continue
+        now = f"± {(shown.high - shown.low) / 2:.2f} with {_count(one)}"
+        if shown.high - shown.low <= width:
+            one.said = now
+            continue
+        one.precise = False
+        prompts = {need.prompt for need in prepared.plan.needs[name].prompts}
+        if not prompts or prompts & prepared.lacking.keys():
+            one.said = f"{now}; there are no more images"
+            continue
+        if one.times >= one.most:
+            one.said = f"{now}, the most that it may have"
+            continue
+        times = _growth(result, parts, prompts, width)
+        if times is None:
+            one.said = f"{now}; more images alone do not make it narrow enough"
+            continue
+        one.times = min(one.most, one.times * max(times, _LEAST_GROWTH))
+        one.precise = True
+
+
+def _count(one: _Task) -> str:
+    return f"{math.ceil(one.first * one.times / one.started - 1e-9)} images a prompt"
+
+
+def _growth(
+    result: TaskResult, parts: tuple[Part, ...], prompts: Collection[str], width: float
+) -> float | None:
+    """How many times the images of this round the next one needs; None where none are enough."""
+    headline = stored_headline(result, parts)
+    known = forecaster(headline, headline.question, prompts, result.settings.level)
+    effect = abs(displayed(result.headline).value or 0.0)
+    return least(lambda times: known.width(effect, times, 1.0) <= _MARGIN * width)
+
+
+def _joined(before: Outcome, after: Outcome) -> Outcome:
+    return replace(
+        after,
+        attempts=before.attempts + after.attempts,
+        observed=before.observed + after.observed,
+        damaged=[*before.damaged, *after.damaged],
+        problems=[*before.problems, *after.problems],
+        complete=before.complete and after.complete,
+    )
+
+
+def _images(prepared: Prepared, tasks: Sequence[_Task], *, most: bool) -> int:
+    """Distinct images of all tasks, at their last sizes or at the largest they may have."""
+    counts: dict[str, int] = {}
+    for one in tasks:
+        times = one.most if most else one.times
+        settings = prepared.plan.settings.model_copy(update={"times": times})
+        for prompt, n in needs(one.loaded.spec, settings).images_by_prompt.items():
+            counts[prompt] = max(n, counts.get(prompt, 0))
+    return sum(counts.values())
