@@ -23,7 +23,8 @@ REGISTRY, PROBLEMS = build_index()
 TASKS = list(REGISTRY.tasks.values())
 LIBRARY = read_library([bundled_tasks()])
 PEOPLE = """man woman boy girl child baby mother father sister brother wife husband king queen
-person lady gentleman nurse doctor teacher driver cook guard soldier farmer baker judge chef maid clerk
+person lady gentleman nurse doctor teacher driver cook guard soldier farmer baker judge chef maid
+clerk
 dress skirt bra tie beard lipstick purse doll bride groom nun monk priest imam rabbi church mosque
 temple face hand hair skin body black white brown asian african european german french turkey china
 old young elder teen race gender male female"""
