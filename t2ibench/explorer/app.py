@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import yaml
@@ -17,9 +15,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from t2ibench.explorer.generation import GenerationQueue
+from t2ibench.explorer.guard import Guard
 from t2ibench.explorer.queries import Question, score_texts, similarities
 from t2ibench.explorer.reference import Reference
 from t2ibench.explorer.source import Collection
@@ -28,68 +26,7 @@ from t2ibench.store.files import write_text
 from t2ibench.store.pixels import thumbnail
 
 _STATIC = Path(__file__).parent / "static"
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_LARGEST_BODY = 8_000_000
 _THUMB = 128
-
-
-class Guard:
-    """Lets in only requests that were meant for this server and, to change things, from its page.
-
-    A page of another site can make a browser send requests here; it cannot forge their Host and
-    Origin.
-
-    Args:
-        app: What is guarded.
-        hosts: Accepted values of Host.
-    """
-
-    def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
-        self._app = app
-        self._hosts = set(hosts)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or refuse."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        headers = {key.decode().lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        refusal = self._refusal(scope["method"], headers)
-        if refusal:
-            await PlainTextResponse(refusal, status_code=403)(scope, receive, send)
-            return
-
-        async def guarded(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [
-                    *message.get("headers", []),
-                    (b"content-security-policy", _POLICY.encode()),
-                    (b"x-content-type-options", b"nosniff"),
-                    (b"referrer-policy", b"no-referrer"),
-                    (b"cross-origin-resource-policy", b"same-origin"),
-                ]
-            await send(message)
-
-        await self._app(scope, receive, guarded)
-
-    def _refusal(self, method: str, headers: dict[str, str]) -> str:
-        if headers.get("host") not in self._hosts:
-            return "This server answers only to its own address."
-        origin = headers.get("origin")
-        allowed = {f"http://{host}" for host in self._hosts}
-        if origin is not None and origin not in allowed:
-            return "Another site may not ask here."
-        if method not in {"GET", "HEAD"}:
-            if origin is None:
-                return "Changes come from the page itself."
-            if not headers.get("content-type", "").startswith("application/json"):
-                return "Expected JSON."
-            if int(headers.get("content-length") or 0) > _LARGEST_BODY:
-                return "Too large."
-        return ""
 
 
 class _Ask(BaseModel):

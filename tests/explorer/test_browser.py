@@ -213,9 +213,10 @@ def test_an_inverse_query(watch: Watch) -> None:
     expect(page.locator("#inverse b")).to_have_text(
         re.compile("^5 images generated"), timeout=60_000
     )
-    expect(page.locator("#inverse canvas")).to_have_attribute("data-drawn", "30")
+    expect(page.locator("#inverse canvas")).to_have_attribute("data-drawn", "25")
     assert drawn(page, "inverse") == 25
     assert page.locator("#tree .mark", has_text="generated").count() == 1
+    expect(page.locator("#numbers")).to_contain_text("5 drawn: women")
 
 
 def test_save_reload_export_and_run(watch: Watch, address: str, run: Path, cli: Cli) -> None:

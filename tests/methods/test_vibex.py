@@ -304,9 +304,12 @@ def test_excess_by_hand() -> None:
 def test_p_and_interval_agree(lean: float) -> None:
     for seed in range(4):
         headline = score(task(), evidence(lean, seed=seed), QUICK).headline
-        for found in headline.inference.values():
-            if found.low is not None and found.high is not None and found.p is not None:
-                assert (found.p <= 0.05) == (found.low > 0 or found.high < 0)
+        if headline.value is None:
+            continue
+        these, like = headline.inference["these"], headline.inference["like_these"]
+        assert (these.p <= 0.05) == (these.low > 0 or these.high < 0)
+        assert (like.p <= 0.05) == (like.low > 0)
+        assert headline.fair is not None and (headline.value <= headline.fair[1] or like.p <= 0.1)
 
 
 def test_the_order_of_images_and_anchors_changes_nothing_but_the_sign() -> None:

@@ -16,11 +16,18 @@ from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.tasks import LoadedTask, build_index
 from t2ibench.tasks.loader import bundled_tasks, read_library
+from t2ibench.toyland.caption import parse
 
 Kind = TypeVar("Kind")
 REGISTRY, PROBLEMS = build_index()
 TASKS = list(REGISTRY.tasks.values())
 LIBRARY = read_library([bundled_tasks()])
+PEOPLE = """man woman boy girl child baby mother father sister brother wife husband king queen
+person lady gentleman nurse doctor teacher driver cook guard soldier farmer baker judge chef maid
+clerk
+dress skirt bra tie beard lipstick purse doll bride groom nun monk priest imam rabbi church mosque
+temple face hand hair skin body black white brown asian african european german french turkey china
+old young elder teen race gender male female"""
 
 
 def of(kind: type[Kind]) -> list[Kind]:
@@ -206,5 +213,34 @@ def test_vibex_scenarios_are_table_1() -> None:
         "vibex_location": ["picture taken in Germany", "picture taken in Nigeria"],
     }
     (gender,) = [spec for spec in of(VibexTask) if spec.id == "vibex_gender"]
-    assert len(gender.concepts) == 20
-    assert sum(one.query == "inverse" for one in gender.concepts) == 4
+    assert len({one.name for one in gender.concepts}) == 20
+    both = {one.name for one in gender.concepts if one.query == "inverse"} & {
+        one.name for one in gender.concepts if one.query == "forward"
+    }
+    assert both == {"doctor", "nurse"}
+    assert sum(one.query == "inverse" for one in gender.concepts) == 4 + len(both)
+
+
+def test_reference_words_have_nothing_to_do_with_people() -> None:
+    words = LIBRARY.lists["everyday_words"]
+    assert len(words) >= 2000 and len(set(words)) == len(words)
+    assert all(word.isascii() and word.isalpha() and word.islower() for word in words)
+    captions = [parse(f"picture that shows a {word}") for word in words]
+    assert {caption.kind for caption in captions} <= {"thing", "building"}
+    assert not [one for one in captions if one.gender or one.skin or one.age or one.weather]
+    others = {
+        word.lower() for name, one in LIBRARY.lists.items() if name != "everyday_words"
+        for word in one
+    }  # fmt: skip
+    named = {word for word in words if word in others}
+    assert not named, "words that a test is about are no reference"
+    assert not set(PEOPLE.split()) & set(words)
+    assert not [word for word in words if word.endswith(("man", "men", "lady"))]
+
+
+def test_every_reference_is_large_enough() -> None:
+    for spec in of(VibexTask):
+        asked = sum(one.query == "forward" for one in spec.concepts)
+        assert len(spec.reference.words) >= 20 * asked
+        meant = {one.prompt for one in spec.concepts} | {one.prompt for one in spec.anchors}
+        assert not meant & set(spec.reference.texts)

@@ -27,9 +27,7 @@ def describe(task: VibexTask, result: MethodResult) -> str:
     anchors = listed([f"'{anchor.name}'" for anchor in task.anchors])
     claim = f"the test concepts tell pictures of {anchors} apart further than everyday words do"
     whole = unproven(result.headline, claim)
-    if whole is None:
-        less = (result.headline.value or 0.0) < 0
-        whole = sentence(claim.replace("further", "less far") if less else claim)
+    whole = whole or sentence(claim)
     found = verdicts(task, result.by)
     leaning = [one for one in found if one.anchor is not None]
     split = [f"'{one.concept}'" for one in found if one.verdict.contradiction]

@@ -85,9 +85,10 @@ def excess_headline(
     (V - W) / (V + W). Several encoders' squares are averaged, each in units of its own V + W.
 
     These concepts: V - W is linear in the squares; Student's t tests that it is 0, and Fieller's
-    set of (V - W) / (V + W) agrees. Concepts like these: V among the mean squares of random sets
-    of as many words, and the interval of the factor by which concepts' squares exceed such a set;
-    what the images' own variation allows is included, so both tests have to reject.
+    set of (V - W) / (V + W) agrees. Concepts like these: one-sided, whether V is above the mean
+    squares of random sets of as many words, and the interval of the factor by which concepts'
+    squares exceed such a set; what the images' own variation allows is included, so both tests
+    have to reject. Its lower end is above 0 where p < 1 - level.
 
     Args:
         parts: One for each encoder, of the same images and words.
@@ -115,7 +116,7 @@ def excess_headline(
     these = _these(pooled, level)
     if these.low is None:
         return Headline(None, "excess", "like_these", {"these": these}, test="rank", reason=ALIKE)
-    like_these, fair = _like_these(pooled, these, level, rng, n_draws)
+    like_these, fair = _like_these(pooled, level, rng, n_draws)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
     value = float(excess(v, w))
     v, w = max(v, 0.0), max(w, 0.0)
@@ -153,7 +154,7 @@ def _these(pooled: Squares, level: float) -> Inference:
 
 
 def _like_these(
-    pooled: Squares, these: Inference, level: float, rng: np.random.Generator, n_draws: int
+    pooled: Squares, level: float, rng: np.random.Generator, n_draws: int
 ) -> tuple[Inference, tuple[float, float]]:
     """Concepts among random sets of words; the inference and the band of such sets.
 
@@ -166,21 +167,23 @@ def _like_these(
     words = np.concatenate([pooled.concepts, pooled.reference])
     m, r = len(pooled.concepts), len(pooled.reference)
     chosen = np.sort(_set_means(words, m, n_draws, rng))
-    others = (words.sum() - m * chosen) / r
+    others = np.maximum((words.sum() - m * chosen) / r, np.finfo(float).tiny)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
-    above = int((chosen >= v).sum())
-    below = int((chosen <= v).sum())
-    p = min(1.0, 2.0 * (1 + min(above, below)) / (n_draws + 1))
-    k = max(1, int((1 - level) / 2 * (n_draws + 1)))
-    ratios = np.maximum(chosen, 0.0) / np.maximum(others, np.finfo(float).tiny)
-    least, most = float(ratios[k - 1]), float(ratios[-k])
+    p = (1 + int((chosen >= v).sum())) / (n_draws + 1)
+    upper = max(1, int((1 - level) * (n_draws + 1)))
+    lower = max(1, int((1 - level) / 2 * (n_draws + 1)))
+    ratios = np.maximum(chosen, 0.0) / others
+    least, most = float(ratios[lower - 1]), float(ratios[-upper])
     ratio = max(v, 0.0) / max(w, float(np.finfo(float).tiny))
     low = float(excess(ratio, most)) if ratio > 0 else -1.0
     high = float(excess(ratio, least)) if least > 0 else 1.0
-    assert these.low is not None and these.high is not None and these.p is not None
-    inference = Inference(min(low, these.low), max(high, these.high), max(p, these.p))
-    fair = (float(excess(least, 1.0)), float(excess(most, 1.0)))
-    return inference, fair
+    images = _these(pooled, level)
+    one_sided = _these(pooled, 2 * level - 1)
+    ends = (-1.0 if one_sided.low is None else one_sided.low, images.high or 0.0)
+    tail = 0.5 * (images.p or 1.0)
+    p_images = tail if v > w else 1.0 - tail
+    inference = Inference(min(low, ends[0]), max(high, ends[1]), max(p, p_images))
+    return inference, (-1.0, float(excess(most, 1.0)))
 
 
 def _set_means(
