@@ -39,7 +39,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     if not items:
         raise T2IBenchError(
             f"{arguments.run} has no answered question with classes.",
-            "Label runs of OpenBias tasks; free text cannot be corrected.",
+            "Label runs whose judge chooses among classes; free text cannot be corrected.",
         )
     output = Path(arguments.output) if arguments.output else folder.path / "labels"
     write_sheet(output, items, images)

@@ -15,6 +15,7 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.contract import SyntheticEvidence, check_method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.headline import Headline, Inference
 from t2ibench.methods.core.method import Family, MainScore
 from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.core.schema import BaseTask
@@ -78,7 +79,7 @@ def dot_score(task: DotTask, evidence: Evidence, settings: Settings) -> MethodRe
         return MethodResult.undefined("there are no images", collector)
     value = Estimate(float(images.embeddings[:, 0].mean()))
     return MethodResult(
-        value,
+        Headline(value.value),
         {"mean": value},
         [Item(prompt, {"mean": value}) for prompt in task.prompts],
         collector.n_images,
@@ -146,7 +147,7 @@ def crashing(task: DotTask, evidence: Evidence, settings: Settings) -> MethodRes
 
 def optimistic(task: DotTask, evidence: Evidence, settings: Settings) -> MethodResult:
     result = dot_score(task, evidence, settings)
-    return result if result.headline.value is not None else replace(result, headline=Estimate(0.0))
+    return result if result.headline.value is not None else replace(result, headline=Headline(0.0))
 
 
 BROKEN = {
@@ -177,11 +178,26 @@ BROKEN = {
     "two lines": (replace(DOT, describe=lambda task, result: "a\nb."), "not one sentence"),
     "another name": (replace(DOT, name="dots"), "its task says 'dot'"),
     "odd variants": (replace(DOT, variants=lambda task: {"all": 1}), "variant 'all'"),
+    "an estimate for a headline": (
+        replace(DOT, score=spoil(lambda r: replace(r, headline=Estimate(0.5)))),
+        "Its headline is a Estimate, not a Headline",
+    ),
+    "ends apart from the value": (
+        replace(
+            DOT,
+            score=spoil(
+                lambda r: replace(
+                    r, headline=Headline(0.9, inference={"these": Inference(0.1, 0.2)})
+                )
+            ),
+        ),
+        "outside its interval",
+    ),
     "odd combination": (
         replace(
             DOT,
             combine=lambda task, results, settings: replace(
-                results[0], headline=Estimate(float(len(results)))
+                results[0], headline=Headline(float(len(results)))
             ),
         ),
         "another the headline",

@@ -170,6 +170,7 @@ def check_method(method: AnyMethod, task: BaseTask, settings: Settings = _SETTIN
     """
     checks: tuple[Callable[[AnyMethod, BaseTask, Settings], Iterator[str]], ...] = (
         _check_declaration,
+        _check_headline,
         _check_purity,
         _check_scores,
         _check_counts,
@@ -227,6 +228,21 @@ def _check_purity(method: AnyMethod, task: BaseTask, settings: Settings) -> Iter
     backwards = Needs(needs.prompts[::-1], needs.texts[::-1], needs.questions[::-1], needs.embeds)
     if _plain(method.score(task, SyntheticEvidence(backwards), settings)) != first:
         yield "Its result depends on the order in which the prompts were observed."
+
+
+def _check_headline(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+    headline: Any = _score(method, task, settings).headline
+    if not isinstance(headline, Headline):
+        yield f"Its headline is a {type(headline).__name__}, not a Headline."
+        return
+    for name, found in headline.inference.items():
+        if headline.value is None or found.low is None or found.high is None:
+            continue
+        if not found.low <= headline.value <= found.high:
+            yield f"Its headline is outside its interval about '{name}'."
+    total = headline.parts[0].influence if len(headline.parts) == 1 else None
+    if total is not None and not np.isfinite(total.variance):
+        yield "The influence on its headline is not finite."
 
 
 def _check_scores(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:

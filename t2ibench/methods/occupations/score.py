@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
@@ -39,6 +41,7 @@ _ONE_WORDING = (
 )
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
 def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> MethodResult:
     """Each stimulus's lean to the groups, and the task's mean squared lean.
 

@@ -127,17 +127,12 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     classified = any(bias.answers.n_classified for bias in biases)
     stuck = headline.reason if classified and headline.value is None else None
     slopes = [amplification(bias.answers, task.id, settings) for bias in biases]
+    rows_by_bias = ((_with_labels(task, b, evidence, settings), *b.stimuli) for b in biases)
+    scores = _task_scores([biases[number] for number in counted] or biases, biases)
     return MethodResult(
         headline=headline,
-        scores=_task_scores([biases[number] for number in counted] or biases, biases)
-        | _named([scores for scores, _ in slopes], biases)
-        if classified
-        else {},
-        by=[
-            row
-            for bias in biases
-            for row in (_with_labels(task, bias, evidence, settings), *bias.stimuli)
-        ],
+        scores=scores | _named([found for found, _ in slopes], biases) if classified else {},
+        by=[item for items in rows_by_bias for item in items],
         n_images=images.images,
         n_prompts=images.prompts,
         excluded=images.excluded,

@@ -80,6 +80,7 @@ class _Design:
         return difference
 
 
+@np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
 def tested(
     task: T2iatTask, images: Sequence[StimulusImages], evidence: Evidence, settings: Settings
 ) -> Tested | str:
