@@ -24,7 +24,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     """
     from t2ibench.errors import T2IBenchError, did_you_mean
     from t2ibench.labelling.sample import draw_sample
-    from t2ibench.labelling.sheet import PAGE, write_sheet
+    from t2ibench.labelling.sheet import PAGE, SHEET, write_sheet
 
     folder, plan, images = _open(Path(arguments.run))
     known = sorted({q for asked in plan.questions.values() for q, classes in asked if classes})
@@ -44,9 +44,10 @@ def run_export(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output) if arguments.output else folder.path / "labels"
     write_sheet(output, items, images)
     questions = len({(item.question, item.classes) for item in items})
-    print(f"{len(items)} images of {questions} questions: {output / 'sheet.csv'}")
+    plural = "s" if questions != 1 else ""
+    print(f"{len(items)} images of {questions} question{plural}: {output / SHEET}")
     print(f"Open {output / PAGE} in a browser to answer, or fill the column 'answer'. Then:")
-    print(f"  t2ibench label import {arguments.run} sheet.csv --labeller NAME")
+    print(f"  t2ibench label import {arguments.run} {output / SHEET} --labeller NAME")
     return 0
 
 

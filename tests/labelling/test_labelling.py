@@ -97,7 +97,7 @@ def test_a_sample_is_stratified_and_repeats() -> None:
 
 def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
     status, out, _ = cli("label", "export", run, "--images", "210", "--output", tmp_path / "l")
-    assert status == 0 and "210 images of 1 questions" in out
+    assert status == 0 and "210 images of 1 question:" in out
     rows = sheet_of(tmp_path / "l")
     assert len(rows) == 210
     text = (tmp_path / "l" / "sheet.csv").read_text() + (tmp_path / "l" / "label.html").read_text()
