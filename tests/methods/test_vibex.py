@@ -110,6 +110,9 @@ def test_effects_by_hand() -> None:
     assert squares(found)[0] == pytest.approx(0.76**2 - first.var(ddof=1) / 2)
     percentile, p = place([0.76], effects(found)[1:])
     assert (percentile[0], p[0]) == (100.0, 1 / 3)
+    rest = beyond_words(images, np.eye(2))
+    assert rest == pytest.approx(np.array([[0.7, 0.7], [0.7, 0.7], [0.5, 0.5], [0.5, 0.5]]))
+    assert effects(nearness(rest, labels, 2, texts, reference))[0] == pytest.approx(-0.04)
 
 
 def test_what_the_anchors_texts_say_is_taken_out() -> None:
