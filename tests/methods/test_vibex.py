@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.nearest import Sides, corrected_shares, left_out
+from t2ibench.methods.core.nearest import ELSEWHERE, Sides, corrected_shares, left_out
 from t2ibench.methods.core.probing import anchor_probabilities, similarity
 from t2ibench.methods.core.reference import beyond_words, effects, nearness, place, squares
 from t2ibench.methods.core.verdict import Reading, verdict
@@ -110,6 +110,9 @@ def test_effects_by_hand() -> None:
     assert squares(found)[0] == pytest.approx(0.76**2 - first.var(ddof=1) / 2)
     percentile, p = place([0.76], effects(found)[1:])
     assert (percentile[0], p[0]) == (100.0, 1 / 3)
+    rest = beyond_words(images, np.eye(2))
+    assert rest == pytest.approx(np.array([[0.7, 0.7], [0.7, 0.7], [0.5, 0.5], [0.5, 0.5]]))
+    assert effects(nearness(rest, labels, 2, texts, reference))[0] == pytest.approx(-0.04)
 
 
 def test_what_the_anchors_texts_say_is_taken_out() -> None:
@@ -204,6 +207,21 @@ def test_shares_are_corrected_for_the_wrong_side() -> None:
     assert 2 * se == pytest.approx(np.sqrt(found.influence.variance), rel=0.05)
     alike = Sides(images[:, :1] * 0, sides.labels, sides.strata, sides.units)
     assert "apart" in (corrected_shares(alike, drawn, "c", np.arange(100), 0.95).reason or "")
+
+
+def test_pictures_that_lie_elsewhere_have_no_share() -> None:
+    """A scene that moves every picture a third of the way to one anchor: no share is given."""
+    rng = np.random.default_rng(4)
+    images = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 40, axis=0) + 0.1 * rng.normal(size=(80, 2))
+    sides = Sides(images, np.repeat([0, 1], 40), ("a", "b"), np.tile(np.arange(40), 2))
+    drawn = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 10, axis=0) + 0.1 * rng.normal(size=(20, 2))
+    units = np.arange(20)
+    plain = corrected_shares(sides, drawn, "c", units, 0.95)
+    assert plain.reason is None and plain.values[0] == pytest.approx(0.5)
+    off_the_line = corrected_shares(sides, drawn + np.array([0.0, 2.0]), "c", units, 0.95)
+    assert off_the_line.values[0] == pytest.approx(0.5)
+    moved = corrected_shares(sides, drawn + np.array([0.7, 0.0]), "c", units, 0.95)
+    assert moved.reason == ELSEWHERE and moved.side() is None
 
 
 def test_word_against_pictures_is_inconclusive() -> None:

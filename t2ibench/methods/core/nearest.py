@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import bdtrc
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 _SEPARATED = 2.0  # standard errors that sensitivity + specificity have to lie above 1
+_UNUSUAL = 0.05  # of the anchor's own images lie as far from where they usually do
+_FAR = 0.25  # of the way between the anchors that an image may lie off in any case
+_CHANCE = 0.01  # that so many images lie off by chance
+ELSEWHERE = (
+    "its pictures lie elsewhere between the anchors than theirs do: what else they show moves them"
+)
 _PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
 
 
@@ -117,6 +124,65 @@ def left_out(sides: Sides) -> IntArray:
     return nearest
 
 
+def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Where images lie on the line between two anchors' mean images.
+
+    Args:
+        sides: The images of two anchors, of each at least two.
+        images: Shape (m, d).
+
+    Returns:
+        Positions of the anchors' images, each left out of its mean, shape (n,), and of the others,
+        shape (m,): ½ at the first mean, -½ at the second.
+
+    Examples:
+        >>> labels = np.array([0, 0, 1, 1])
+        >>> sides = Sides(np.array([[1.0], [1.0], [0.0], [0.0]]), labels, "ab", labels)
+        >>> positions(sides, np.array([[0.75]]))[1].tolist()
+        [0.25]
+    """
+    centres = np.stack([sides.images[sides.labels == j].mean(axis=0) for j in (0, 1)])
+
+    def along(rows: Float64Array, first: Float64Array, second: Float64Array) -> Float64Array:
+        axis = first - second
+        place: Float64Array = ((rows - (first + second) / 2) * axis).sum(axis=-1)
+        relative: Float64Array = place / (axis**2).sum(axis=-1)
+        return relative
+
+    own = np.empty(len(sides.labels))
+    for j in (0, 1):
+        rows = sides.images[sides.labels == j]
+        left = (len(rows) * centres[j] - rows) / (len(rows) - 1)
+        ends = (left, centres[1]) if j == 0 else (centres[0], left)
+        own[sides.labels == j] = along(rows, *ends)
+    return own, along(images, centres[0], centres[1])
+
+
+def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
+    """Whether more images than by chance lie where their anchor's own images do not.
+
+    Sensitivity and specificity are those of the anchors' images; where a scene moves images along
+    the line between the anchors, they say nothing about these.
+
+    Returns:
+        True where the shares of these images are not to be had from the anchors'.
+    """
+    if np.bincount(sides.labels, minlength=2).min() < 2:
+        return False
+    own, theirs = positions(sides, images)
+    middles = [float(np.median(own[sides.labels == j])) for j in (0, 1)]
+    gap = abs(middles[0] - middles[1])
+    off, rate = 0, 0.0
+    for j in (0, 1):
+        usual = np.sort(np.abs(own[sides.labels == j] - middles[j]))
+        far = np.abs(theirs[nearest == j] - middles[j])
+        rank = (1 + len(usual) - np.searchsorted(usual, far)) / (len(usual) + 1)
+        share = max(_UNUSUAL, 1 / (len(usual) + 1))
+        off += int(((rank <= share) & (far > _FAR * gap)).sum())
+        rate = max(rate, share)
+    return float(bdtrc(off - 1, len(images), rate)) < _CHANCE if off else False
+
+
 def corrected_shares(
     sides: Sides, images: Float64Array, stratum: str, units: IntArray, level: float
 ) -> Shares:
@@ -135,7 +201,8 @@ def corrected_shares(
         level: Confidence level, in (0, 1).
 
     Returns:
-        The shares; with a reason where the anchors' own images cannot be told apart.
+        The shares; with a reason where the anchors' own images cannot be told apart, or these
+        images lie elsewhere.
 
     Source: Rogan and Gladen 1978, "Estimating prevalence from the results of a screening test".
     """
@@ -147,6 +214,9 @@ def corrected_shares(
         nothing = np.full(k, np.nan)
         reason = "the encoder does not tell the anchors' own images apart"
         return Shares(nothing, nothing, nothing, reason=reason)
+    if k == 2 and _elsewhere(sides, images, nearest):
+        nothing = np.full(k, np.nan)
+        return Shares(nothing, nothing, nothing, reason=ELSEWHERE)
     found = np.bincount(nearest, minlength=k)
     inverse = np.linalg.inv(confusion.T)
     shares = inverse @ (found / found.sum())

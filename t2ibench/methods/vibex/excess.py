@@ -14,6 +14,7 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.reference import Nearness, squares, squares_without_each
 from t2ibench.stats.student import t_test
 
+_HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
 ALIKE = (
     "beyond their own words, the anchors' images do not differ enough for concepts to lean on it"
 )
@@ -171,7 +172,7 @@ def _like_these(
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
     p = (1 + int((chosen >= v).sum())) / (n_draws + 1)
     upper = max(1, int((1 - level) * (n_draws + 1)))
-    lower = max(1, int((1 - level) / 2 * (n_draws + 1)))
+    lower = max(1, int((1 - level) / _HIGH_END * (n_draws + 1)))
     ratios = np.maximum(chosen, 0.0) / others
     least, most = float(ratios[lower - 1]), float(ratios[-upper])
     ratio = max(v, 0.0) / max(w, float(np.finfo(float).tiny))

@@ -234,13 +234,15 @@ def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings
 
 
 def _shares_of_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
-    """Shares of two anchors' sides, with the interval of their lean."""
+    """The lean to two anchors and their shares, with its interval, which ends at ±1."""
     lean = item.scores.get("lean")
     if lean is None or lean.value is None or lean.interval is None:
         return {}
-    low, high = lean.interval
+    low = min(max(lean.interval[0], -1.0), lean.value)
+    high = max(min(lean.interval[1], 1.0), lean.value)
     first, second = (f"share:{anchor.name}" for anchor in task.anchors)
     return {
+        "lean": replace(lean, interval=(low, high)),
         first: Estimate((1 + lean.value) / 2, interval=((1 + low) / 2, (1 + high) / 2)),
         second: Estimate((1 - lean.value) / 2, interval=((1 - high) / 2, (1 - low) / 2)),
     }

@@ -12,6 +12,8 @@ from t2ibench.methods.core.verdict import Reading, Verdict, verdict
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.stats import holm
 
+_ALPHA = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class ConceptVerdict:
@@ -42,7 +44,7 @@ def verdicts(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
     """
     rows = [item for item in items if item.group == "forward" and "beyond_words" in item.scores]
     anchors = [anchor.name for anchor in task.anchors]
-    drawn = {item.name: drawn_side(task, item) for item in items if item.group == "inverse"}
+    drawn = drawn_sides(task, items)
     adjusted = [
         [1.0 if p is None else p for p in holm([item.scores[name].p for item in rows])]
         for name in ("beyond_words", "m")
@@ -69,24 +71,38 @@ def _side(item: Item, name: str, anchors: Sequence[str]) -> int:
     return int(np.argmax([item.scores[f"{name}:{anchor}"].value or 0.0 for anchor in anchors]))
 
 
-def drawn_side(task: VibexTask, item: Item) -> int | None:
+def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
     """The anchor whose side more images of a concept are on than by chance.
 
     Args:
         task: The task.
-        item: A row of an inverse query.
+        items: Its rows.
 
     Returns:
-        Its number; None where there is none.
+        Concept to the anchor's number, for inverse queries whose lean has an adjusted p < .05
+        (Holm over the inverse queries; of more than two anchors, whose share's interval lies above
+        an equal share).
     """
-    chance = 1.0 / len(task.anchors)
-    scores = [item.scores.get(f"share:{anchor.name}") for anchor in task.anchors]
-    above = [
-        j
-        for j, estimate in enumerate(scores)
-        if estimate is not None and estimate.interval is not None and estimate.interval[0] > chance
-    ]
-    return above[0] if len(above) == 1 else None
+    rows = [item for item in items if item.group == "inverse"]
+    if len(task.anchors) == 2:
+        leans = [item.scores.get("lean") for item in rows]
+        adjusted = holm([None if lean is None else lean.p for lean in leans])
+        return {
+            item.name: int((lean.value or 0.0) < 0.0)
+            for item, lean, p in zip(rows, leans, adjusted, strict=True)
+            if lean is not None and p is not None and p < _ALPHA
+        }
+    found = {}
+    for item in rows:
+        shares = [item.scores.get(f"share:{anchor.name}") for anchor in task.anchors]
+        above = [
+            j
+            for j, share in enumerate(shares)
+            if share is not None and share.interval and share.interval[0] > 1.0 / len(shares)
+        ]
+        if len(above) == 1:
+            found[item.name] = above[0]
+    return found
 
 
 def tendency(task: VibexTask, item: Item) -> str | None:
