@@ -70,7 +70,7 @@ class Measurement(BaseModel):
 
     Attributes:
         images_per_prompt: Images of every prompt; None leaves it to the model and the task.
-        guided_images_per_prompt: Images of prompts that name an attribute or are counterfactuals;
+        guided_images_per_prompt: Images of prompts that name an attribute;
             None is the same number as for other prompts.
         times: Images as a multiple of these numbers, rounded up.
         limit: Number of stimuli to keep of each concept, for a try; None keeps all.
@@ -88,9 +88,7 @@ class Measurement(BaseModel):
     ] = None
     guided_images_per_prompt: Annotated[
         Positive | None,
-        Flag(
-            "how much", "N", "of attribute prompts and counterfactuals (as many as of the others)"
-        ),
+        Flag("how much", "N", "of prompts that name an attribute (as many as of the others)"),
     ] = None
     times: Annotated[
         float,
@@ -157,7 +155,7 @@ class Settings(Measurement):
         return self._multiplied(self.images_per_prompt or of_task)
 
     def guided_images(self, of_task: int) -> int:
-        """Images for each prompt that names an attribute or is a counterfactual.
+        """Images for each prompt that names an attribute.
 
         Args:
             of_task: Number that the task asks for.

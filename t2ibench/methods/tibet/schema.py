@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from t2ibench.methods.core.schema import ImageTask, ProposedBy, Strict, Text
+from t2ibench.settings import Settings
 
 
 class Counterfactual(Strict):
@@ -62,3 +63,18 @@ class TibetTask(ImageTask):
     caption_question: str = ""
     min_frequency: Annotated[float, Field(ge=0, lt=1)] = 0.01
     proposal: ProposedBy | None = None
+
+    def image_counts(self, settings: Settings) -> tuple[int, int]:
+        """Images of a prompt, and of a counterfactual.
+
+        A mixture is known no better than what it is mixed of, so that counterfactuals are prompts
+        like any other: a run's smaller number of guided images is not for them.
+
+        Args:
+            settings: How the task is measured.
+
+        Returns:
+            (prompt, counterfactual).
+        """
+        guided = self.guided_images_per_prompt or self.images_per_prompt
+        return settings.images(self.images_per_prompt), settings.images(guided)

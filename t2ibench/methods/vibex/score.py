@@ -38,7 +38,7 @@ def needs(task: VibexTask, settings: Settings) -> Needs:
         The prompts, and each text once.
     """
     n = settings.images(task.images_per_prompt)
-    m = settings.guided_images_per_prompt or task.inverse_images
+    m = settings.images(task.inverse_images)
     concepts = _asked(task, settings)
     prompts = [PromptNeed(anchor.prompt, n) for anchor in task.anchors]
     prompts += [PromptNeed(concept.prompt, m) for concept in concepts if concept.query == "inverse"]
@@ -118,7 +118,7 @@ def _queries(scene: Scene, collector: ImageCollector, evidence: Evidence) -> Pro
     concepts = _asked(task, settings)
     ahead = [concept for concept in concepts if concept.query == "forward"]
     back = [concept for concept in concepts if concept.query == "inverse"]
-    m = settings.guided_images_per_prompt or task.inverse_images
+    m = settings.images(task.inverse_images)
     found = None
     if ahead:
         reference = evidence.texts(task.reference.texts).astype(np.float64)
