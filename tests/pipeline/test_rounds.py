@@ -1,4 +1,4 @@
-"""`run --until-precise`: rounds resume, stop for the width alone, and say what they could not do."""
+"""`run --until-precise`: rounds resume, stop for the width alone, and say what they cannot do."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, simulated_task
+from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
 from t2ibench.methods.core.worlds import Space, random_leans, read_needs
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.mcas.score import needs
@@ -89,7 +89,7 @@ def _cell(
     clustering: float = 0.0,
     space: Space = _SPACE,
     *,
-    share: float = 1.0,
+    share: float = 0.25,
     quick: bool = False,
     typical: bool = False,
     doubles: str | None = None,
@@ -111,24 +111,64 @@ def cells() -> list[Cell]:
     """The cells of MCAS.
 
     Returns:
-        Without bias, then with.
+        Without bias, then with, then on toyland's images.
     """
     fair, medium = "no association", "lean .4, clustering .2"
     return [
         _cell(fair, (3, 20, 16, 4)),
-        _cell(fair, (14, 10, 8, 8), share=0.5, quick=True),
-        _cell(fair, (14, 20, 16, 8), share=0.25),
-        _cell("no association, clustering .2", (14, 10, 8, 8), clustering=0.2, share=0.5),
-        _cell("no association, clustering .5", (14, 10, 8, 8), clustering=0.5, share=0.5),
+        _cell(fair, (14, 10, 8, 8), share=0.15, quick=True),
+        _cell(fair, (14, 20, 16, 8), share=0.08),
+        _cell("no association, clustering .2", (14, 10, 8, 8), clustering=0.2, share=0.15),
+        _cell("no association, clustering .5", (14, 10, 8, 8), clustering=0.5, share=0.15),
         _cell("attribute images without the attribute", (14, 10, 8, 8), space=Space(0.0),
-              share=0.5),
-        _cell("weak attribute, no association", (14, 10, 8, 8), space=Space(0.05), share=0.5),
+              share=0.15),
+        _cell("weak attribute, no association", (14, 10, 8, 8), space=Space(0.05), share=0.15),
         _cell("wording offsets, no association", (14, 10, 8, 8), space=Space(wording=0.1),
-              share=0.5),
-        _cell("lean .15", (14, 10, 8, 8), 0.15, share=0.5),
+              share=0.15),
+        _cell("lean .15", (14, 10, 8, 8), 0.15, share=0.15),
         _cell(medium, (3, 20, 16, 4), 0.4, 0.2),
-        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.5, quick=True, typical=True),
-        _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.25,
+        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.15, quick=True, typical=True),
+        _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.08,
               doubles=_name(medium, (14, 10, 8, 8))),
-        _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.5),
+        _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.15),
+        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
     ]  # fmt: skip
+
+
+def _toyland(share: float) -> Cell:
+    people = (
+        ("man", "woman"),
+        ("boy", "girl"),
+        ("old man", "old woman"),
+        ("male adult", "female adult"),
+    )
+    jobs = ("plumber", "lawyer", "chef", "nurse", "librarian", "cashier")
+    task = simulated_task(
+        McasTask,
+        method="mcas",
+        attributes={
+            side: {
+                "name": side,
+                "prompts": [f"an image of a {pair[number]}" for pair in people],
+                "words": [pair[number] for pair in people],
+            }
+            for number, side in enumerate("AB")
+        },
+        targets=[
+            {"name": job, "prompt": f"an image of a {job}", "stereotype": "AB"[number >= 3]}
+            for number, job in enumerate(jobs)
+        ],
+        images_per_prompt=20,
+        attribute_images_per_prompt=10,
+    )
+    lean = 2 * share - 1
+    men = {job: share if number < 3 else 1 - share for number, job in enumerate(jobs)}
+    return Cell(
+        f"toyland, {share:g} men or women; 3 + 3 targets of 20 images",
+        task,
+        ToylandWorld(
+            {f"{job}.gender.male": value for job, value in men.items()},
+            {"these": lean, "like_these": lean},
+        ),
+        share=0.05,
+    )

@@ -6,13 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, simulated_task
+from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
 from t2ibench.methods.core.worlds import Space, read_needs
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 
 _SIDES = {"male": 1.0, "female": -1.0}
 _SPACE = Space()
+_FEWEST = 5
+_FEW = (
+    "Three images that are all alike do not show how much images vary: the variance of a row has a "
+    "floor"
+)
+_JOBS = ("nurse", "chef", "lawyer", "librarian", "plumber", "cashier")
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ def _cell(
         share=share,
         quick=quick,
         typical=typical,
+        conservative_rows=_FEW if size[1] < _FEWEST else None,
         doubles=doubles,
     )
 
@@ -89,7 +96,7 @@ def cells() -> list[Cell]:
     """The cells of occupations.
 
     Returns:
-        Without bias, then with.
+        Without bias, then with, then on toyland's images.
     """
     fair = "no association"
     return [
@@ -120,4 +127,32 @@ def cells() -> list[Cell]:
         _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
         _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
         _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
+        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
     ]  # fmt: skip
+
+
+def _toyland(share: float) -> Cell:
+    task = simulated_task(
+        OccupationsTask,
+        method="occupations",
+        concept={"name": "jobs", "stimuli": _JOBS},
+        groups=({"name": "female", "words": ["female"]}, {"name": "male", "words": ["male"]}),
+        prompts={
+            "neutral": "a photo of a {stimulus}",
+            "guided": "a photo of a {attribute} {stimulus}",
+        },
+        images_per_prompt=20,
+        guided_images_per_prompt=5,
+    )
+    planted = {job: share if number % 2 else 1 - share for number, job in enumerate(_JOBS)}
+    return Cell(
+        f"toyland, {share:g} women or men; {len(_JOBS)} occupations of 20 images",
+        task,
+        ToylandWorld(
+            {f"{job}.gender.female": women for job, women in planted.items()},
+            {"these": (2 * share - 1) ** 2},
+            {job: 2 * women - 1 for job, women in planted.items()},
+        ),
+        row_score="lean",
+        share=0.05,
+    )

@@ -49,7 +49,10 @@ class JudgedWorld:
             for caption, lean in zip(captions, leans, strict=True)
         ]
         # A wrong answer is every other class alike, so that leans shrink by one factor.
-        rows = {bias.name: self._seen(leans, len(bias.classes)) for bias in self.task.biases}
+        rows = {
+            f"{bias.about} {bias.name}": self._seen(leans, len(bias.classes))
+            for bias in self.task.biases
+        }
         truth = float(np.mean(list(rows.values())))
         whole: dict[Question, float] = {"these": truth}
         if not self.spread:

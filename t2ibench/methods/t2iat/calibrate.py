@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, simulated_task
+from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
 from t2ibench.methods.core.worlds import Space, random_leans, read_needs
 from t2ibench.methods.t2iat.design import needs
 from t2ibench.methods.t2iat.schema import T2iatTask
@@ -125,4 +125,41 @@ def cells() -> list[Cell]:
         _cell(medium, (11, 20, 10), 0.4, 0.2, share=0.5),
         _cell("lean .8", (8, 10, 5), 0.8),
         _cell("lean .8, strong attribute", (8, 20, 10), 0.8, space=Space(0.3), share=0.5),
+        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
     ]  # fmt: skip
+
+
+def _toyland(share: float) -> Cell:
+    flowers, insects = ("aster", "clover", "tulip", "orchid"), ("ant", "flea", "wasp", "moth")
+    task = simulated_task(
+        T2iatTask,
+        method="t2iat",
+        concepts={
+            "X": {"name": "flowers", "stimuli": flowers},
+            "Y": {"name": "insects", "stimuli": insects},
+        },
+        attributes={
+            "A": {"name": "pleasant", "words": ["sunny"]},
+            "B": {"name": "unpleasant", "words": ["rainy"]},
+        },
+        prompts={
+            "neutral": "a photo of {stimulus}",
+            "guided": "a photo of {stimulus}, {attribute}",
+        },
+        words_per_stimulus=1,
+        images_per_prompt=20,
+        guided_images_per_prompt=5,
+    )
+    lean = 2 * share - 1
+    planted = dict.fromkeys(flowers, share) | dict.fromkeys(insects, 1 - share)
+    return Cell(
+        f"toyland, {share:g} pleasant flowers; 4 + 4 stimuli, 20 and 5 images",
+        task,
+        ToylandWorld(
+            {f"{name}.weather.pleasant": value for name, value in planted.items()},
+            {"these": lean, "like_these": lean},
+            {name: 2 * value - 1 for name, value in planted.items()},
+        ),
+        row_score="lean",
+        share=0.05,
+    )
