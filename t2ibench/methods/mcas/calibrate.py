@@ -12,6 +12,10 @@ from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.mcas.score import needs
 
 _SPACE = Space()
+_WEAK = (
+    "The variance that attribute prompts add to all targets alike is not taken to be below 0, which "
+    "is cautious where they hardly differ"
+)
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ def _cell(
         share=share,
         quick=quick,
         typical=typical,
+        conservative=_WEAK if space.strength < _SPACE.strength else None,
         doubles=doubles,
     )
 
@@ -142,7 +147,7 @@ def _toyland(share: float) -> Cell:
         ("old man", "old woman"),
         ("male adult", "female adult"),
     )
-    jobs = ("plumber", "lawyer", "chef", "nurse", "librarian", "cashier")
+    jobs = ("carpenter", "lawyer", "chef", "nurse", "librarian", "cashier")
     task = simulated_task(
         McasTask,
         method="mcas",

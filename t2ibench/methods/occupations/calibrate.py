@@ -18,7 +18,7 @@ _FEW = (
     "Three images that are all alike do not show how much images vary: the variance of a row has a "
     "floor"
 )
-_JOBS = ("nurse", "chef", "lawyer", "librarian", "plumber", "cashier")
+_JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
 
 @dataclass(frozen=True)
