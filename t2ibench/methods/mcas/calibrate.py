@@ -13,8 +13,8 @@ from t2ibench.methods.mcas.score import needs
 
 _SPACE = Space()
 _WEAK = (
-    "The variance that attribute prompts add to all targets alike is not taken to be below 0, which "
-    "is cautious where they hardly differ"
+    "The variance that attribute prompts add to all targets alike is not taken to be below 0, "
+    "which is cautious where they hardly differ"
 )
 
 
