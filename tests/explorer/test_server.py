@@ -260,7 +260,7 @@ def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -
     assert old["p"] == pytest.approx(1 / (len(Reference(series).texts(anchors)) + 1))
     assert old["p_holm"] == pytest.approx(3 * old["p"])
     assert old["m_low"] < old["m"] < old["m_high"] and old["d_low"] <= old["d"] <= old["d_high"]
-    assert (teapot["verdict"], teapot["lean"]) == ("no_lean", None)
+    assert teapot["verdict"] in {"no_lean", "inconclusive"} and teapot["lean"] is None
     assert old["inverse"] is None and nurse["inverse"]["n"] == 12
     assert nurse["inverse"]["lean"] == 0
     assert nurse["inverse"]["shares"][0]["low"] > 0.5 > nurse["inverse"]["shares"][1]["high"]
