@@ -10,7 +10,7 @@ from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
-from t2ibench.cli.values import not_negative, positive, share
+from t2ibench.cli.values import budget, not_negative, positive, share
 from t2ibench.settings import REPEATED, flag_names, flags
 from t2ibench.version import __version__
 
@@ -33,6 +33,7 @@ _RUN_EXAMPLES = """examples:
   t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
+  t2ibench run --model sdxl --tasks all --budget 4000      what 4,000 images can tell best
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: what is stored already is not made again.
@@ -154,6 +155,10 @@ def _add_run(verbs: Any) -> None:
     much.add_argument(
         "--max-images-per-prompt", metavar="N", type=positive,
         help="with --until-precise: at most (8 times those of the first round)",
+    )  # fmt: skip
+    much.add_argument(
+        "--budget", metavar="2h|4000", type=budget,
+        help="so many images (or so long), spread so that the widest intervals shrink most",
     )  # fmt: skip
     where = groups["where and how"]
     where.add_argument("--config", metavar="FILE", help="YAML with any of these flags as keys")

@@ -46,11 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
         show(prepared)
         return 0
     if arguments.until_precise is not None:
-        return _until_precise(arguments, prepared, reporter)
-    outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
-    if outcome.results is not None:
-        write_reports(outcome.results, outcome.folder)
-    status = _finish(outcome, prepared, reporter)
+        outcome, status = _until_precise(arguments, prepared, reporter)
+    elif arguments.budget is not None:
+        outcome, status = _within_budget(arguments, prepared, reporter)
+    else:
+        outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
+        if outcome.results is not None:
+            write_reports(outcome.results, outcome.folder)
+        status = _finish(outcome, prepared, reporter)
     if gates and outcome.results is not None:
         from t2ibench.cli.gates import report
 
@@ -58,12 +61,39 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _until_precise(arguments: argparse.Namespace, prepared: Prepared, reporter: Any) -> int:
+def _scoring(arguments: argparse.Namespace, prepared: Prepared) -> None:
+    """Refuse what needs results where none are wanted, and two ways to choose sizes at once."""
+    if arguments.until_precise is not None and arguments.budget is not None:
+        raise T2IBenchError("--until-precise and --budget exclude each other.", "Give one of them.")
+    if prepared.settings.generate_only:
+        flag = "--budget" if arguments.until_precise is None else "--until-precise"
+        raise T2IBenchError(f"{flag} has to score; leave --generate-only out.")
+
+
+def _within_budget(
+    arguments: argparse.Namespace, prepared: Prepared, reporter: Any
+) -> tuple[Outcome, int]:
+    from t2ibench.pipeline.budget import within_budget
+    from t2ibench.reports.files import write_reports
+
+    _scoring(arguments, prepared)
+    found = within_budget(prepared, arguments.budget, reporter)
+    if found.outcome.results is not None:
+        write_reports(found.outcome.results, found.outcome.folder)
+    status = _finish(found.outcome, prepared, reporter, found.images)
+    for line in found.lines:
+        reporter.say(line)
+    reporter.say(f"{found.images} of the {found.budget} images that the budget allows.")
+    return found.outcome, status
+
+
+def _until_precise(
+    arguments: argparse.Namespace, prepared: Prepared, reporter: Any
+) -> tuple[Outcome, int]:
     from t2ibench.pipeline.rounds import until_precise
     from t2ibench.reports.files import write_reports
 
-    if prepared.settings.generate_only:
-        raise T2IBenchError("--until-precise has to score; leave --generate-only out.")
+    _scoring(arguments, prepared)
     found = until_precise(
         prepared,
         arguments.until_precise,
@@ -81,7 +111,7 @@ def _until_precise(arguments: argparse.Namespace, prepared: Prepared, reporter: 
     )
     if not found.precise:
         reporter.warn("not every interval is as narrow as you want; `t2ibench power` says why.")
-    return status
+    return found.outcome, status
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:

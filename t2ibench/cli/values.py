@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from t2ibench.pipeline.budget import Budget
 
 
 def positive(text: str) -> int:
@@ -37,6 +41,38 @@ def not_negative(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 0 or more")
     return int(text)
+
+
+_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def budget(text: str) -> Budget:
+    """Read a number of images, or a time such as 2h, 90m or 1.5h.
+
+    Args:
+        text: What the user wrote.
+
+    Returns:
+        The budget.
+
+    Raises:
+        argparse.ArgumentTypeError: it is neither.
+    """
+    from t2ibench.pipeline.budget import Budget
+
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+    unit = text[len(number) :]
+    try:
+        value = float(number)
+    except ValueError:
+        value = 0.0
+    if not unit and number.isdecimal() and value > 0:
+        return Budget(images=int(number))
+    if unit in _SECONDS and 0 < value < 1e9:
+        return Budget(seconds=value * _SECONDS[unit])
+    raise argparse.ArgumentTypeError(
+        f"'{text}' is neither a number of images (4000) nor a time (2h, 90m, 30s)"
+    )
 
 
 def share(text: str) -> float:

@@ -99,7 +99,7 @@ def until_precise(
             again = settings.model_copy(update={"tasks": names, "times": times})
             reporter.say(f"{', '.join(names)}: {times / settings.times:.2f} times the images.")
             later = execute(prepare(again, prepared.objects, prepared.call), reporter)
-            found.outcome = _joined(found.outcome, later)
+            found.outcome = joined(found.outcome, later)
         if not waiting:
             break
     for one in tasks.values():
@@ -165,7 +165,16 @@ def _growth(
     return least(lambda times: known.width(effect, times, 1.0) <= _MARGIN * width)
 
 
-def _joined(before: Outcome, after: Outcome) -> Outcome:
+def joined(before: Outcome, after: Outcome) -> Outcome:
+    """Two rounds of one run as one.
+
+    Args:
+        before: What the earlier one did.
+        after: What the later one did.
+
+    Returns:
+        The later one's results, with the attempts and problems of both.
+    """
     return replace(
         after,
         attempts=before.attempts + after.attempts,
