@@ -175,7 +175,7 @@ def test_images_in_another_order_are_the_same_images() -> None:
 
 
 def test_shuffled_labels_contradict_a_difference_that_is_not_the_attribute() -> None:
-    """Pictures without a group differ from all others in a way that has nothing to do with it."""
+    """Images without a group differ from all others in a way that has nothing to do with it."""
     task = make_task(images_per_prompt=20)
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
     clean = score(task, evidence, SETTINGS)
@@ -215,7 +215,7 @@ def test_a_single_stimulus_has_no_direction_to_be_measured_along() -> None:
 
 PARAPHRASES = [
     {"neutral": f"{word} of {{a stimulus}}", "guided": f"{word} of a {{attribute}} {{stimulus}}"}
-    for word in ("A portrait", "A picture")
+    for word in ("A portrait", "A image")
 ]
 
 
@@ -242,7 +242,7 @@ def test_wordings_are_part_of_the_variance() -> None:
     assert nurse["moved"]["lean_these_wordings"].p < 0.05 < nurse["moved"]["lean"].p
     assert moved.headline.p > 0.05
     strata = set(nurse["moved"]["lean"].influence.strata)
-    assert {"wordings of nurse", "A portrait of a nurse", "A picture of a male nurse"} <= strata
+    assert {"wordings of nurse", "A portrait of a nurse", "A image of a male nurse"} <= strata
     assert len(moved.samples) == 4 * 3 * 60
 
 
@@ -266,7 +266,7 @@ def test_a_lean_in_every_wording_is_found() -> None:
 
 
 def test_amplification_is_signed_towards_the_text() -> None:
-    """The texts of nurse lean to women and her pictures more so; those of chief less than they."""
+    """The texts of nurse lean to women and her images more so; those of chief less than they."""
     task = make_task()
     shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.6, "cook": 0.5}
     evidence = make_evidence(task, shares)

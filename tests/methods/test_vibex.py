@@ -24,7 +24,7 @@ QUICK = Settings(n_permutations=999, n_bootstrap=300)
 DIM = 12
 WOMAN, MAN, HAIR, STANDING, CHILD = np.eye(DIM)[:5]
 WORDS = [f"word{number}" for number in range(400)]
-PROMPTS = {"women": "picture of women", "men": "picture of men", "people": "picture of people"}
+PROMPTS = {"women": "image of women", "men": "image of men", "people": "image of people"}
 
 
 def task(anchors: int = 2, **more: Any) -> VibexTask:
@@ -210,7 +210,7 @@ def test_shares_are_corrected_for_the_wrong_side() -> None:
 
 
 def test_pictures_that_lie_elsewhere_have_no_share() -> None:
-    """A scene that moves every picture a third of the way to one anchor: no share is given."""
+    """A scene that moves every image a third of the way to one anchor: no share is given."""
     rng = np.random.default_rng(4)
     images = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 40, axis=0) + 0.1 * rng.normal(size=(80, 2))
     sides = Sides(images, np.repeat([0, 1], 40), ("a", "b"), np.tile(np.arange(40), 2))
@@ -235,8 +235,8 @@ def test_word_against_pictures_is_inconclusive() -> None:
     found = score(spec, evidence(1.0).with_images({"long hair": drawn}), QUICK)
     assert verdicts_of(found) == {"long hair": "inconclusive"}
     (warning,) = [line for line in found.warnings if "long hair" in line]
-    assert warning.endswith("but its own pictures lean to 'men'.")
-    assert describe(spec, found).endswith("of 'long hair' word and pictures disagree.")
+    assert warning.endswith("but its own images lean to 'men'.")
+    assert describe(spec, found).endswith("of 'long hair' word and images disagree.")
 
 
 def test_what_a_reading_says() -> None:
@@ -245,7 +245,7 @@ def test_what_a_reading_says() -> None:
     assert verdict(Reading(0.01, 0, 0.01, 1), anchors).outcome == "inconclusive"
     assert verdict(Reading(0.3, 0, 0.01, 1), anchors).outcome == "inconclusive"
     assert verdict(Reading(0.3, 0, 0.3, 1, 0), anchors).says.endswith(
-        "pictures of it lean to 'women'"
+        "images of it lean to 'women'"
     )
     agreeing = verdict(Reading(0.01, 0, 0.01, 0, 0), anchors)
     assert (agreeing.outcome, agreeing.side, agreeing.contradiction) == ("leans", 0, False)
@@ -261,7 +261,7 @@ def test_published_tendencies() -> None:
 def test_an_intersection_of_one_anchor() -> None:
     rng = np.random.default_rng(8)
     women = unit(WOMAN + HAIR + STANDING + 0.1 * rng.normal(size=(30, DIM)))
-    found = score(task(), evidence(1.0).with_images({"picture of women": women}), QUICK)
+    found = score(task(), evidence(1.0).with_images({"image of women": women}), QUICK)
     row = rows(found)["long hair & standing"]
     assert row["share_both:women"].value > 0.9 > 0.1 > row["share_both:men"].value
     assert row["difference"].p == pytest.approx(1 / 1000)
@@ -284,13 +284,13 @@ def test_three_anchors() -> None:
 def test_needs_and_what_is_missing() -> None:
     found = needs(task(), QUICK)
     assert (found.n_images, found.n_prompts) == (72, 3)
-    asked = {"picture of women", "picture of men", "long hair", "standing", "a person"}
+    asked = {"image of women", "image of men", "long hair", "standing", "a person"}
     assert set(found.texts) == asked | set(WORDS)
     only = task(
         concepts=[{"name": "p", "prompt": "a person", "query": "inverse"}], intersections=[]
     )
     assert not set(WORDS) & set(needs(only, QUICK).texts)
-    lacking = score(task(), evidence(0.0).without("picture of women"), QUICK)
+    lacking = score(task(), evidence(0.0).without("image of women"), QUICK)
     assert lacking.headline.value is None and "women" in (lacking.reason or "")
 
 
@@ -300,7 +300,7 @@ def test_a_reference_in_a_template() -> None:
     problems = [finding.message for finding in check(spec)]
     assert any("2 reference words for 2 forward queries" in message for message in problems)
     assert any("lacks the placeholder" in f.message for f in check(task(reference={
-        "words": WORDS, "template": "picture"})))  # fmt: skip
+        "words": WORDS, "template": "image"})))  # fmt: skip
     assert any("holds what is asked" in f.message for f in check(task(
         reference=[*WORDS, "standing"])))  # fmt: skip
     with pytest.raises(ValidationError, match="unknown word list"):

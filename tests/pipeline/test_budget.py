@@ -37,9 +37,8 @@ def test_a_budget_is_kept_and_the_widest_interval_grows(cli: Cli, tmp_path: Path
     tasks = read_results(tmp_path / "toyland").tasks
     # The pilot's interval of the association test is the wider one.
     assert "t2iat_science_arts: ±" in err and "times the pilot" in err
-    assert (
-        tasks["t2iat_science_arts"].settings.times > tasks["openbias_winobias"].settings.times / 10
-    )
+    share = {name: task.settings.times for name, task in tasks.items()}
+    assert share["t2iat_science_arts"] > share["openbias_winobias"]
     # The same command finds everything there.
     assert cli(*words, "--budget", "1300")[0] == 0
     assert images_of(tmp_path / "toyland") == generated

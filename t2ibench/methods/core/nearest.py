@@ -17,7 +17,7 @@ _UNUSUAL = 0.05  # of the anchor's own images lie as far from where they usually
 _FAR = 0.25  # of the way between the anchors that an image may lie off in any case
 _CHANCE = 0.01  # that so many images lie off by chance
 ELSEWHERE = (
-    "its pictures lie elsewhere between the anchors than theirs do: what else they show moves them"
+    "its images lie elsewhere between the anchors than theirs do: what else they show moves them"
 )
 _PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
 

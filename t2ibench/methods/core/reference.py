@@ -116,7 +116,7 @@ def beyond_words(images: npt.NDArray[np.floating], anchors: Float64Array) -> Flo
     """Images without what tells the anchors' own texts apart.
 
     A text may be near one anchor's images for no other reason than that the encoder places it near
-    that anchor's text: "doctor" near "man", whatever the pictures show. Such a text leans by
+    that anchor's text: "doctor" near "man", whatever the images show. Such a text leans by
     a (v · u) / |u|, with a its cosine with the difference u of the anchors' texts and v the
     difference of their images: as the anchors' own texts do. What is left of the images without u
     leans beyond that.

@@ -180,7 +180,7 @@ class TwoWordGroups(Strict):
 
 
 class Wording(Strict):
-    """One way to ask for a picture, with and without an attribute.
+    """One way to ask for an image, with and without an attribute.
 
     Attributes:
         neutral: With '{stimulus}' (or '{a stimulus}'), without the attribute.
@@ -196,7 +196,7 @@ class GuidedPrompts(Wording):
 
     Attributes:
         paraphrases: Further wordings of the same two prompts. With one wording, what it happens to
-            do to the pictures cannot be told from what is measured.
+            do to the images cannot be told from what is measured.
     """
 
     paraphrases: tuple[Wording, ...] = ()

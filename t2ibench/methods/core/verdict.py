@@ -1,4 +1,4 @@
-"""What a concept query shows, where its word, its place and its pictures say different things."""
+"""What a concept query shows, where its word, its place and its images say different things."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Reading:
         side: The anchor it is nearest then.
         p_plain: Of its effect as it is, adjusted for the concepts asked.
         plain_side: The anchor it is nearest as it is.
-        drawn: The anchor whose side more of its own pictures are on than by chance; None where
-            there is none, or no pictures.
+        drawn: The anchor whose side more of its own images are on than by chance; None where
+            there is none, or no images.
     """
 
     p: float
@@ -38,7 +38,7 @@ class Verdict:
         outcome: 'leans'; 'no_lean': no further than everyday words; 'inconclusive'.
         side: The anchor it leans to; None without a lean.
         says: Why, as a clause.
-        contradiction: Whether its word and its pictures lean to different anchors.
+        contradiction: Whether its word and its images lean to different anchors.
     """
 
     outcome: Outcome
@@ -56,18 +56,18 @@ def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
 
     Returns:
         A lean only where the images differ further in the concept than in everyday words, beyond
-        what the anchors' own words say, and neither nearness as it is nor pictures of the concept
+        what the anchors' own words say, and neither nearness as it is nor images of the concept
         point to another anchor.
 
     Examples:
         >>> verdict(Reading(0.8, 0, 0.001, 1), ["women", "men"]).says
-        "the encoder places the word itself nearer 'men', and the pictures add nothing to that"
+        "the encoder places the word itself nearer 'men', and the images add nothing to that"
         >>> verdict(Reading(0.01, 1, 0.2, 1, drawn=0), ["women", "men"]).outcome
         'inconclusive'
     """
     names = [f"'{name}'" for name in anchors]
     clear, plain = reading.p < _ALPHA, reading.p_plain < _ALPHA
-    drawn = "" if reading.drawn is None else f"; pictures of it lean to {names[reading.drawn]}"
+    drawn = "" if reading.drawn is None else f"; images of it lean to {names[reading.drawn]}"
     word_side = reading.side if clear else reading.plain_side if plain else None
     against = reading.drawn is not None and word_side is not None and reading.drawn != word_side
     if clear and plain and reading.side != reading.plain_side:
@@ -77,15 +77,15 @@ def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
         )
         return Verdict("inconclusive", None, says + drawn, against)
     if clear and against:
-        says = f"its word is nearer pictures of {names[reading.side]}, but its own pictures lean to"
+        says = f"its word is nearer images of {names[reading.side]}, but its own images lean to"
         return Verdict("inconclusive", None, f"{says} {names[reading.drawn or 0]}", True)
     if clear:
-        says = f"pictures of {names[reading.side]} are nearer to it than everyday words explain"
+        says = f"images of {names[reading.side]} are nearer to it than everyday words explain"
         return Verdict("leans", reading.side, says + drawn)
     if plain:
         says = (
             f"the encoder places the word itself nearer {names[reading.plain_side]}, and the "
-            "pictures add nothing to that"
+            "images add nothing to that"
         )
         return Verdict("inconclusive", None, says + drawn, against)
     return Verdict("no_lean", None, f"it leans no further than everyday words{drawn}")

@@ -1,4 +1,4 @@
-"""What a wording does to the leans: the variance between several ways to ask for a picture."""
+"""What a wording does to the leans: the variance between several ways to ask for an image."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from t2ibench.methods.core.influence import Influence
 class Wordings:
     """The wordings' part of the variance of N and D, each a mean over wordings.
 
-    A wording moves the pictures of every stimulus in its own way, and perhaps all of them in a
+    A wording moves the images of every stimulus in its own way, and perhaps all of them in a
     common one.
 
     Attributes:

@@ -96,9 +96,9 @@ class Scene:
     Attributes:
         prompt: The prompt.
         images: How many there are.
-        about: What they are pictures of: prompts that share it share a centre.
+        about: What they are images of: prompts that share it share a centre.
         lean: (1 + lean) / 2 of them show the attribute A and the others B; None shows neither.
-        shift: Along the attribute, added to all of them: what their pictures share with A beside
+        shift: Along the attribute, added to all of them: what their images share with A beside
             the attribute itself.
     """
 
@@ -148,10 +148,10 @@ class Space:
         abouts = [scene.about for scene in scenes] + [about for about, _ in texts.values()]
         number = {about: k for k, about in enumerate(dict.fromkeys(abouts))}
         axis = unit_rows(rng.normal(size=self.d))
-        # Pictures of different things still resemble each other (cosine .5 of their centres).
+        # Images of different things still resemble each other (cosine .5 of their centres).
         own = unit_rows(rng.normal(size=(len(number), self.d)))
         centres = unit_rows(rng.normal(size=self.d)) + own
-        # What pictures are about says nothing of the attribute, or it would be part of the lean.
+        # What images are about says nothing of the attribute, or it would be part of the lean.
         centres = unit_rows(centres - np.outer(centres @ axis, axis))
         sizes = [scene.images for scene in scenes]
         prompt = np.repeat(np.arange(len(scenes)), sizes)

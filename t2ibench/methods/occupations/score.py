@@ -36,7 +36,7 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 
 _ONE_WORDING = (
-    "One wording: what it does to the pictures cannot be told from a lean. Give `prompts` some "
+    "One wording: what it does to the images cannot be told from a lean. Give `prompts` some "
     "`paraphrases`."
 )
 

@@ -85,7 +85,7 @@ def expected_shares(bias: Bias, stimulus: str | None) -> Float64Array | None:
 def rows_of(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
     """The rows of a task.
 
-    Where no caption has two answers (real pictures with a caption each), all captions of a bias
+    Where no caption has two answers (real images with a caption each), all captions of a bias
     make one row, whose images are those of the captions.
 
     Args:

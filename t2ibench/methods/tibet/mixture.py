@@ -90,7 +90,7 @@ def mixture(
         The shares.
 
     Examples:
-        Three of four pictures show a man, and so does every picture of the first counterfactual:
+        Three of four images show a man, and so does every image of the first counterfactual:
 
         >>> man, woman = [1.0, 0.0], [0.0, 1.0]
         >>> start = np.array([man, man, man, woman])

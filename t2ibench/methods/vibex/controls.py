@@ -101,7 +101,7 @@ def _text_only(found: Forward, m: int) -> Control:
     squared = found.text_only**2
     value = float(excess(squared[:m].mean(), squared[m:].mean()))
     return Control(
-        "The same excess of the words on the anchors' texts, without any picture; what they "
+        "The same excess of the words on the anchors' texts, without any image; what they "
         "explain is taken out of the headline.",
         value if np.isfinite(value) else None,
     )

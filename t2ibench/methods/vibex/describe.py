@@ -25,7 +25,7 @@ def describe(task: VibexTask, result: MethodResult) -> str:
     if missing:
         return missing
     anchors = listed([f"'{anchor.name}'" for anchor in task.anchors])
-    claim = f"the test concepts tell pictures of {anchors} apart further than everyday words do"
+    claim = f"the test concepts tell images of {anchors} apart further than everyday words do"
     whole = unproven(result.headline, claim)
     whole = whole or sentence(claim)
     found = verdicts(task, result.by)
@@ -41,7 +41,7 @@ def describe(task: VibexTask, result: MethodResult) -> str:
     else:
         parts.append("no concept does on its own")
     if split:
-        parts.append(f"of {listed(split[:_NAMED])} word and pictures disagree")
+        parts.append(f"of {listed(split[:_NAMED])} word and images disagree")
     return "; ".join(parts) + "."
 
 

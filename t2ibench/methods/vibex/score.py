@@ -71,7 +71,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
                        less the mean of this over the reference words (of more than two anchors
                        the range of their centred means)
         beyond_words = the same on the images' parts orthogonal to the differences of the anchors'
-                       own texts: what those texts say needs no picture
+                       own texts: what those texts say needs no image
         percentile   = the share of reference words whose effect beyond words is smaller
         p of both    = the larger of (1 + number of reference effects as large) / (R + 1) and
                        Welch's p of the images
@@ -257,7 +257,7 @@ def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
 
     Returns:
         The same with verdicts and tendencies in `details`, the share of tendencies that come out,
-        and a warning for each concept whose word and pictures lean to different anchors.
+        and a warning for each concept whose word and images lean to different anchors.
     """
     found = verdicts(task, result.by)
     rows = _tendencies(task, result.by)
