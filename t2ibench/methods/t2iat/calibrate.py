@@ -14,6 +14,10 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 _SIDES = {"splendid": 1.0, "dreadful": -1.0}
 _SPACE = Space()
 _FEWEST = 5
+_UNSEEN = (
+    "An encoder that does not see the attribute gives the test no scale: it rejects hardly ever, and "
+    "the headline has no value"
+)
 _FEW = (
     "Three images that are all alike do not show how much images vary: the variance of a row has a "
     "floor"
@@ -87,6 +91,7 @@ def _cell(
         share=share,
         quick=quick,
         typical=typical,
+        conservative=None if space.strength else _UNSEEN,
         conservative_rows=_FEW if n < _FEWEST else None,
         doubles=doubles,
     )
