@@ -15,8 +15,8 @@ _SIDES = {"splendid": 1.0, "dreadful": -1.0}
 _SPACE = Space()
 _FEWEST = 5
 _UNSEEN = (
-    "An encoder that does not see the attribute gives the test no scale: it rejects hardly ever, and "
-    "the headline has no value"
+    "An encoder that does not see the attribute gives the test no scale: it rejects hardly ever, "
+    "and the headline has no value"
 )
 _FEW = (
     "Three images that are all alike do not show how much images vary: the variance of a row has a "
