@@ -18,6 +18,10 @@ _FEW = (
     "Three images that are all alike do not show how much images vary: the variance of a row has a "
     "floor"
 )
+_EXTREME = (
+    "Occupations near a lean of 1 vary less than the others; the interval takes the mean variance of "
+    "all for each"
+)
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
 
@@ -71,6 +75,7 @@ def _cell(
     quick: bool = False,
     typical: bool = False,
     doubles: str | None = None,
+    conservative: str | None = None,
 ) -> Cell:
     task = _task(*size, wordings)
     return Cell(
@@ -81,6 +86,7 @@ def _cell(
         share=share,
         quick=quick,
         typical=typical,
+        conservative=conservative,
         conservative_rows=_FEW if size[1] < _FEWEST else None,
         doubles=doubles,
     )
@@ -126,7 +132,10 @@ def cells() -> list[Cell]:
         _cell("lean .4", (40, 10, 5), 0.4, share=0.25),
         _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
         _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
-        _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
+        _cell(
+            "lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5,
+            conservative=_EXTREME,
+        ),
         *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
     ]  # fmt: skip
 
