@@ -19,8 +19,8 @@ _FEW = (
     "floor"
 )
 _EXTREME = (
-    "Occupations near a lean of 1 vary less than the others; the interval takes the mean variance of "
-    "all for each"
+    "Occupations near a lean of 1 vary less than the others; the interval takes the mean variance "
+    "of all for each"
 )
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
