@@ -4,7 +4,7 @@ one whose interval is too narrow."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -79,6 +79,7 @@ def family(name: str) -> Family[CoinTask]:
 
 
 COIN, NARROW, BROKEN = family("coin"), family("narrow"), family("broken")
+SILENT = replace(family("silent"), calibrates=None)
 
 
 @dataclass(frozen=True)

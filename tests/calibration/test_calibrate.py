@@ -20,10 +20,10 @@ Cli = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(autouse=True)
 def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Three methods of another package."""
+    """Four methods of another package; the last simulates nothing."""
     entries = dict(METHODS._entries)
     entries |= {name: f"tests.calibration.coins:{name.upper()}"
-                for name in ("coin", "narrow", "broken")}  # fmt: skip
+                for name in ("coin", "narrow", "broken", "silent")}  # fmt: skip
     monkeypatch.setattr(METHODS, "_entries", entries)
     cells_of.cache_clear()
     yield
@@ -158,7 +158,7 @@ def test_worker_processes_give_the_same_table() -> None:
 def test_bad_requests_are_one_line(cli: Cli, tmp_path: Path) -> None:
     for words, message in [
         (("--family", "coins"), "Did you mean 'coin'?"),
-        (("--family", "weat"), "The method 'weat' has nothing to simulate."),
+        (("--family", "silent"), "The method 'silent' has nothing to simulate."),
         (("--family", "coin", "--cell", "nothing"), "There is no such cell"),
         (("--family", "coin", "--output", tmp_path / "no" / "x.md"), "There is no folder"),
     ]:
