@@ -282,7 +282,7 @@ def test_word_and_pictures_that_disagree_are_inconclusive(series: Collection) ->
     reading = Reading(0.001, 1, 0.001, 1, drawn=nurse["inverse"]["lean"])
     found = verdict(reading, ["old", "adult"])
     assert found.outcome == "inconclusive" and found.contradiction and found.side is None
-    assert found.says.endswith("its own pictures lean to 'old'")
+    assert found.says.endswith("its own images lean to 'old'")
 
 
 def test_two_runs_side_by_side(run: Path, tmp_path: Path) -> None:
