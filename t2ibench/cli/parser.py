@@ -102,7 +102,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="t2ibench",
         description="Measure social bias in text-to-image models: standard tests, "
-        "with intervals, nulls and provenance.",
+        "with intervals, controls and provenance.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
