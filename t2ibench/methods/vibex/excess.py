@@ -119,7 +119,8 @@ def excess_headline(
         return Headline(None, "excess", "like_these", {"these": these}, test="rank", reason=ALIKE)
     like_these, fair = _like_these(pooled, level, rng, n_draws)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
-    value = float(excess(v, w))
+    ends = [end for end in (these.low, these.high) if end is not None]
+    value = float(np.clip(float(excess(v, w)) - _curvature(pooled), *ends))
     v, w = max(v, 0.0), max(w, 0.0)
     slope = 2.0 / (v + w) ** 2
     influence = Influence.combined(
@@ -134,6 +135,15 @@ def excess_headline(
         (Part("", value, influence),),
         "rank",
     )
+
+
+def _curvature(pooled: Squares) -> float:
+    """The bias of a ratio whose parts vary with the images, to second order."""
+    v = max(float(pooled.concepts.mean()), 0.0)
+    w = max(float(pooled.reference.mean()), 0.0)
+    of_v, of_w = pooled.on_concepts, pooled.on_reference
+    bent = v * of_w.variance - w * of_v.variance + (v - w) * of_v.covariance(of_w)
+    return 2.0 * bent / (v + w) ** 3
 
 
 def _these(pooled: Squares, level: float) -> Inference:
