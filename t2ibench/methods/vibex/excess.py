@@ -119,8 +119,11 @@ def excess_headline(
         return Headline(None, "excess", "like_these", {"these": these}, test="rank", reason=ALIKE)
     like_these, fair = _like_these(pooled, level, rng, n_draws)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
-    ends = [end for end in (these.low, these.high) if end is not None]
-    value = float(np.clip(float(excess(v, w)) - _curvature(pooled), *ends))
+    # An estimate lies in its interval.
+    value = max(
+        these.low,
+        min(float(excess(v, w)) - _curvature(pooled), 1.0 if these.high is None else these.high),
+    )
     v, w = max(v, 0.0), max(w, 0.0)
     slope = 2.0 / (v + w) ** 2
     influence = Influence.combined(
