@@ -90,16 +90,17 @@ def run_agree(arguments: argparse.Namespace) -> int:
     from t2ibench.errors import T2IBenchError
     from t2ibench.labelling.agreement import agreements
     from t2ibench.pipeline.scoring import open_stores
+    from t2ibench.reports.cells import number
+    from t2ibench.results.run import open_run
     from t2ibench.store.labels import LabelStore
 
-    folder, _, _ = _open(Path(arguments.run))
+    folder = open_run(Path(arguments.run))
     labels = LabelStore(folder.evidence)
     if not len(labels):
         raise T2IBenchError(
             f"{arguments.run} has no labels.", f"Run `t2ibench label export {arguments.run}` first."
         )
-    record = folder.record
-    stores = open_stores(folder.evidence, {}, record.judges)
+    stores = open_stores(folder.evidence, {}, folder.record.judges)
     found = agreements(labels, {name: judge.store for name, judge in stores.judges.items()})
     headers = ["Question", "Judge", "Images", "Accuracy", "Macro-F1", "Kappa", "Alpha", "People"]
     rows = [
@@ -108,7 +109,7 @@ def run_agree(arguments: argparse.Namespace) -> int:
             agreement.judge,
             agreement.n,
             *(
-                "–" if value is None else f"{value:.3f}"
+                number(value)
                 for value in (
                     agreement.accuracy,
                     agreement.macro_f1,

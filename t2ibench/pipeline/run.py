@@ -23,6 +23,7 @@ from t2ibench.results.schema import Results
 from t2ibench.results.write import write_results
 from t2ibench.settings import Measurement
 from t2ibench.store.evidence import text_key
+from t2ibench.store.labels import LabelStore
 
 _STAGES: dict[Stage, tuple[str, str]] = {
     "generate": ("Generating images", "images"),
@@ -230,6 +231,7 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
             name: EncoderEvidence(run.store, run.encoder.fingerprint)
             for name, run in job.controls.items()
         },
+        LabelStore(prepared.folder.evidence),
     )
     scored = score_plan(prepared.plan, prepared.images, stores, reporter)
     return write_results(
