@@ -136,11 +136,6 @@ def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
     return [check for check in checks if check is not None]
 
 
-def _low(band: tuple[float, float]) -> tuple[float, float]:
-    """The band and all that is below it."""
-    return -np.inf, band[1]
-
-
 def _high(band: tuple[float, float]) -> tuple[float, float]:
     """The band and all that is above it."""
     return band[0], np.inf

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from t2ibench.pipeline.run import Outcome
 
 _SHOWN = 10
+_WIDE = "not every interval is as narrow as you want; `t2ibench power` says why."
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,15 +46,20 @@ def run(arguments: argparse.Namespace) -> int:
 
         show(prepared)
         return 0
+    total, closing, warnings = None, list[str](), list[str]()
     if arguments.until_precise is not None:
-        outcome, status = _until_precise(arguments, prepared, reporter)
+        outcome, total, closing, warnings = _until_precise(arguments, prepared, reporter)
     elif arguments.budget is not None:
-        outcome, status = _within_budget(arguments, prepared, reporter)
+        outcome, total, closing, warnings = _within_budget(arguments, prepared, reporter)
     else:
         outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
-        if outcome.results is not None:
-            write_reports(outcome.results, outcome.folder)
-        status = _finish(outcome, prepared, reporter)
+    if outcome.results is not None:
+        write_reports(outcome.results, outcome.folder)
+    status = _finish(outcome, prepared, reporter, total)
+    for line in closing:
+        reporter.say(line)
+    for line in warnings:
+        reporter.warn(line)
     if gates and outcome.results is not None:
         from t2ibench.cli.gates import report
 
@@ -72,26 +78,21 @@ def _scoring(arguments: argparse.Namespace, prepared: Prepared) -> None:
 
 def _within_budget(
     arguments: argparse.Namespace, prepared: Prepared, reporter: Any
-) -> tuple[Outcome, int]:
+) -> tuple[Outcome, int, list[str], list[str]]:
+    """What was done, with how many images in all, and the lines and warnings that close it."""
     from t2ibench.pipeline.budget import within_budget
-    from t2ibench.reports.files import write_reports
 
     _scoring(arguments, prepared)
     found = within_budget(prepared, arguments.budget, reporter)
-    if found.outcome.results is not None:
-        write_reports(found.outcome.results, found.outcome.folder)
-    status = _finish(found.outcome, prepared, reporter, found.images)
-    for line in found.lines:
-        reporter.say(line)
-    reporter.say(f"{found.images} of the {found.budget} images that the budget allows.")
-    return found.outcome, status
+    spent = f"{found.images} of the {found.budget} images that the budget allows."
+    return found.outcome, found.images, [*found.lines, spent], []
 
 
 def _until_precise(
     arguments: argparse.Namespace, prepared: Prepared, reporter: Any
-) -> tuple[Outcome, int]:
+) -> tuple[Outcome, int, list[str], list[str]]:
+    """What was done, with how many images in all, and the lines and warnings that close it."""
     from t2ibench.pipeline.rounds import until_precise
-    from t2ibench.reports.files import write_reports
 
     _scoring(arguments, prepared)
     found = until_precise(
@@ -100,18 +101,12 @@ def _until_precise(
         reporter,
         most_images=arguments.max_images_per_prompt,
     )
-    if found.outcome.results is not None:
-        write_reports(found.outcome.results, found.outcome.folder)
-    status = _finish(found.outcome, prepared, reporter, found.images)
-    for line in found.lines:
-        reporter.say(line)
     saved = 1 - found.images / found.fixed if found.fixed else 0.0
-    reporter.say(
+    spent = (
         f"{found.images} images, {saved:.0%} fewer than the {found.fixed} of the largest design."
     )
-    if not found.precise:
-        reporter.warn("not every interval is as narrow as you want; `t2ibench power` says why.")
-    return found.outcome, status
+    warnings = [] if found.precise else [_WIDE]
+    return found.outcome, found.images, [*found.lines, spent], warnings
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:

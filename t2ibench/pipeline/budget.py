@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from t2ibench.calibration.pilots import stored_headline
 from t2ibench.calibration.power import forecaster, least
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import needs
-from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.plan import Plan, images_at
 from t2ibench.pipeline.prepare import Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rounds import joined
@@ -90,7 +89,7 @@ def within_budget(
     if not plan.requests:
         raise T2IBenchError("These tasks need no images.", "Leave --budget out.")
     pilot = _pilot(plan, _FEWEST if budget.images is None else int(budget.images * _PILOT))
-    first = _planned(plan, pilot)
+    first = images_at(plan, pilot)
     if budget.images is not None and first > budget.images:
         raise T2IBenchError(
             f"The smallest pilot of these tasks is {first} images; the budget is {budget.images}.",
@@ -103,7 +102,7 @@ def within_budget(
     times = _allocation(plan, _forecasts(prepared, outcome), pilot, allowed)
     if times != pilot:
         outcome = joined(outcome, _executed(prepared, times, pilot, reporter))
-    return Spent(outcome, _planned(plan, times), allowed, _lines(outcome, times, pilot))
+    return Spent(outcome, images_at(plan, times), allowed, _lines(outcome, times, pilot))
 
 
 def _executed(
@@ -119,16 +118,6 @@ def _executed(
         found = later if found is None else joined(found, later)
     assert found is not None
     return found
-
-
-def _planned(plan: Plan, times: Mapping[str, float]) -> int:
-    """Distinct images of all tasks, each at its own size."""
-    most: dict[str, int] = {}
-    for task in plan.tasks:
-        settings = plan.settings.model_copy(update={"times": times[task.id]})
-        for prompt, count in needs(task.spec, settings).images_by_prompt.items():
-            most[prompt] = max(count, most.get(prompt, 0))
-    return sum(most.values())
 
 
 def _pilot(plan: Plan, images: int) -> dict[str, float]:
@@ -148,7 +137,7 @@ def _pilot(plan: Plan, images: int) -> dict[str, float]:
     low, high = _FEWEST, max(_FEWEST, *largest.values())
     while low < high:
         middle = (low + high + 1) // 2
-        fits = _planned(plan, sizes(middle)) <= images
+        fits = images_at(plan, sizes(middle)) <= images
         low, high = (middle, high) if fits else (low, middle - 1)
     return sizes(low)
 
@@ -206,7 +195,7 @@ def _allocation(
     low, high = 1e-3, max([forecast(1.0) for forecast in widths.values()], default=1.0)
     for _ in range(_STEPS):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if _planned(plan, sizes(middle)) <= images else (middle, high)
+        low, high = (low, middle) if images_at(plan, sizes(middle)) <= images else (middle, high)
     return {name: max(times, pilot[name]) for name, times in sizes(high).items()}
 
 

@@ -94,6 +94,24 @@ class Plan:
         return self.requests[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
 
 
+def images_at(plan: Plan, times: Mapping[str, float]) -> int:
+    """Distinct images of all tasks, each at a size of its own.
+
+    Args:
+        plan: The plan.
+        times: Task id to the setting `times` it is measured with.
+
+    Returns:
+        Their number; an image that several tasks need counts once.
+    """
+    most: dict[str, int] = {}
+    for task in plan.tasks:
+        settings = plan.settings.model_copy(update={"times": times[task.id]})
+        for prompt, count in needs(task.spec, settings).images_by_prompt.items():
+            most[prompt] = max(count, most.get(prompt, 0))
+    return sum(most.values())
+
+
 def make_plan(
     tasks: Sequence[LoadedTask], settings: Settings, needs_of: Mapping[str, Needs] | None = None
 ) -> Plan:

@@ -10,14 +10,14 @@ image depends on its prompt and index only: every round resumes the one before.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from t2ibench.calibration.pilots import Size, stored_headline
 from t2ibench.calibration.power import forecaster, least
-from t2ibench.methods import needs
 from t2ibench.methods.core.headline import Part
+from t2ibench.pipeline.plan import images_at
 from t2ibench.pipeline.prepare import Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
@@ -106,8 +106,8 @@ def until_precise(
         one.precise = one.precise and one.said is not None
         found.lines.append(f"{one.loaded.id}: {one.said or 'no more rounds'}")
     found.precise = all(one.precise for one in tasks.values())
-    found.images = _images(prepared, list(tasks.values()), most=False)
-    found.fixed = _images(prepared, list(tasks.values()), most=True)
+    found.images = images_at(prepared.plan, {name: one.times for name, one in tasks.items()})
+    found.fixed = images_at(prepared.plan, {name: one.most for name, one in tasks.items()})
     return found
 
 
@@ -183,14 +183,3 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         problems=[*before.problems, *after.problems],
         complete=before.complete and after.complete,
     )
-
-
-def _images(prepared: Prepared, tasks: Sequence[_Task], *, most: bool) -> int:
-    """Distinct images of all tasks, at their last sizes or at the largest they may have."""
-    counts: dict[str, int] = {}
-    for one in tasks:
-        times = one.most if most else one.times
-        settings = prepared.plan.settings.model_copy(update={"times": times})
-        for prompt, n in needs(one.loaded.spec, settings).images_by_prompt.items():
-            counts[prompt] = max(n, counts.get(prompt, 0))
-    return sum(counts.values())

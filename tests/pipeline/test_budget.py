@@ -10,7 +10,7 @@ import pytest
 
 from t2ibench.cli.values import budget
 from t2ibench.pipeline import budget as budgets
-from t2ibench.pipeline.plan import make_plan
+from t2ibench.pipeline.plan import images_at, make_plan
 from t2ibench.results.schema import read_results
 from t2ibench.settings import Settings
 from t2ibench.store.jsonl import read_rows
@@ -70,9 +70,9 @@ def test_the_allocation_narrows_the_widest_interval() -> None:
         wide: lambda times: 0.8 / math.sqrt(times),
         narrow: lambda times: 0.2 / math.sqrt(times),
     }
-    first = budgets._planned(plan, pilot)
+    first = images_at(plan, pilot)
     sizes = budgets._allocation(plan, widths, pilot, 2 * first)
-    assert budgets._planned(plan, sizes) <= 2 * first
+    assert images_at(plan, sizes) <= 2 * first
     assert sizes[narrow] == 0.4 and sizes[wide] > 0.8
     # What more images do not help gets none, whatever its width.
     stuck = widths | {wide: lambda times: 0.8}
