@@ -55,15 +55,17 @@ def check(arguments: argparse.Namespace) -> int:
     refused = 0
     records: dict[Path, dict[str, dict[str, Any]]] = {}
     for folder in folders:
-        verdict = verify(folder, arguments.draw)
-        record = {"level": verdict.level, "notes": verdict.notes}
-        records.setdefault(folder.parent, {})[folder.name] = record
+        verdict = verify(folder, arguments.draw, arguments.seed)
+        if (folder / "submission.json").is_file():
+            records.setdefault(folder.parent, {})[folder.name] = verdict.record()
         refused += verdict.level == "refused"
         print(f"{folder}: {verdict.level} ({verdict.tasks} tasks)")
         for line in verdict.problems:
             print(f"  {line}")
         for line in verdict.notes:
             print(f"  note: {line}")
+        if verdict.stated and not verdict.problems:
+            print(f"  as stated by the submitter: {', '.join(verdict.stated)}")
     if arguments.remember:
         from t2ibench.leaderboard.table import save_verdicts
 
