@@ -59,7 +59,8 @@ def check(arguments: argparse.Namespace) -> int:
         if (folder / "submission.json").is_file():
             records.setdefault(folder.parent, {})[folder.name] = verdict.record()
         refused += verdict.level == "refused"
-        print(f"{folder}: {verdict.level} ({verdict.tasks} tasks)")
+        name = "".join(letter if letter.isprintable() else "?" for letter in str(folder))
+        print(f"{name}: {verdict.level} ({verdict.tasks} tasks)")
         for line in verdict.problems:
             print(f"  {line}")
         for line in verdict.notes:

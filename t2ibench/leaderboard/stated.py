@@ -20,7 +20,7 @@ from t2ibench.version import __version__
 # What no verification can tell, and what only the model can.
 ALWAYS_STATED = ("environment", "t2ibench")
 OF_THE_MODEL = ("revision", "settings", "effective_settings")
-_LONGEST_COMMAND = 100_000  # characters
+_LONGEST_COMMAND = 20_000  # characters
 
 
 def settings_of(command: Sequence[str]) -> RunSettings:

@@ -189,7 +189,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     _recompute(claimed, images, files, verdict)
     if draw and not verdict.problems:
         verdict.seed = seed
-        _judge(make_again(claimed, draw, seed), claimed, verdict)
+        _judge(_made_again(claimed, draw, seed), claimed, verdict)
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
@@ -230,7 +230,10 @@ def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
     """The shipped tasks of the results, with the very content that was scored."""
     registry, _ = build_index()
-    tasks = {}
+    tasks: dict[str, LoadedTask] = {}
+    if len(results.tasks) > len(registry.tasks):
+        problems.append(f"it has {len(results.tasks)} tasks; {len(registry.tasks)} are shipped")
+        return tasks
     for name, task in results.tasks.items():
         shipped = registry.tasks.get(name)
         if shipped is None:
@@ -322,12 +325,23 @@ def _sample_problems(scored: Scored, files: Mapping[str, Path]) -> Iterator[str]
         yield from sample_differences(name, rows, [sample_row(row) for row in expected[name]])
 
 
+def _made_again(claimed: Claimed, draw: int, seed: int) -> Again:
+    try:
+        return make_again(claimed, draw, seed)
+    except Exception as error:  # of a model: it fails here, which is not the submission's fault
+        why = f"{type(error).__name__}: {first_line(error)}"
+        return Again(lacking=[f"making it again failed here with {why}"])
+
+
 def _judge(again: Again, claimed: Claimed, verdict: Verdict) -> None:
     """What was made again, as a verdict."""
     verdict.problems += again.problems
     verdict.parts, verdict.lacking = again.parts, again.lacking
+    if again.model:
+        verdict.notes.append(
+            f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
+        )
     if verdict.problems:
-        verdict.notes.append(_chosen(verdict))
         return
     if not again.lacking:
         verdict.level = "reproduced"
@@ -349,11 +363,6 @@ def _judge(again: Again, claimed: Claimed, verdict: Verdict) -> None:
     if again.parts:
         verdict.notes.insert(0, _sentence(again.parts))
     verdict.notes += [f"not made again: {line}" for line in again.lacking]
-    verdict.notes.append(_chosen(verdict))
-
-
-def _chosen(verdict: Verdict) -> str:
-    return f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
 
 
 def _sentence(parts: Mapping[str, int]) -> str:

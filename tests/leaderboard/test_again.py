@@ -79,10 +79,19 @@ def nudge_texts(run: Path) -> None:
         save_file({"keys": data["keys"], "embeddings": rows}, path)
 
 
+def widen(run: Path) -> None:
+    """Embeddings of another width than the encoder's."""
+    for path in run.glob("evidence/*/*.safetensors"):
+        data = load_file(path)
+        rows = np.pad(data["embeddings"], ((0, 0), (0, 3)))
+        save_file({"keys": data["keys"], "embeddings": rows}, path)
+
+
 FORGERIES: dict[str, tuple[Callable[[Path], None], str]] = {
     "images that were never looked at": (fabricate_images, "does not look to toyland"),
     "texts that were never embedded": (fabricate_texts, "embeds otherwise by toyland"),
     "texts that were nudged": (nudge_texts, "embeds otherwise by toyland"),
+    "embeddings of another width": (widen, "embeds otherwise by toyland"),
     "answers that nobody gave": (balanced_answers, "toyland says"),
     "images called filtered": (call_filtered, "is called filtered, and the model makes it"),
     "images called refused": (
@@ -146,6 +155,18 @@ def test_attempts_that_gave_no_image_are_tried_again(
     verdict = verify(folder, draw=3)
     assert verdict.level == "partly reproduced"
     assert "3 images failed here" in verdict.lacking[0]
+
+
+def test_a_model_that_breaks_here_lowers_the_verdict(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(model: Any) -> None:
+        raise RuntimeError("no driver")
+
+    monkeypatch.setattr(ToylandGenerator, "effective_settings", broken)
+    verdict = verify(packed, draw=2)
+    assert (verdict.level, verdict.problems) == ("recomputed", [])
+    assert "RuntimeError: no driver" in verdict.notes[0]
 
 
 def test_an_image_that_the_model_filters_is_no_image(
@@ -280,7 +301,7 @@ def draws_of(packed: Path, monkeypatch: pytest.MonkeyPatch, seed: int | None) ->
     with monkeypatch.context() as patch:
         patch.setattr(ToylandGenerator, "generate", generate)
         verdict = verify(packed, draw=6, seed=seed)
-    assert f"--seed {verdict.seed} chooses it again" in verdict.notes[-1]
+    assert f"--seed {verdict.seed} chooses it again" in "\n".join(verdict.notes)
     return asked
 
 

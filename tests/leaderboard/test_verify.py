@@ -208,19 +208,6 @@ def test_a_submission_of_an_old_version_is_refused(submission: Path) -> None:
     assert "leaderboard add RUN" in problem
 
 
-@pytest.mark.slow
-def test_thumbnails(run: Path, tmp_path: Path) -> None:
-    folder = pack(run, tmp_path, SilentReporter(), thumbnails=3)
-    thumbs = sorted((folder / "thumbs").iterdir())
-    assert len(thumbs) == 6 and verify(folder).level == "recomputed"
-    thumbs[0].write_bytes(b"no picture")
-    seal(folder)
-    assert "is not a plain JPEG of at most 96 pixels" in verify(folder).problems[0]
-    thumbs[0].rename(thumbs[0].with_name("0" * 64 + ".jpg"))
-    seal(folder)
-    assert "does not belong to any image" in verify(folder).problems[0]
-
-
 def test_a_changed_answer_is_refused(submission: Path) -> None:
     (path,) = submission.glob("evidence/answers-*/answers-packed.jsonl")
     name = path.relative_to(submission).as_posix()
