@@ -62,6 +62,40 @@ def test_all_that_is_made_again_is_listed(packed: Path) -> None:
     assert json.loads(json.dumps(verdict.record()))["level"] == "reproduced"
 
 
+SEEN, ASKED, READ = {"images", "texts"}, {"images", "answers"}, {"texts"}
+HONEST: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "a multiple of the images": ({"tasks": "t2iat_career_family", "times": 0.3}, SEEN),
+    "fewer guided images": (
+        {"tasks": "t2iat_career_family", "images_per_prompt": 3, "guided_images_per_prompt": 2},
+        SEEN,
+    ),
+    "texts alone": ({"tasks": "weat_8_science_arts,weat_1_flowers_insects"}, READ),
+    "a judge that is named after an encoder": (
+        {"tasks": "openbias_examples", "judge": "clip", "images_per_prompt": 2}, ASKED,
+    ),
+    "arguments of the model and of a judge": (
+        {
+            "tasks": "openbias_examples", "images_per_prompt": 2, "judge": "clip,toyland",
+            "judge_args": {"margin": "0.2"}, "model_args": {"all.gender.female": "0.9"},
+        },
+        ASKED,
+    ),
+    "more draws": (
+        {"tasks": "weat_8_science_arts", "n_bootstrap": 20_000, "dtype": "float32"}, READ,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_honest_runs_are_reproduced(kind: str, tmp_path: Path) -> None:
+    keywords, parts = HONEST[kind]
+    results = evaluate("toyland", output_dir=tmp_path, **keywords)
+    (run,) = tmp_path.glob("toyland*")
+    verdict = verify(packed_of(run), draw=3)
+    assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
+    assert verdict.tasks == len(results.tasks) and set(verdict.parts) == parts
+
+
 def fabricate_images(run: Path) -> None:
     random_embeddings(run, "images")
 
