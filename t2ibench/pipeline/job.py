@@ -58,7 +58,7 @@ class Job:
         stopped: Encoders and judges that were stopped, with the reason.
         from_object: Whether the generator was given as a Python object.
         say: Told, in one line, for whom the run waits.
-        seen_others: Whether other processes have added to the stores meanwhile.
+        news: How often other processes were seen to have added to the stores.
         sharing: What this process and others do.
     """
 
@@ -77,7 +77,7 @@ class Job:
     from_object: bool = False
     controls: Mapping[str, EncoderRun] = field(default_factory=dict)
     say: Callable[[str], None] = _ignore
-    seen_others: bool = False
+    news: int = 0
     sharing: Sharing = field(init=False)
     _pieces: dict[Stage, list[Piece]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)  # keys of images that others failed to make
@@ -118,26 +118,33 @@ class Job:
         Args:
             stage: The only stage to look for; None for all.
         """
+        found = False
         if self.images is not None and stage in {None, "generate"}:
             new = self.images.reload()
             self._failed |= {attempt.key for attempt in new if attempt.status == "failed"}
-            self.seen_others |= bool(new)
+            found = bool(new)
         if stage in {None, "embed"}:
             for run in (*self.encoders, *self.controls.values()):
-                self.seen_others |= run.store.refresh()
+                found |= run.store.refresh()
         if stage in {None, "ask"}:
             for judge in self.judges:
-                self.seen_others |= judge.store.refresh()
+                found |= judge.store.refresh()
+        self.news += found
 
     def _piece(self, stage: Stage, number: int) -> Piece:
+        known, news = self._pending_in(stage, number), self.news
+
         def left() -> int:
+            nonlocal known, news
             self.refresh(stage)
-            return self._pending_in(stage, number)
+            if news != self.news:  # else it would be counted for nothing
+                known, news = self._pending_in(stage, number), self.news
+            return known
 
         def work(advance: Callable[[int], None]) -> None:
             self._work(stage, number, advance)
 
-        return Piece(self._claim(stage, number), stage, left, work, self._pending_in(stage, number))
+        return Piece(self._claim(stage, number), stage, left, work, known)
 
     def _claim(self, stage: Stage, number: int) -> str:
         requests = self.plan.shard(number)

@@ -208,7 +208,7 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> tuple[Scored, Re
     folder.reread()
     job.refresh()
     images = prepared.images
-    if job.seen_others:
+    if job.news:
         # Of what was made twice, each process kept its own; what is on disk says the same to all.
         if images is not None:
             images = ImageStore(images.root, images.fingerprint)
