@@ -23,15 +23,11 @@ from t2ibench.pipeline.work import (
 from t2ibench.results.environment import versions
 from t2ibench.results.run import RunFolder, RunRecord
 from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_key
-from t2ibench.store.locks import Claims
+from t2ibench.store.locks import SILENT, Claims, Notices
 
 Stage = Literal["generate", "embed", "ask"]
 # This many failures at the start, without a success, are the set-up's fault, not the images'.
 ABORT_AFTER_FAILURES = 8
-
-
-def _ignore(_: str) -> None:
-    pass
 
 
 @dataclass(slots=True)
@@ -57,7 +53,7 @@ class Job:
         reports: Judge to the outcome of asking it.
         stopped: Encoders and judges that were stopped, with the reason.
         from_object: Whether the generator was given as a Python object.
-        say: Told, in one line, for whom the run waits.
+        notices: Told for whom the run waits.
         news: How often other processes were seen to have added to the stores.
         sharing: What this process and others do.
     """
@@ -76,14 +72,14 @@ class Job:
     stopped: dict[str, str] = field(default_factory=dict)
     from_object: bool = False
     controls: Mapping[str, EncoderRun] = field(default_factory=dict)
-    say: Callable[[str], None] = _ignore
+    notices: Notices = SILENT
     news: int = 0
     sharing: Sharing = field(init=False)
     _pieces: dict[Stage, list[Piece]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)  # keys of images that others failed to make
 
     def __post_init__(self) -> None:
-        self.sharing = Sharing(Claims(self.folder.path, self.say), self.say)
+        self.sharing = Sharing(Claims(self.folder.path, self.notices), self.notices.say)
 
     @property
     def n_shards(self) -> int:

@@ -30,7 +30,7 @@ def rescore(path: Path, reporter: Reporter) -> Results:
         T2IBenchError: it is not a run folder, or no evidence is stored.
     """
     folder = open_run(path)
-    folder.say = reporter.say
+    folder.notices = reporter
     with folder.locked("results"):
         folder.reread()
         return _rescore(folder, reporter)

@@ -83,7 +83,7 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         prepared.generator,
         batch_size=prepared.settings.batch_size,
         from_object=prepared.objects.generator is not None,
-        say=reporter.say,
+        notices=reporter,
     )
     _save_record(prepared, reporter)
     _generate(job, prepared, reporter)
@@ -123,7 +123,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             name: open_encoder(control, folder.evidence)
             for name, control in prepared.controls(encoders, reporter.warn).items()
         },
-        say=reporter.say,
+        notices=reporter,
     )
     _check_names(job)
     _save_record(prepared, reporter, job)
@@ -259,7 +259,7 @@ def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None =
     A call that only generates leaves what the record says of encoders and judges.
     """
     folder = prepared.folder
-    folder.say = reporter.say
+    folder.notices = reporter
     observers = _observers(observing) if observing else {}
 
     def changes(record: RunRecord) -> dict[str, object]:

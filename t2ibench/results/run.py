@@ -17,7 +17,7 @@ from t2ibench.results.schema import Record
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import set_aside, write_text
-from t2ibench.store.locks import locked
+from t2ibench.store.locks import SILENT, Notices, locked
 from t2ibench.version import __version__
 
 RUN_SCHEMA = 2
@@ -159,10 +159,6 @@ class RunRecord(Record):
 _SHARED = {"generator", "include_path", "history"}
 
 
-def _ignore(_: str) -> None:
-    pass
-
-
 @dataclass(slots=True)
 class RunFolder:
     """One generator's folder.
@@ -170,12 +166,12 @@ class RunFolder:
     Attributes:
         path: The folder.
         record: The content of run.json, with what this process has set.
-        say: Told, in one line, for whom a lock is waited for.
+        notices: Told for whom a lock is waited for.
     """
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
-    say: Callable[[str], None] = _ignore
+    notices: Notices = SILENT
     _mine: dict[str, object] = field(default_factory=dict)
 
     def locked(self, name: str = "record") -> AbstractContextManager[bool]:
@@ -187,7 +183,7 @@ class RunFolder:
         Returns:
             A context manager; a thread that holds the lock may enter it again.
         """
-        return locked(self.path, name, self.say)
+        return locked(self.path, name, self.notices)
 
     def update(self, **changes: object) -> None:
         """Change fields of the record, and write run.json.
@@ -377,7 +373,7 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
         return open_run(path)
     except BrokenRecordError:
         pass
-    with locked(path, "record", warnings.append):
+    with locked(path, "record"):
         if not (path / "run.json").is_file():
             return RunFolder(path)
         try:

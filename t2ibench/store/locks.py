@@ -14,11 +14,11 @@ import socket
 import threading
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from t2ibench.errors import T2IBenchError, first_line
 
@@ -32,8 +32,48 @@ _GOLDEN = 0.6180339887498949
 _held = threading.local()
 
 
-def _ignore(_: str) -> None:
-    pass
+class Notices(Protocol):
+    """Shows a line to the user; a pipeline.progress.Reporter is one."""
+
+    def say(self, text: str) -> None:
+        """Show a line.
+
+        Args:
+            text: The line.
+        """
+        ...
+
+    def warn(self, text: str) -> None:
+        """Show a line that the user must see.
+
+        Args:
+            text: The line.
+        """
+        ...
+
+
+class _Silent:
+    def say(self, text: str) -> None:
+        pass
+
+    def warn(self, text: str) -> None:
+        pass
+
+
+SILENT: Notices = _Silent()
+_warned: set[Path] = set()
+
+
+def _without_locks(folder: Path, error: OSError, notices: Notices) -> None:
+    """Say once that locks do not work in a folder."""
+    where = folder.resolve()
+    if where in _warned or notices is SILENT:
+        return
+    _warned.add(where)
+    notices.warn(
+        f"{folder} cannot be locked ({error.strerror or first_line(error)}): processes that work "
+        "on it at the same time may do the same work, and may replace each other's results."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +123,23 @@ class FileLocked:
         """
         from filelock import FileLock, SoftFileLock, Timeout
 
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of falling back to the existence of a file
-            for kind in (FileLock, SoftFileLock):
-                lock: BaseFileLock = kind(str(self.path))
-                try:
+        for kind in (FileLock, FileLock, SoftFileLock):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock: BaseFileLock = kind(str(self.path))
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of falling back to the existence of a file
                     lock.acquire(timeout=seconds, poll_interval=0.02)
-                except Timeout:
-                    return False
-                except NotImplementedError:  # what some versions say of a disk without locks
-                    continue
-                self._lock = lock
-                break
-            else:
-                raise OSError("no kind of lock works")
+            except Timeout:
+                return False
+            except (FileNotFoundError, NotImplementedError) as error:
+                # The folder was deleted just now; or, in some versions: there is no flock here.
+                failure = error
+                continue
+            self._lock = lock
+            break
+        else:
+            raise OSError(first_line(failure))
         owner = Owner(os.getpid(), socket.gethostname(), _now())
         with contextlib.suppress(OSError):  # the note is for people alone
             self._note.write_text(json.dumps(asdict(owner)), encoding="utf-8")
@@ -155,14 +197,14 @@ def _now() -> str:
 
 @contextlib.contextmanager
 def locked(
-    folder: Path, name: str, say: Callable[[str], None] = _ignore, patience: float | None = None
+    folder: Path, name: str, notices: Notices = SILENT, patience: float | None = None
 ) -> Iterator[bool]:
     """Hold one of a folder's locks; a thread that holds it already goes on at once.
 
     Args:
         folder: What is protected, such as a run folder.
         name: Which lock: 'results' or 'record'. Whoever needs both takes 'results' first.
-        say: Told, in one line, whom it waits for (after a second), or that there are no locks.
+        notices: Told whom it waits for, after a second, or that there are no locks.
         patience: Seconds to wait; None for half an hour.
 
     Yields:
@@ -182,16 +224,9 @@ def locked(
         return
     lock = FileLocked(path)
     try:
-        mine = _wait(lock, folder, say, PATIENCE if patience is None else patience)
-    except T2IBenchError:
-        raise
+        _wait(lock, folder, notices, PATIENCE if patience is None else patience)
     except OSError as error:
-        say(
-            f"{folder} cannot be locked ({error.strerror or first_line(error)}): let only one "
-            "process at a time write to it."
-        )
-        mine = False
-    if not mine:
+        _without_locks(folder, error, notices)
         yield False
         return
     counts[path] = 1
@@ -202,14 +237,14 @@ def locked(
         lock.release()
 
 
-def _wait(lock: FileLocked, folder: Path, say: Callable[[str], None], patience: float) -> bool:
+def _wait(lock: FileLocked, folder: Path, notices: Notices, patience: float) -> None:
     if lock.acquire(min(QUIET, patience)):
-        return True
+        return
     owner = lock.owner()
     who = f"{owner}, which has been writing to it since {owner.since}" if owner else "its writer"
-    say(f"{folder} is locked: waiting for {who}.")
+    notices.say(f"{folder} is locked: waiting for {who}.")
     if lock.acquire(max(patience - QUIET, 0.0)):
-        return True
+        return
     owner = lock.owner() or owner
     raise T2IBenchError(
         f"{folder} is locked by {owner or 'another process'}"
@@ -224,13 +259,13 @@ class Claims:
 
     Args:
         folder: The run folder.
-        warn: Told, once, that claims do not work here.
+        notices: Told, once, that there are no locks here.
     """
 
-    def __init__(self, folder: Path, warn: Callable[[str], None] = _ignore) -> None:
+    def __init__(self, folder: Path, notices: Notices = SILENT) -> None:
         self._run = folder
         self._folder = folder / FOLDER
-        self.warn = warn
+        self._notices = notices
         self._works = True
 
     def _path(self, name: str) -> Path:
@@ -253,10 +288,7 @@ class Claims:
                 mine = lock.acquire(0)
             except OSError as error:
                 self._works = False
-                self.warn(
-                    f"{self._run} cannot be locked ({error.strerror or first_line(error)}): "
-                    "processes that work on it at the same time may do the same work."
-                )
+                _without_locks(self._run, error, self._notices)
         try:
             yield mine
         finally:

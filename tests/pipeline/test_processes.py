@@ -73,6 +73,25 @@ from t2ibench.cli import main
 sys.exit(main(sys.argv[5:]))
 """
 
+# The executor of the example of a plug-in.
+SHUFFLED = f"""
+sys.path.insert(0, {str(Path(__file__).parents[2] / "examples" / "plugin")!r})
+from t2ibench_example.executor import EXECUTOR
+from t2ibench.pipeline.executors import EXECUTORS
+EXECUTORS.get = lambda name: EXECUTOR
+"""
+# Every third prompt fails.
+FAILING = """
+from t2ibench.models.protocols import Drawn
+drawn = ToylandGenerator.generate
+
+def failing(self, requests):
+    bad, done = Drawn("failed", reason="no"), drawn(self, requests)
+    return [one if len(asked.prompt) % 3 else bad for asked, one in zip(requests, done)]
+
+ToylandGenerator.generate = failing
+"""
+
 
 class Runs:
     """Starts runs in a folder, all with the same relative paths, so that commands are the same."""
@@ -161,17 +180,23 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 @pytest.mark.parametrize(
-    ("count", "staggered"),
-    [(2, False), (2, True), pytest.param(4, True, marks=pytest.mark.slow)],
+    ("count", "staggered", "extra"),
+    [
+        (2, False, ""),
+        (2, True, ""),
+        pytest.param(4, True, "", marks=pytest.mark.slow),
+        pytest.param(2, False, SHUFFLED, marks=pytest.mark.slow),
+    ],
+    ids=["two", "two, staggered", "four, staggered", "two, shuffled"],
 )
 def test_processes_of_one_command_share_its_work(
-    runs: Runs, alone: Runs, count: int, staggered: bool
+    runs: Runs, alone: Runs, count: int, staggered: bool, extra: str
 ) -> None:
     if staggered:
         runs.start(meet=(2, count))
         runs.until(lambda: bool(runs.attempts()))
     for _ in range(count - staggered):
-        runs.start(meet=(1, count))
+        runs.start(meet=(1, count), extra=extra)
     said = runs.end()
     assert runs.outputs() == alone.outputs()
     assert runs.attempts() == alone.attempts() and set(runs.attempts().values()) == {1}
@@ -239,6 +264,21 @@ def test_a_process_without_progress_is_not_waited_for(runs: Runs, alone: Runs) -
 
 
 @pytest.mark.slow
+def test_images_that_fail_are_tried_once_by_all_processes_together(runs: Runs) -> None:
+    for _ in range(2):
+        runs.start(meet=(1, 2), extra=FAILING)
+    said = runs.end(3, 3)
+    assert all("failed" in text for text in said)
+    assert set(runs.attempts().values()) == {1}
+    first = (runs.run / "results.json").read_bytes()
+    runs.start(extra=FAILING)  # the same command again tries them again
+    runs.end(3)
+    tries = Counter(runs.attempts().values())
+    assert set(tries) == {1, 2} and tries[2] > SMALLEST_SHARD
+    assert (runs.run / "results.json").read_bytes() == first
+
+
+@pytest.mark.slow
 def test_claims_that_are_deleted_cost_only_time(runs: Runs, alone: Runs) -> None:
     processes = [runs.start(), runs.start()]
     deleted = 0
@@ -279,7 +319,7 @@ def test_file_systems_without_locks(runs: Runs, alone: Runs, extra: str) -> None
     assert runs.attempts().keys() == alone.attempts().keys()
     assert runs.outputs() == alone.outputs()
     if "No locks" in extra:
-        assert all(text.count("may do the same work") == 1 for text in said)
+        assert all(text.count("cannot be locked (No locks available)") == 1 for text in said)
     else:
         assert set(runs.attempts().values()) == {1}
 
