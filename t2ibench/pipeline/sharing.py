@@ -132,7 +132,7 @@ class Sharing:
                 self._take_over(advance, patience)
             elif self.held:
                 if now - started > QUIET and said != (said := self._owners()):
-                    self.say(f"Waiting for {said}: {state[1]} {unit} are theirs to do.")
+                    self.say(f"Waiting for {said}: {state[1]} {unit} left.")
                 time.sleep(poll)
 
     def _take_over(self, advance: Advance, patience: float) -> None:

@@ -270,12 +270,9 @@ def test_images_that_fail_are_tried_once_by_all_processes_together(runs: Runs) -
     said = runs.end(3, 3)
     assert all("failed" in text for text in said)
     assert set(runs.attempts().values()) == {1}
-    first = (runs.run / "results.json").read_bytes()
-    runs.start(extra=FAILING)  # the same command again tries them again
-    runs.end(3)
-    tries = Counter(runs.attempts().values())
-    assert set(tries) == {1, 2} and tries[2] > SMALLEST_SHARD
-    assert (runs.run / "results.json").read_bytes() == first
+    runs.start(extra=FAILING)  # the same command again tries them again, till it gives up
+    assert "images all failed" in runs.end(1)[0]
+    assert set(runs.attempts().values()) == {1, 2}
 
 
 @pytest.mark.slow
