@@ -184,7 +184,12 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | No
         total = total or len(prepared.plan.requests)
         if outcome.attempts:
             counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.attempts.items()))
-            reporter.say(f"Generated now: {counts} (of {total} images).")
+            others = f"; {outcome.by_others} by other processes" if outcome.by_others else ""
+            reporter.say(f"Generated now: {counts}{others} (of {total} images).")
+        elif outcome.by_others:
+            reporter.say(
+                f"Generated now: {outcome.by_others} by other processes (of {total} images)."
+            )
         elif not outcome.observed:
             reporter.say(
                 f"Nothing to do: all {total} images and all of their evidence are stored already."

@@ -148,6 +148,7 @@ class GenerationQueue:
         seed = source.run.record.measurement.seed
         for index in range(job.total):
             request = ImageRequest(job.text, index, image_seed(seed, job.text, index))
+            source.images.reload()  # a run may be adding to them
             generate([request], generator, source.images)
             attempt = source.images.get(job.text, index)
             if attempt is not None and attempt.status == "ok":

@@ -21,7 +21,7 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rounds import joined
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.results.display import displayed
-from t2ibench.results.paired import FILE, PairedTask, read_paired
+from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import TaskResult
 
 _PILOT = 1 / 3  # of the budget
@@ -149,15 +149,11 @@ def _affordable(images: int, elapsed: float, seconds: float) -> int:
 
 def _forecasts(prepared: Prepared, outcome: Outcome) -> dict[str, Callable[[float], float]]:
     """Task to the width of its interval at a multiple of the pilot; tasks of texts are absent."""
-    results = outcome.results
-    if results is None:
-        raise AssertionError("execute always scores")
-    paired = read_paired(outcome.folder / FILE)
     found = {}
     for name, needed in prepared.plan.needs.items():
         if needed.prompts:
             prompts = {need.prompt for need in needed.prompts}
-            found[name] = _forecast(results.tasks[name], paired.get(name), prompts)
+            found[name] = _forecast(outcome.scored[name], outcome.paired.get(name), prompts)
     return found
 
 
@@ -217,10 +213,9 @@ def _rounded(times: float, *, up: bool = False) -> float:
 
 
 def _lines(outcome: Outcome, times: Mapping[str, float], pilot: Mapping[str, float]) -> list[str]:
-    results = outcome.results
     lines = []
     for name, size in times.items():
-        result = results.tasks.get(name) if results else None
+        result = outcome.scored.get(name)
         if result is None or not result.n_images:
             continue
         shown = displayed(result.headline)

@@ -12,17 +12,18 @@ from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
 from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun, Question
 from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.sharing import Piece, Sharing, claim_name
 from t2ibench.pipeline.work import (
     ask,
     embed,
-    embed_texts,
     generate,
     missing_embeddings,
     unanswered,
 )
 from t2ibench.results.environment import versions
-from t2ibench.results.run import RunFolder
-from t2ibench.store.images import Attempt, ImageStore, StoredImage
+from t2ibench.results.run import RunFolder, RunRecord
+from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_key
+from t2ibench.store.locks import SILENT, Claims, Notices
 
 Stage = Literal["generate", "embed", "ask"]
 # This many failures at the start, without a success, are the set-up's fault, not the images'.
@@ -52,6 +53,9 @@ class Job:
         reports: Judge to the outcome of asking it.
         stopped: Encoders and judges that were stopped, with the reason.
         from_object: Whether the generator was given as a Python object.
+        notices: Told for whom the run waits.
+        news: How often other processes were seen to have added to the stores.
+        sharing: What this process and others do.
     """
 
     plan: Plan
@@ -68,12 +72,28 @@ class Job:
     stopped: dict[str, str] = field(default_factory=dict)
     from_object: bool = False
     controls: Mapping[str, EncoderRun] = field(default_factory=dict)
-    _shards: dict[Stage, set[int]] = field(default_factory=dict)
+    notices: Notices = SILENT
+    news: int = 0
+    sharing: Sharing = field(init=False)
+    _pieces: dict[Stage, list[Piece]] = field(default_factory=dict)
+    _failed: set[str] = field(default_factory=set)  # keys of images that others failed to make
+
+    def __post_init__(self) -> None:
+        self.sharing = Sharing(Claims(self.folder.path, self.notices), self.notices.say)
 
     @property
     def n_shards(self) -> int:
         """Shards of every stage."""
         return self.plan.n_shards
+
+    def order(self) -> list[int]:
+        """The shards in the order in which this process had best try them.
+
+        Returns:
+            Their numbers from 0, or from another one where other processes are at work.
+        """
+        start = int(self.sharing.claims.start() * self.n_shards)
+        return [*range(start, self.n_shards), *range(start)]
 
     def pending(self, stage: Stage) -> int:
         """How many images or questions a stage has left; `run` then skips finished shards.
@@ -84,15 +104,61 @@ class Job:
         Returns:
             Images for 'generate' and 'embed'; for 'ask' questions about images, over all judges.
         """
-        counts = [self._pending_in(stage, number) for number in range(self.n_shards)]
-        self._shards[stage] = {number for number, count in enumerate(counts) if count}
-        return sum(counts)
+        self.refresh()
+        self._pieces[stage] = [self._piece(stage, number) for number in range(self.n_shards)]
+        return sum(piece.known for piece in self._pieces[stage])
+
+    def refresh(self, stage: Stage | None = None) -> None:
+        """Read what other processes have stored since.
+
+        Args:
+            stage: The only stage to look for; None for all.
+        """
+        found = False
+        if self.images is not None and stage in {None, "generate"}:
+            new = self.images.reload()
+            self._failed |= {attempt.key for attempt in new if attempt.status == "failed"}
+            found = bool(new)
+        if stage in {None, "embed"}:
+            for run in (*self.encoders, *self.controls.values()):
+                found |= run.store.refresh()
+        if stage in {None, "ask"}:
+            for judge in self.judges:
+                found |= judge.store.refresh()
+        self.news += found
+
+    def _piece(self, stage: Stage, number: int) -> Piece:
+        known, news = self._pending_in(stage, number), self.news
+
+        def left() -> int:
+            nonlocal known, news
+            self.refresh(stage)
+            if news != self.news:  # else it would be counted for nothing
+                known, news = self._pending_in(stage, number), self.news
+            return known
+
+        def work(advance: Callable[[int], None]) -> None:
+            self._work(stage, number, advance)
+
+        return Piece(self._claim(stage, number), stage, left, work, known)
+
+    def _claim(self, stage: Stage, number: int) -> str:
+        requests = self.plan.shard(number)
+        wanted = [(one.prompt, one.index) for one in requests]
+        if stage == "embed":
+            runs = (*self._working(self.encoders), *self._working(self.controls.values()))
+            return claim_name(stage, number, wanted, sorted(r.encoder.fingerprint for r in runs))
+        if stage == "ask":
+            asked = {one.prompt: self.plan.questions.get(one.prompt) for one in requests}
+            judges = sorted(run.judge.fingerprint for run in self.judges)
+            return claim_name(stage, number, wanted, judges, asked)
+        return claim_name(stage, number, wanted)
 
     def _pending_in(self, stage: Stage, number: int) -> int:
         if self.images is None:
             return 0
         if stage == "generate":
-            return len(unfinished(self.plan.shard(number), self.images)) if self.generator else 0
+            return len(self._unfinished(number)) if self.generator else 0
         if stage == "embed":
             return sum(
                 len(missing_embeddings(images, encoders))
@@ -106,7 +172,7 @@ class Job:
         )
 
     def run(self, stage: Stage, number: int, advance: Callable[[int], None]) -> None:
-        """Do what is missing of one shard.
+        """Do what is missing of one shard, unless another process is at it.
 
         Args:
             stage: Which kind of work.
@@ -116,10 +182,16 @@ class Job:
         Raises:
             T2IBenchError: it cannot go on; what was done is kept.
         """
-        if self.images is None or number not in self._shards.get(stage, {number}):
+        if self.images is None:
             return
+        pieces = self._pieces.get(stage)
+        piece = pieces[number] if pieces else self._piece(stage, number)
+        if piece.known:
+            self.sharing.do(piece, advance)
+
+    def _work(self, stage: Stage, number: int, advance: Callable[[int], None]) -> None:
         if stage == "generate":
-            self.generate(self.plan.shard(number), advance)
+            self.generate(self._unfinished(number), advance)
         elif stage == "embed":
             for images, encoders in self._to_embed(number):
                 report = embed(images, encoders, advance)
@@ -131,25 +203,19 @@ class Job:
             for judge in self.judges:
                 self._ask(judge, questions, advance)
 
+    def _unfinished(self, number: int) -> list[ImageRequest]:
+        """What a shard lacks, without what another process has just failed to make."""
+        assert self.images is not None
+        missing = unfinished(self.plan.shard(number), self.images)
+        if not self._failed:
+            return missing
+        keys = [image_key(self.images.fingerprint, one.prompt, one.index) for one in missing]
+        return [one for one, key in zip(missing, keys, strict=True) if key not in self._failed]
+
     def texts(self) -> list[tuple[EncoderRun, Sequence[str]]]:
         """What each encoder and each control has to embed of the plan's texts."""
         pairs = [(run, self.plan.texts) for run in self.encoders]
         return [*pairs, *((run, self.plan.controlled_texts) for run in self.controls.values())]
-
-    def embed_texts(
-        self, run: EncoderRun, texts: Sequence[str], advance: Callable[[int], None]
-    ) -> None:
-        """Embed the texts that one encoder has not seen.
-
-        Args:
-            run: The encoder with its embeddings.
-            texts: The texts.
-            advance: Called with the number of texts after each batch.
-        """
-        try:
-            self.embedded += embed_texts(texts, run, advance)
-        except T2IBenchError as error:
-            self.stopped[run.encoder.name] = str(error)
 
     def generate(
         self,
@@ -193,18 +259,17 @@ class Job:
 
     def _record_generator(self) -> None:
         """Note what the generator really used, before its first image is stored."""
-        record = self.folder.record.generator
-        if record is None or self.generator is None:
+        known, generator = self.folder.record.generator, self.generator
+        if known is None or generator is None:
             return
         update: dict[str, Any] = {}
-        if isinstance(self.generator, ReportsSettings):
-            update["effective_settings"] = dict(self.generator.effective_settings())
-        if not record.libraries and not self.from_object and not len(self.images or ()):
+        if isinstance(generator, ReportsSettings):
+            update["effective_settings"] = dict(generator.effective_settings())
+        if not known.libraries and not self.from_object and not len(self.images or ()):
             # Of images that are there already it is not known what made them.
-            update["libraries"] = versions(libraries_of(record.model))
-        new = record.model_copy(update=update)
-        if new != record:
-            self.folder.update(generator=new)
+            update["libraries"] = versions(libraries_of(known.model))
+        if known.model_copy(update=update) != known:
+            self.folder.change(lambda record: _with_generator(record, update))
 
     def names(self) -> list[str]:
         """Names of the encoders."""
@@ -289,6 +354,11 @@ class Job:
             for name, reason in self.stopped.items()
         ]
         return lines
+
+
+def _with_generator(record: RunRecord, update: Mapping[str, Any]) -> dict[str, object]:
+    generator = record.generator
+    return {"generator": generator.model_copy(update=update)} if generator else {}
 
 
 def unfinished(requests: Sequence[ImageRequest], store: ImageStore) -> list[ImageRequest]:

@@ -14,7 +14,10 @@ from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks.loader import LoadedTask
 
-SHARD_SIZE = 256
+# Images in a shard: few enough for two processes to share a small plan, and so many that batches
+# are full and parts on disk few. A multiple of the smallest keeps batches what they were.
+SMALLEST_SHARD, LARGEST_SHARD = 16, 256
+_SHARDS = 16
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,15 @@ class Plan:
         )
 
     @property
+    def shard_size(self) -> int:
+        """Images in a shard; it depends on the plan alone, never on the number of workers."""
+        steps = -(-len(self.requests) // (_SHARDS * SMALLEST_SHARD))
+        return min(max(steps, 1) * SMALLEST_SHARD, LARGEST_SHARD)
+
+    @property
     def n_shards(self) -> int:
-        """Number of shards; it depends on the plan alone, never on the number of workers."""
-        return -(-len(self.requests) // SHARD_SIZE)
+        """Number of shards; it depends on the plan alone, too."""
+        return -(-len(self.requests) // self.shard_size)
 
     def shard(self, number: int) -> Sequence[ImageRequest]:
         """The images of one shard.
@@ -89,9 +98,9 @@ class Plan:
             number: Number of the shard, from 0.
 
         Returns:
-            Its requests; at most `SHARD_SIZE`.
+            Its requests; at most `shard_size`.
         """
-        return self.requests[number * SHARD_SIZE : (number + 1) * SHARD_SIZE]
+        return self.requests[number * self.shard_size : (number + 1) * self.shard_size]
 
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:

@@ -30,10 +30,17 @@ def rescore(path: Path, reporter: Reporter) -> Results:
         T2IBenchError: it is not a run folder, or no evidence is stored.
     """
     folder = open_run(path)
+    folder.notices = reporter
+    with folder.locked("results"):
+        folder.reread()
+        return _rescore(folder, reporter)
+
+
+def _rescore(folder: RunFolder, reporter: Reporter) -> Results:
     record = folder.record
     if not record.encoders and not record.judges:
         raise T2IBenchError(
-            f"{path} holds images but no evidence yet.",
+            f"{folder.path} holds images but no evidence yet.",
             "Run the original command without --generate-only.",
         )
     plan = stored_plan(folder)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from t2ibench.calibration.pilots import Size, stored_headline
 from t2ibench.calibration.power import forecaster, least
@@ -22,8 +21,7 @@ from t2ibench.pipeline.prepare import Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.results.display import displayed
-from t2ibench.results.paired import FILE, read_paired
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import TaskResult
 from t2ibench.settings import RunSettings
 from t2ibench.tasks.loader import LoadedTask
 
@@ -89,10 +87,7 @@ def until_precise(
     }
     found = Precision(execute(prepared, reporter))
     for _ in range(ROUNDS):
-        results = found.outcome.results
-        if results is None:
-            raise AssertionError("execute always scores")
-        _judge(tasks, results, found.outcome.folder, prepared, width)
+        _judge(tasks, found.outcome, prepared, width)
         waiting = [one for one in tasks.values() if one.said is None]
         for times in sorted({one.times for one in waiting}):
             names = tuple(one.loaded.id for one in waiting if one.times == times)
@@ -116,16 +111,13 @@ def _task(loaded: LoadedTask, images: int, settings: RunSettings, most_images: i
     return _Task(loaded, images, settings.times, settings.times * largest, settings.times)
 
 
-def _judge(
-    tasks: dict[str, _Task], results: Results, folder: Path, prepared: Prepared, width: float
-) -> None:
+def _judge(tasks: dict[str, _Task], outcome: Outcome, prepared: Prepared, width: float) -> None:
     """Say why each task stops, or how many images it is to have in the next round."""
-    paired = read_paired(folder / FILE)
     for name, one in tasks.items():
         if one.said is not None:
             continue
-        result = results.tasks[name]
-        parts = paired[name].headline if name in paired else ()
+        result = outcome.scored[name]
+        parts = outcome.paired[name].headline if name in outcome.paired else ()
         shown = displayed(result.headline)
         reason = result.reason or result.inconclusive or result.headline.reason
         if reason is not None or shown.low is None or shown.high is None:
@@ -182,4 +174,7 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         damaged=[*before.damaged, *after.damaged],
         problems=[*before.problems, *after.problems],
         complete=before.complete and after.complete,
+        scored={**before.scored, **after.scored},
+        paired={**before.paired, **after.paired},
+        by_others=before.by_others + after.by_others,
     )

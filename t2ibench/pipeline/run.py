@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
-from t2ibench.pipeline.executors import EXECUTORS
-from t2ibench.pipeline.job import Job, Stage
+from t2ibench.pipeline.job import Job, pending_images
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Stores, score_plan
+from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Scored, Stores, score_plan
+from t2ibench.pipeline.stages import embed_all_texts, repair, run_stage
 from t2ibench.results.build import is_complete
 from t2ibench.results.environment import versions
-from t2ibench.results.run import ControlRecord, EncoderRecord, GeneratorRecord, HistoryEntry
-from t2ibench.results.schema import Results
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.run import (
+    ControlRecord,
+    EncoderRecord,
+    GeneratorRecord,
+    HistoryEntry,
+    RunRecord,
+)
+from t2ibench.results.schema import Results, TaskResult
 from t2ibench.results.write import write_results
-from t2ibench.settings import Measurement
-from t2ibench.store.evidence import text_key
+from t2ibench.settings import Measurement, RunSettings
+from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
-
-_STAGES: dict[Stage, tuple[str, str]] = {
-    "generate": ("Generating images", "images"),
-    "embed": ("Embedding images", "images"),
-    "ask": ("Asking judges", "answers"),
-}
 
 
 @dataclass(slots=True)
@@ -44,6 +45,9 @@ class Outcome:
         damaged: Image files that could not be read, one line each.
         problems: What a judge did not answer, one line each.
         complete: False if evidence is missing.
+        scored: Task id to what this call scored, whatever others have written since.
+        paired: Task id to how each image moves those scores.
+        by_others: Images that other processes attempted meanwhile.
     """
 
     results: Results | None
@@ -53,6 +57,9 @@ class Outcome:
     damaged: list[str]
     problems: list[str]
     complete: bool
+    scored: Mapping[str, TaskResult] = field(default_factory=dict)
+    paired: Mapping[str, PairedTask] = field(default_factory=dict)
+    by_others: int = 0
 
 
 def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -76,12 +83,16 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         prepared.generator,
         batch_size=prepared.settings.batch_size,
         from_object=prepared.objects.generator is not None,
+        notices=reporter,
     )
-    _save_record(prepared)
-    _run_stage(job, "generate", prepared, reporter)
-    complete = not job.attempts["failed"]
+    _save_record(prepared, reporter)
+    _generate(job, prepared, reporter)
+    complete = prepared.images is None or not pending_images(prepared.plan, prepared.images)
     _log(prepared, started, job.attempts, complete)
-    return Outcome(None, prepared.folder.path, job.attempts, 0, [], [], complete)
+    by_others = job.sharing.others["generate"]
+    return Outcome(
+        None, prepared.folder.path, job.attempts, 0, [], [], complete, by_others=by_others
+    )
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -112,27 +123,25 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             name: open_encoder(control, folder.evidence)
             for name, control in prepared.controls(encoders, reporter.warn).items()
         },
+        notices=reporter,
     )
     _check_names(job)
-    _save_record(prepared, job)
-    _run_stage(job, "generate", prepared, reporter)
+    _save_record(prepared, reporter, job)
+    _generate(job, prepared, reporter)
     job.release()
-    for encoder_run, texts in job.texts():
-        missing = encoder_run.store.missing("texts", map(text_key, texts))
-        if missing:
-            name = f"Embedding texts ({encoder_run.encoder.name})"
-            with reporter.stage(name, len(missing), "texts") as ticker:
-                job.embed_texts(encoder_run, texts, ticker.advance)
-    _run_stage(job, "embed", prepared, reporter)
+    embed_all_texts(job, reporter)
+    run_stage(job, "embed", prepared.settings.engine, reporter)
     if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
         raise T2IBenchError(next(iter(job.stopped.values())))
-    _run_stage(job, "ask", prepared, reporter)
-    _repair(job, prepared, reporter)
-    results = _score(prepared, job, reporter)
-    failed = job.stopped or any(report.failed for report in job.reports.values())
-    task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
-    complete = not (job.damaged or failed or prepared.skipped) and is_complete(task_results)
-    _log(prepared, started, job.attempts, complete)
+    run_stage(job, "ask", prepared.settings.engine, reporter)
+    repair(job, prepared.settings.engine, reporter)
+    # From here to the end no other process scores: what is written last saw what was stored last.
+    with folder.locked("results"):
+        scored, results = _score(prepared, job, reporter)
+        failed = job.stopped or any(report.failed for report in job.reports.values())
+        task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
+        complete = not (job.damaged or failed or prepared.skipped) and is_complete(task_results)
+        _log(prepared, started, job.attempts, complete)
     answered = sum(report.answered for report in job.reports.values())
     return Outcome(
         results,
@@ -142,6 +151,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         list(dict.fromkeys(map(str, job.damaged))),
         job.problems(),
         complete,
+        scored.results,
+        scored.paired,
+        job.sharing.others["generate"],
     )
 
 
@@ -156,40 +168,12 @@ def _check_names(job: Job) -> None:
                 )
 
 
-def _run_stage(job: Job, stage: Stage, prepared: Prepared, reporter: Reporter) -> None:
-    """One stage, by the executor that was asked for; nothing where nothing is missing."""
-    total = job.pending(stage)
-    if not total:
-        return
-    title, unit = _STAGES[stage]
-    if stage == "generate":
+def _generate(job: Job, prepared: Prepared, reporter: Reporter) -> None:
+    def warn() -> None:
         for line in mixed_libraries(prepared):
             reporter.warn(line)
-    with reporter.stage(title, total, unit) as ticker:
-        EXECUTORS.get(prepared.settings.engine).run(job, stage, ticker.advance)
 
-
-def _repair(job: Job, prepared: Prepared, reporter: Reporter) -> None:
-    """Generate damaged images again, once, and observe them; where that fails, go on without."""
-    damaged = job.take_damaged()
-    if not damaged:
-        return
-    for line in dict.fromkeys(map(str, damaged)):
-        reporter.warn(f"{line}. It is generated again.")
-    again = frozenset((one.image.prompt, one.image.index) for one in damaged)
-    requests = [r for r in prepared.plan.requests if (r.prompt, r.index) in again]
-    try:
-        with reporter.stage("Generating damaged images", len(requests), "images") as ticker:
-            job.generate(requests, ticker.advance, again)
-    except T2IBenchError as error:
-        reporter.warn(f"They could not be generated again: {error}")
-        job.damaged = damaged
-        return
-    finally:
-        job.release()
-    _run_stage(job, "embed", prepared, reporter)
-    _run_stage(job, "ask", prepared, reporter)
-    job.damaged = job.take_damaged()
+    run_stage(job, "generate", prepared.settings.engine, reporter, warn)
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
@@ -218,7 +202,21 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
     ]
 
 
-def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
+def _score(prepared: Prepared, job: Job, reporter: Reporter) -> tuple[Scored, Results]:
+    """Score what is stored, and write it; the folder is locked."""
+    folder = prepared.folder
+    folder.reread()
+    job.refresh()
+    images = prepared.images
+    if job.news:
+        # Of what was made twice, each process kept its own; what is on disk says the same to all.
+        if images is not None:
+            images = ImageStore(images.root, images.fingerprint)
+        job.encoders = [open_encoder(run.encoder, folder.evidence) for run in job.encoders]
+        job.judges = [open_judge(run.judge, folder.evidence) for run in job.judges]
+        job.controls = {
+            name: open_encoder(run.encoder, folder.evidence) for name, run in job.controls.items()
+        }
     stores = Stores(
         {
             run.encoder.name: EncoderEvidence(
@@ -231,16 +229,11 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
             name: EncoderEvidence(run.store, run.encoder.fingerprint)
             for name, run in job.controls.items()
         },
-        LabelStore(prepared.folder.evidence),
+        LabelStore(folder.evidence),
     )
-    scored = score_plan(prepared.plan, prepared.images, stores, reporter)
-    return write_results(
-        prepared.folder,
-        prepared.folder.record.repeatable(),
-        scored.results,
-        scored.samples,
-        scored.paired,
-    )
+    scored = score_plan(prepared.plan, images, stores, reporter)
+    command = folder.record.repeatable()
+    return scored, write_results(folder, command, scored.results, scored.samples, scored.paired)
 
 
 def _observers(job: Job) -> dict[str, object]:
@@ -260,45 +253,56 @@ def _observers(job: Job) -> dict[str, object]:
     }
 
 
-def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
+def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None = None) -> None:
     """Write run.json before the work starts, so that a killed run can be scored and resumed.
 
     A call that only generates leaves what the record says of encoders and judges.
     """
-    folder, generator, settings = prepared.folder, prepared.generator, prepared.settings
-    record = None
-    from_objects = bool(prepared.objects)
+    folder = prepared.folder
+    folder.notices = reporter
     observers = _observers(observing) if observing else {}
-    if observing is None and (folder.record.encoders or folder.record.judges):
-        before = folder.record.settings
-        kept = {
-            name: getattr(before, name)
-            for name in ("encoder", "judge", "judge_args", "control_encoder")
+
+    def changes(record: RunRecord) -> dict[str, object]:
+        settings, from_objects = prepared.settings, bool(prepared.objects)
+        if observing is None and (record.encoders or record.judges):
+            names = ("encoder", "judge", "judge_args", "control_encoder")
+            kept = {name: getattr(record.settings, name) for name in names}
+            settings = settings.model_copy(update=kept)
+            from_objects = from_objects or record.from_objects
+        return {
+            "status": "running",
+            "from_objects": from_objects,
+            "generator": _generator_record(prepared, settings, record.generator),
+            "settings": settings,
+            "measurement": Measurement.of(prepared.plan.settings),
+            "tasks": [task.id for task in prepared.plan.tasks],
+            "include_path": _include_path(record.include_path, settings.include_path),
+            **observers,
         }
-        settings = settings.model_copy(update=kept)
-        from_objects = from_objects or folder.record.from_objects
-    if generator is not None:
-        known = folder.record.generator
-        same = known if known and known.fingerprint == generator.fingerprint else None
-        record = GeneratorRecord(
-            name=generator.name,
-            model=settings.model or generator.name,
-            model_args=settings.model_args,
-            revision=generator.revision,
-            fingerprint=generator.fingerprint,
-            settings=dict(generator.settings),
-            effective_settings=same.effective_settings if same else {},
-            libraries=same.libraries if same else {},
+
+    folder.change(changes)
+
+
+def _generator_record(
+    prepared: Prepared, settings: RunSettings, known: GeneratorRecord | None
+) -> GeneratorRecord | None:
+    generator = prepared.generator
+    if generator is None:
+        return None
+    if known is not None and known.fingerprint != generator.fingerprint:
+        raise T2IBenchError(
+            f"Another process has just begun a run of another generator in {prepared.folder.path}.",
+            "Run the same command again; it will choose another folder.",
         )
-    folder.update(
-        status="running",
-        from_objects=from_objects,
-        generator=record,
-        settings=settings,
-        measurement=Measurement.of(prepared.plan.settings),
-        tasks=[task.id for task in prepared.plan.tasks],
-        include_path=_include_path(folder.record.include_path, settings.include_path),
-        **observers,
+    return GeneratorRecord(
+        name=generator.name,
+        model=settings.model or generator.name,
+        model_args=settings.model_args,
+        revision=generator.revision,
+        fingerprint=generator.fingerprint,
+        settings=dict(generator.settings),
+        effective_settings=known.effective_settings if known else {},
+        libraries=known.libraries if known else {},
     )
 
 
@@ -313,10 +317,8 @@ def _now() -> str:
 
 
 def _log(prepared: Prepared, started: str, attempts: Counter[str], complete: bool) -> None:
-    folder = prepared.folder
     entry = HistoryEntry(
         command=prepared.call, started=started, finished=_now(), generated=dict(attempts)
     )
-    folder.update(
-        status="complete" if complete else "incomplete", history=[*folder.record.history, entry]
-    )
+    status = "complete" if complete else "incomplete"
+    prepared.folder.change(lambda record: {"status": status, "history": [*record.history, entry]})

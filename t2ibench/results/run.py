@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from t2ibench.results.schema import Record
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import set_aside, write_text
+from t2ibench.store.locks import SILENT, Notices, locked
 from t2ibench.version import __version__
 
 RUN_SCHEMA = 2
@@ -153,17 +155,35 @@ class RunRecord(Record):
         return self.settings.model_copy(update=update)
 
 
+# What all calls write together; of the other fields the latest call has its own.
+_SHARED = {"generator", "include_path", "history"}
+
+
 @dataclass(slots=True)
 class RunFolder:
     """One generator's folder.
 
     Attributes:
         path: The folder.
-        record: The content of run.json.
+        record: The content of run.json, with what this process has set.
+        notices: Told for whom a lock is waited for.
     """
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
+    notices: Notices = SILENT
+    _mine: dict[str, object] = field(default_factory=dict)
+
+    def locked(self, name: str = "record") -> AbstractContextManager[bool]:
+        """Keep other processes from writing to the folder.
+
+        Args:
+            name: 'record' for run.json; 'results' for results.json and what is written with it.
+
+        Returns:
+            A context manager; a thread that holds the lock may enter it again.
+        """
+        return locked(self.path, name, self.notices)
 
     def update(self, **changes: object) -> None:
         """Change fields of the record, and write run.json.
@@ -171,8 +191,33 @@ class RunFolder:
         Args:
             **changes: Field to value.
         """
-        self.record = self.record.model_copy(update=changes)
-        self.save()
+        self.change(lambda _: changes)
+
+    def change(self, make: Callable[[RunRecord], Mapping[str, object]]) -> None:
+        """Change fields of the record as it is on disk now, and write run.json.
+
+        Args:
+            make: Given the record, with what other processes have written, gives field to value.
+
+        Raises:
+            T2IBenchError: meanwhile another generator, or a newer t2ibench, wrote the record.
+        """
+        with self.locked():
+            self.reread()
+            changes = make(self.record)
+            self._mine |= {name: changes[name] for name in changes if name not in _SHARED}
+            self.record = self.record.model_copy(update=dict(changes))
+            self.save()
+
+    def reread(self) -> None:
+        """Take over what other processes have written into run.json; this call's fields stay."""
+        if not (self.path / "run.json").is_file():
+            return
+        try:
+            latest = open_run(self.path).record
+        except BrokenRecordError:  # what is in memory is written anew
+            return
+        self.record = latest.model_copy(update=self._mine)
 
     def save(self) -> None:
         """Write run.json."""
@@ -326,10 +371,17 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
         return RunFolder(path)
     try:
         return open_run(path)
-    except BrokenRecordError as error:
-        moved = set_aside(path / "run.json")
-        warnings.append(f"{error.message} It is kept as {moved.name}, and a new one is begun.")
-        return RunFolder(path)
+    except BrokenRecordError:
+        pass
+    with locked(path, "record"):
+        if not (path / "run.json").is_file():
+            return RunFolder(path)
+        try:
+            return open_run(path)  # another process may have mended it
+        except BrokenRecordError as error:
+            moved = set_aside(path / "run.json")
+            warnings.append(f"{error.message} It is kept as {moved.name}, and a new one is begun.")
+            return RunFolder(path)
 
 
 def _is_other(folder: RunFolder, fingerprint: str) -> bool:

@@ -90,9 +90,16 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
         return None, []
     try:
         return read_results(folder.results), []
-    except BrokenResultsError as error:
-        moved = set_aside(folder.results)
-        return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
+    except BrokenResultsError:
+        pass
+    with folder.locked("results"):
+        if not folder.results.is_file():
+            return None, []
+        try:
+            return read_results(folder.results), []  # another process may have mended it
+        except BrokenResultsError as error:
+            moved = set_aside(folder.results)
+            return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
 
 
 def command_of(
@@ -150,7 +157,11 @@ def write_results(
     samples: Mapping[str, Sequence[Mapping[str, Any]]],
     paired: Mapping[str, PairedTask],
 ) -> Results:
-    """Write results.json, the samples and the influences.
+    """Write results.json, the samples and the influences; no other process writes them meanwhile.
+
+    Of a task that two calls scored, what is written last stays; all other tasks are kept. Who reads
+    evidence for this holds the folder's lock 'results' from there on: the evidence written last is
+    then that of the result written last.
 
     Args:
         folder: Where.
@@ -162,17 +173,18 @@ def write_results(
     Returns:
         What results.json holds now.
     """
-    old, _ = stored_results(folder)
-    generator = generator_info(folder.record.generator)
-    if old and old.model.fingerprint != generator.fingerprint:
-        old = None
-    command = command_of(settings, folder.record, new, old) if settings is not None else []
-    results = assemble(generator, new, old, command)
-    write_text(folder.results, results.to_json())
-    file = folder.path / FILE
-    kept = {name: task for name, task in _stored_paired(file).items() if name in results.tasks}
-    write_paired(file, {**kept, **paired})
-    for task, rows in samples.items():
-        if rows:
-            write_rows(folder.path / "samples" / f"{task}.jsonl", rows)
-    return results
+    with folder.locked("results"):
+        old, _ = stored_results(folder)
+        generator = generator_info(folder.record.generator)
+        if old and old.model.fingerprint != generator.fingerprint:
+            old = None
+        command = command_of(settings, folder.record, new, old) if settings is not None else []
+        results = assemble(generator, new, old, command)
+        write_text(folder.results, results.to_json())
+        file = folder.path / FILE
+        kept = {name: task for name, task in _stored_paired(file).items() if name in results.tasks}
+        write_paired(file, {**kept, **paired})
+        for task, rows in samples.items():
+            if rows:
+                write_rows(folder.path / "samples" / f"{task}.jsonl", rows)
+        return results

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.store.evidence import slug
-from t2ibench.store.jsonl import append_rows, read_rows
+from t2ibench.store.jsonl import RowReader, append_rows
 
 Key = tuple[str, str, tuple[str, ...]]
 
@@ -52,11 +52,9 @@ class AnswerStore:
         self.folder = root / f"answers-{slug(name)}-{fingerprint[:12]}"
         self._rows: dict[Key, StoredAnswer] = {}
         self._writer = self.folder / f"answers-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-        for path in sorted(self.folder.glob("*.jsonl")):
-            for row in read_rows(path):
-                answer = _answer(row)
-                if answer is not None:
-                    self._rows.setdefault(answer.key, answer)
+        self._reader = RowReader(self.folder)
+        self._reader.leave_out(self._writer)
+        self.refresh()
 
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
         """Look up one answer.
@@ -83,6 +81,17 @@ class AnswerStore:
         new = [answer for answer in answers if answer.key not in self._rows]
         append_rows(self._writer, [asdict(answer) for answer in new])
         self._rows |= {answer.key: answer for answer in new}
+
+    def refresh(self) -> bool:
+        """Read the answers that other processes have added since.
+
+        Returns:
+            Whether there were any.
+        """
+        new = [found for row in self._reader.new_rows() if (found := _answer(row)) is not None]
+        for answer in new:
+            self._rows.setdefault(answer.key, answer)
+        return bool(new)
 
 
 def _answer(row: dict[str, Any]) -> StoredAnswer | None:

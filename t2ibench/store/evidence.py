@@ -61,8 +61,8 @@ class EvidenceStore:
         self._rows: dict[Kind, dict[str, Float32Array]] = {"images": {}, "texts": {}}
         self._writer = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._parts = 0
-        for path in sorted(self.folder.glob("*.safetensors")):
-            self._load(path)
+        self._read: set[str] = set()
+        self.refresh()
 
     def _load(self, path: Path) -> None:
         kind: Kind = "texts" if path.name.startswith("texts-") else "images"
@@ -135,6 +135,23 @@ class EvidenceStore:
         rows = np.ascontiguousarray(embeddings, dtype=np.float32)
         path = self.folder / f"{kind}-{self._writer}-{self._parts:06d}.safetensors"
         self._parts += 1
+        self._read.add(path.name)
         write_atomically(path, lambda file: save_file({"keys": raw, "embeddings": rows}, file))
         for key, row in zip(keys, rows, strict=True):
             self._rows[kind][key] = row
+
+    def refresh(self) -> bool:
+        """Load the parts that other processes have written since.
+
+        Returns:
+            Whether there were any.
+        """
+        new = [
+            path
+            for path in sorted(self.folder.glob("*.safetensors"))
+            if path.name not in self._read
+        ]
+        for path in new:
+            self._read.add(path.name)
+            self._load(path)
+        return bool(new)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.store.files import write_bytes
-from t2ibench.store.jsonl import append_rows, read_rows
+from t2ibench.store.jsonl import RowReader, append_rows
 from t2ibench.store.pixels import UnreadableImageError, read_image
 
 if TYPE_CHECKING:
@@ -155,16 +155,19 @@ class ImageStore:
         self.fingerprint = fingerprint
         self._attempts: dict[str, Attempt] = {}
         self._writer: Path | None = None
+        self._reader = RowReader(root)
         self.reload()
 
-    def reload(self) -> None:
-        """Read every writer's rows; an image that exists outranks a failed attempt at it."""
-        self._attempts.clear()
-        for path in sorted(self.root.glob("*.jsonl")):
-            for row in read_rows(path):
-                attempt = _attempt(row)
-                if attempt is not None:
-                    self._index(attempt)
+    def reload(self) -> list[Attempt]:
+        """Read the rows that other writers have added; an image outranks a failed attempt at it.
+
+        Returns:
+            The attempts of those rows.
+        """
+        new = [found for row in self._reader.new_rows() if (found := _attempt(row)) is not None]
+        for attempt in new:
+            self._index(attempt)
+        return new
 
     def _index(self, attempt: Attempt) -> None:
         known = self._attempts.get(attempt.key)
@@ -310,6 +313,7 @@ class ImageStore:
         """
         if self._writer is None:
             self._writer = self.root / f"attempts-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+            self._reader.leave_out(self._writer)
         rows = []
         for new in attempts:
             known = self._attempts.get(new.key)

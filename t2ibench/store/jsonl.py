@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -77,9 +78,53 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         OSError: it cannot be opened.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
-        yield from jsonlines.Reader(file, loads=_loads).iter(
-            type=dict, skip_invalid=True, skip_empty=True
-        )
+        yield from _valid_rows(file)
+
+
+def _valid_rows(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    yield from jsonlines.Reader(lines, loads=_loads).iter(
+        type=dict, skip_invalid=True, skip_empty=True
+    )
+
+
+class RowReader:
+    """Reads the files of rows in one folder, and later what was appended to them since.
+
+    Args:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._ends: dict[Path, int] = {}
+        self._own: set[Path] = set()
+
+    def leave_out(self, path: Path) -> None:
+        """Read no further rows of a file.
+
+        Args:
+            path: The file that this process itself appends to.
+        """
+        self._own.add(path)
+
+    def new_rows(self) -> Iterator[dict[str, Any]]:
+        """The rows that this reader has not given yet, file by file in the order of their names.
+
+        Yields:
+            The rows. One whose line has no end yet is given again once it has.
+        """
+        for path in sorted(set(self._folder.glob("*.jsonl")) - self._own):
+            try:
+                size, start = path.stat().st_size, self._ends.get(path, 0)
+                if size == start:
+                    continue
+                with path.open("rb") as file:
+                    file.seek(start if size > start else 0)
+                    data = file.read()
+            except OSError:
+                continue
+            self._ends[path] = (start if size > start else 0) + data.rfind(b"\n") + 1
+            yield from _valid_rows(io.StringIO(data.decode("utf-8", errors="replace")))
 
 
 def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.store.jsonl import read_rows, write_rows
+from t2ibench.store.locks import locked
 
 FILE = "labels.jsonl"
 
@@ -43,8 +44,11 @@ class LabelStore:
         self.file = root / FILE
         self._labels: dict[tuple[str, tuple[str, ...], str, str], Label] = {}
         self._by_image: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+        self._keep(self._stored())
+
+    def _stored(self) -> list[Label]:
         rows = read_rows(self.file) if self.file.is_file() else []
-        self._keep(label for row in rows if (label := _label(row)) is not None)
+        return [label for row in rows if (label := _label(row)) is not None]
 
     def _keep(self, labels: Iterable[Label]) -> None:
         for label in labels:
@@ -61,14 +65,17 @@ class LabelStore:
     def add(self, labels: Iterable[Label]) -> None:
         """Keep labels; a later answer of the same person replaces the earlier one.
 
+        Labels that another process has added since are kept, too.
+
         Args:
             labels: The labels.
 
         Raises:
             T2IBenchError: the disk is full or read-only.
         """
-        self._keep(labels)
-        write_rows(self.file, (asdict(label) for label in sorted(self._labels.values())))
+        with locked(self.file.parent, "labels"):
+            self._keep([*self._stored(), *labels])
+            write_rows(self.file, (asdict(label) for label in sorted(self._labels.values())))
 
     def all(self) -> list[Label]:
         """Every label, sorted.

@@ -22,7 +22,8 @@ class Executor(Protocol):
         """Do all shards of a stage.
 
         Args:
-            job: The run; `job.run(stage, number, advance)` does one shard and is idempotent.
+            job: The run; `job.run(stage, number, advance)` does one shard and is idempotent. A
+                shard that another process is at is left to it: the run comes back to it at the end.
             stage: 'generate', 'embed' or 'ask'.
             advance: Told how many items are done.
         """

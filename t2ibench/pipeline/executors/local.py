@@ -20,7 +20,7 @@ class LocalExecutor:
             stage: Which kind of work.
             advance: Told how many items are done.
         """
-        for number in range(job.n_shards):
+        for number in job.order():
             job.run(stage, number, advance)
 
 

@@ -1,0 +1,130 @@
+"""Locks: who holds one, who is waited for, and what happens where there are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import filelock
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.store.locks import FOLDER, Claims, FileLocked, locked
+
+HOLD = (
+    "import sys, time; from pathlib import Path; from t2ibench.store.locks import locked\n"
+    "with locked(Path(sys.argv[1]), 'results'): print('held', flush=True); time.sleep(600)"
+)
+
+
+class Lines:
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.warned: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def warn(self, text: str) -> None:
+        self.warned.append(text)
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process, which holds the lock."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_wait_names_the_owner_and_ends(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    lines = Lines()
+    who = f"process {holder.pid} on {socket.gethostname()}"
+    with (
+        pytest.raises(T2IBenchError, match=f"is locked by {who} since 20.* remove .*results.lock"),
+        locked(tmp_path, "results", lines, patience=1.2),
+    ):
+        raise AssertionError("two hold it")
+    assert len(lines.said) == 1 and f"waiting for {who}, which has been" in lines.said[0]
+    with locked(tmp_path, "record", lines) as held:  # another lock
+        assert held
+    holder.kill()
+    holder.wait()
+    with locked(tmp_path, "results", lines) as held:
+        assert held
+    assert len(lines.said) == 1 and not lines.warned
+
+
+def test_a_thread_may_enter_a_lock_again(tmp_path: Path) -> None:
+    with locked(tmp_path, "results"):
+        with locked(tmp_path, "results") as held:
+            assert held
+        assert not FileLocked(tmp_path / FOLDER / "results.lock").acquire(0)
+    free = FileLocked(tmp_path / FOLDER / "results.lock")
+    assert free.acquire(0)
+    free.release()
+
+
+def test_a_lock_is_released_by_an_error(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), locked(tmp_path, "results"):
+        raise KeyError
+    with locked(tmp_path, "results", patience=0.1) as held:
+        assert held
+
+
+def test_the_note_of_a_dead_process_names_nobody(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    lock = FileLocked(tmp_path / "a.lock")
+    note = {"pid": gone.pid, "host": socket.gethostname(), "since": "2026"}
+    for text, named in (
+        (json.dumps(note), False),
+        (json.dumps({**note, "pid": os.getpid()}), True),
+        (json.dumps({**note, "host": "elsewhere"}), True),
+        ("{", False),
+        ("[1]", False),
+        ("[" * 100_000, False),
+    ):
+        (tmp_path / "a.owner").write_text(text)
+        assert (lock.owner() is not None) is named, text[:80]
+
+
+@pytest.mark.parametrize("kind", [OSError(37, "No locks available"), NotImplementedError("no")])
+def test_where_there_are_no_locks_work_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Exception
+) -> None:
+    def acquire(self: object, **_: object) -> None:
+        raise kind
+
+    monkeypatch.setattr(filelock.BaseFileLock, "acquire", acquire)
+    lines = Lines()
+    with locked(tmp_path, "results", lines) as held, locked(tmp_path, "results", lines):
+        assert not held
+    claims = Claims(tmp_path, lines)
+    for _ in range(2):
+        with claims.take("a") as mine:
+            assert mine
+    assert 0 <= claims.start() < 1
+    assert len(lines.warned) == 1 and "cannot be locked (" in lines.warned[0]
+
+
+def test_a_deleted_folder_is_made_again(tmp_path: Path) -> None:
+    with locked(tmp_path, "results"):
+        pass
+    for path in (tmp_path / FOLDER).iterdir():
+        path.unlink()
+    (tmp_path / FOLDER).rmdir()
+    with locked(tmp_path, "results") as held:
+        assert held
+    assert (tmp_path / FOLDER).is_dir()
