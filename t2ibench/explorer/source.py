@@ -164,6 +164,12 @@ def open_collection(
             else source.name
         )
         added = _pictures(source, number)
+        removed = source.images.removed() if source.images else 0
+        if removed:
+            reporter.warn(
+                f"{removed} images of {path} have no file any more and are not shown; the run's "
+                "own command with --generate-only generates them again."
+            )
         if not added:
             raise T2IBenchError(
                 f"'{path}' holds no images.", "Give a run folder, or a folder of images."

@@ -292,7 +292,8 @@ def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[st
         readers |= {f"the control of {name}": one for name, one in stores.controls.items()}
     for name, encoder in readers.items():
         if not encoder.store.has("images", sha):
-            yield f"{where} has no embedding by {name}"
+            of = " of unit length" if encoder.store.damage else ""
+            yield f"{where} has no embedding{of} by {name}"
             continue
         row = encoder.store.get("images", sha).astype(np.float64)
         if not np.isfinite(row).all() or abs(float(row @ row) - 1.0) > 0.02:

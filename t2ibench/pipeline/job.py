@@ -22,6 +22,8 @@ from t2ibench.pipeline.work import (
 )
 from t2ibench.results.environment import versions
 from t2ibench.results.run import RunFolder
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
 Stage = Literal["generate", "embed", "ask"]
@@ -52,6 +54,7 @@ class Job:
         reports: Judge to the outcome of asking it.
         stopped: Encoders and judges that were stopped, with the reason.
         from_object: Whether the generator was given as a Python object.
+        changed: Images generated again now whose files have other hashes than before.
     """
 
     plan: Plan
@@ -68,6 +71,7 @@ class Job:
     stopped: dict[str, str] = field(default_factory=dict)
     from_object: bool = False
     controls: Mapping[str, EncoderRun] = field(default_factory=dict)
+    changed: int = 0
     _shards: dict[Stage, set[int]] = field(default_factory=dict)
 
     @property
@@ -92,7 +96,7 @@ class Job:
         if self.images is None:
             return 0
         if stage == "generate":
-            return len(unfinished(self.plan.shard(number), self.images)) if self.generator else 0
+            return len(self._to_generate(number)) if self.generator else 0
         if stage == "embed":
             return sum(
                 len(missing_embeddings(images, encoders))
@@ -119,7 +123,7 @@ class Job:
         if self.images is None or number not in self._shards.get(stage, {number}):
             return
         if stage == "generate":
-            self.generate(self.plan.shard(number), advance)
+            self.generate(self._to_generate(number), advance)
         elif stage == "embed":
             for images, encoders in self._to_embed(number):
                 report = embed(images, encoders, advance)
@@ -170,7 +174,18 @@ class Job:
         if self.generator is None or self.images is None:
             return
 
+        before = {
+            attempt.key: attempt.sha256
+            for request in requests
+            if (attempt := self.images.get(request.prompt, request.index)) and attempt.sha256
+        }
+
         def note(batch: Sequence[Attempt]) -> None:
+            self.changed += sum(
+                attempt.sha256 is not None
+                and before.get(attempt.key, attempt.sha256) != attempt.sha256
+                for attempt in batch
+            )
             self.attempts.update(attempt.status for attempt in batch)
             advance(len(batch))
             failed = self.attempts["failed"]
@@ -206,6 +221,11 @@ class Job:
         if new != record:
             self.folder.update(generator=new)
 
+    def stores(self) -> list[EvidenceStore | AnswerStore]:
+        """What its encoders, controls and judges have observed."""
+        encoders = [run.store for run in (*self.encoders, *self.controls.values())]
+        return [*encoders, *(run.store for run in self.judges)]
+
     def names(self) -> list[str]:
         """Names of the encoders."""
         return [run.encoder.name for run in self.encoders]
@@ -231,6 +251,39 @@ class Job:
                 yield StoredImage(
                     self.images.path(attempt), attempt.sha256, request.prompt, request.index
                 )
+
+    def _to_generate(self, number: int) -> list[ImageRequest]:
+        """A shard's images without an outcome, and those whose removed file is needed.
+
+        Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge that
+        has not seen them yet, and by a run that only generates.
+
+        Args:
+            number: Which shard.
+
+        Returns:
+            The requests, in the order of the plan.
+        """
+        assert self.images is not None
+        requests = unfinished(self.plan.shard(number), self.images)
+        removed = {
+            (request.prompt, request.index)
+            for request in requests
+            if (attempt := self.images.get(request.prompt, request.index))
+            and attempt.status == "ok"
+        }
+        if not removed or not (self.encoders or self.judges):
+            return requests
+        for images, encoders in self._to_embed(number):
+            removed -= {
+                (image.prompt, image.index) for image in missing_embeddings(images, encoders)
+            }
+        questions = list(self._to_ask(number)) if removed and self.judges else []
+        for judge in self.judges:
+            removed -= {
+                (image.prompt, image.index) for image, _ in unanswered(questions, judge.store)
+            }
+        return [one for one in requests if (one.prompt, one.index) not in removed]
 
     def _to_embed(self, number: int) -> Iterator[tuple[list[StoredImage], list[EncoderRun]]]:
         """A shard's images with who embeds them; those that controls embed too come apart."""
@@ -288,11 +341,16 @@ class Job:
             "command to continue."
             for name, reason in self.stopped.items()
         ]
+        if self.changed:
+            lines.append(
+                f"{self.changed} images were generated again and differ from those before; they "
+                "count now, and everything is observed anew on them."
+            )
         return lines
 
 
 def unfinished(requests: Sequence[ImageRequest], store: ImageStore) -> list[ImageRequest]:
-    """The requests that still need an attempt.
+    """The requests that have no outcome, or whose image has no file any more.
 
     Args:
         requests: Images that have to be there.
@@ -305,7 +363,7 @@ def unfinished(requests: Sequence[ImageRequest], store: ImageStore) -> list[Imag
 
 
 def pending_images(plan: Plan, store: ImageStore) -> list[ImageRequest]:
-    """The requests of the plan that still need an attempt.
+    """The requests of the plan that have no outcome, or whose image has no file any more.
 
     Args:
         plan: The plan.

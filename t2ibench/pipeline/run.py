@@ -12,6 +12,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.job import Job, Stage
+from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
@@ -20,7 +21,7 @@ from t2ibench.results.build import is_complete
 from t2ibench.results.environment import versions
 from t2ibench.results.run import ControlRecord, EncoderRecord, GeneratorRecord, HistoryEntry
 from t2ibench.results.schema import Results
-from t2ibench.results.write import write_results
+from t2ibench.results.write import Written, write_results
 from t2ibench.settings import Measurement
 from t2ibench.store.evidence import text_key
 from t2ibench.store.labels import LabelStore
@@ -77,11 +78,12 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         batch_size=prepared.settings.batch_size,
         from_object=prepared.objects.generator is not None,
     )
+    mend(prepared.folder.path, [prepared.images], reporter)
     _save_record(prepared)
     _run_stage(job, "generate", prepared, reporter)
     complete = not job.attempts["failed"]
     _log(prepared, started, job.attempts, complete)
-    return Outcome(None, prepared.folder.path, job.attempts, 0, [], [], complete)
+    return Outcome(None, prepared.folder.path, job.attempts, 0, [], job.problems(), complete)
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -114,6 +116,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         },
     )
     _check_names(job)
+    mend(folder.path, [prepared.images, *job.stores()], reporter)
     _save_record(prepared, job)
     _run_stage(job, "generate", prepared, reporter)
     job.release()
@@ -128,8 +131,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         raise T2IBenchError(next(iter(job.stopped.values())))
     _run_stage(job, "ask", prepared, reporter)
     _repair(job, prepared, reporter)
-    results = _score(prepared, job, reporter)
-    failed = job.stopped or any(report.failed for report in job.reports.values())
+    written = _score(prepared, job, reporter)
+    results = written.results
+    failed = written.kept or job.stopped or any(report.failed for report in job.reports.values())
     task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
     complete = not (job.damaged or failed or prepared.skipped) and is_complete(task_results)
     _log(prepared, started, job.attempts, complete)
@@ -218,7 +222,9 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
     ]
 
 
-def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
+def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Written:
+    labels = LabelStore(prepared.folder.evidence)
+    warn_of([labels.damage], reporter)
     stores = Stores(
         {
             run.encoder.name: EncoderEvidence(
@@ -231,16 +237,21 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Results:
             name: EncoderEvidence(run.store, run.encoder.fingerprint)
             for name, run in job.controls.items()
         },
-        LabelStore(prepared.folder.evidence),
+        labels,
     )
     scored = score_plan(prepared.plan, prepared.images, stores, reporter)
-    return write_results(
+    written = write_results(
         prepared.folder,
         prepared.folder.record.repeatable(),
         scored.results,
         scored.samples,
         scored.paired,
+        scored.lacking,
     )
+    kept = written.warning()
+    if kept is not None:
+        reporter.warn(kept)
+    return written
 
 
 def _observers(job: Job) -> dict[str, object]:

@@ -146,7 +146,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_file(
 def test_evidence_round_trip_and_broken_parts(tmp_path: Path) -> None:
     store = EvidenceStore(tmp_path, "open_clip:A/B", "f" * 64)
     keys = [text_key(text) for text in "abc"]
-    rows = np.arange(12, dtype=np.float32).reshape(3, 4)
+    rows = np.eye(3, 4, dtype=np.float32)
     store.add("texts", keys, rows)
     (store.folder / "texts-broken-000000.safetensors").write_bytes(b"half a file")
     again = EvidenceStore(tmp_path, "open_clip:A/B", "f" * 64)
