@@ -131,11 +131,14 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         raise T2IBenchError(next(iter(job.stopped.values())))
     _run_stage(job, "ask", prepared, reporter)
     _repair(job, prepared, reporter)
-    written = _score(prepared, job, reporter)
+    labels = LabelStore(folder.evidence)
+    damaged = warn_of([labels.damage], reporter)
+    written = _score(prepared, job, labels, reporter)
     results = written.results
-    failed = written.kept or job.stopped or any(report.failed for report in job.reports.values())
+    failed = job.stopped or any(report.failed for report in job.reports.values())
     task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
-    complete = not (job.damaged or failed or prepared.skipped) and is_complete(task_results)
+    lost = job.damaged or damaged or written.kept
+    complete = not (lost or failed or prepared.skipped) and is_complete(task_results)
     _log(prepared, started, job.attempts, complete)
     answered = sum(report.answered for report in job.reports.values())
     return Outcome(
@@ -222,9 +225,7 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
     ]
 
 
-def _score(prepared: Prepared, job: Job, reporter: Reporter) -> Written:
-    labels = LabelStore(prepared.folder.evidence)
-    warn_of([labels.damage], reporter)
+def _score(prepared: Prepared, job: Job, labels: LabelStore, reporter: Reporter) -> Written:
     stores = Stores(
         {
             run.encoder.name: EncoderEvidence(
