@@ -166,11 +166,12 @@ class Written:
         if not self.kept:
             return None
         shown = ", ".join(self.kept[:3]) + (", …" if len(self.kept) > 3 else "")
-        which = f"The earlier result{'s' if len(self.kept) > 1 else ''} of {shown}"
-        verb = "are" if len(self.kept) > 1 else "is"
+        result, verb, whose = (
+            ("results", "are", "their") if len(self.kept) > 1 else ("result", "is", "its")
+        )
         return (
-            f"{which} {verb} kept: evidence that they were scored from is missing now. "
-            "Run the original command again to make it anew."
+            f"The earlier {result} of {shown} {verb} kept: some of {whose} evidence is missing "
+            "now. Run the original command again to make it anew."
         )
 
 

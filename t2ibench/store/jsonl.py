@@ -55,8 +55,10 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool =
     write_bytes(path, dump_rows(rows, checked=checked))
 
 
-def append_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool = False) -> None:
-    """Append rows to a file that no other process writes to; they are on the disk afterwards.
+def append_rows(
+    path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool = False, durable: bool = True
+) -> None:
+    """Append rows to a file that no other process writes to.
 
     A line that an interrupted write left torn is ended first, so that it costs itself alone.
 
@@ -64,6 +66,7 @@ def append_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool 
         path: The file; it is created where there is none.
         rows: Mappings of JSON values.
         checked: Whether each row carries a checksum.
+        durable: Whether to wait until the disk holds them.
 
     Raises:
         T2IBenchError: the disk is full or read-only.
@@ -80,8 +83,9 @@ def append_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool 
                 if file.read(1) != b"\n":
                     data = b"\n" + data
             file.write(data)
-            sync(file)
-        if new:
+            if durable:
+                sync(file)
+        if new and durable:
             sync_folder(path.parent)
 
 

@@ -16,7 +16,7 @@ from t2ibench.store.checks import row_checksums
 from t2ibench.store.files import write_atomically
 
 Kind = Literal["images", "texts"]
-_UNIT = 1e-2  # how far from 1 the length of a row may be, in half precision too
+_UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
 _TENSORS = {"keys", "embeddings"}
 _CHECKSUMS = "checksums"
 

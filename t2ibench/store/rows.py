@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 from t2ibench.store.checks import Damage
 from t2ibench.store.jsonl import append_rows, read_checked_rows
 
+_EVERY = 1.0  # seconds of work that a loss of power may cost; each wait takes milliseconds
 _KNOWN = "damaged"  # a row of this key names damaged lines that a run has made good
 
 
@@ -31,6 +34,7 @@ class RowFolder:
         self.damage = damage
         self._prefix = prefix
         self._writer: Path | None = None
+        self._synced = -math.inf
         self._ends: dict[Path, int] = {}
         self._found: list[str] = []
         self._known: set[str] = set()
@@ -63,7 +67,7 @@ class RowFolder:
         return [line for line in self._found if line not in self._known]
 
     def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Append rows to this process's own file.
+        """Append rows to this process's own file; once a second the disk holds all of them.
 
         Args:
             rows: Mappings of JSON values.
@@ -74,7 +78,11 @@ class RowFolder:
         if self._writer is None:
             name = f"{self._prefix}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
             self._writer = self.folder / name
-        append_rows(self._writer, rows, checked=True)
+        now = time.monotonic()
+        durable = now - self._synced >= _EVERY
+        append_rows(self._writer, rows, checked=True, durable=durable)
+        if durable:
+            self._synced = now
 
     def mend(self) -> None:
         """Note that what is damaged is made again, so that nobody is told of it any more.

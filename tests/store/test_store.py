@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -368,6 +369,8 @@ def test_records_are_on_the_disk_before_they_have_their_name(
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", rename)
+    now = time.monotonic()
+    monkeypatch.setattr("t2ibench.store.rows.time.monotonic", lambda: now)
     write_text(tmp_path / "run.json", "{}")
     assert done == ["file", "rename", "folder"]
     done.clear()
@@ -381,6 +384,9 @@ def test_records_are_on_the_disk_before_they_have_their_name(
     assert done[3:] == ["file", "folder"]
     done.clear()
     store.record([store.add_missing("b", 0, 7, "refused", "no")])
+    assert done == []  # once a second is enough
+    monkeypatch.setattr("t2ibench.store.rows.time.monotonic", lambda: now + 2)
+    store.record([store.add_missing("b", 1, 7, "refused", "no")])
     assert done == ["file"]
 
 
