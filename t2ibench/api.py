@@ -100,7 +100,7 @@ def score(run: str | Path) -> Results:
     """Score a run folder again from its stored evidence, without loading a model.
 
     Args:
-        run: The run folder.
+        run: The run folder, or the run.json or results.json in it.
 
     Returns:
         What results.json holds now.
@@ -108,9 +108,9 @@ def score(run: str | Path) -> Results:
     Raises:
         T2IBenchError: it is not a run folder, or it holds no evidence.
     """
-    results = rescore(Path(run), SilentReporter())
-    write_reports(results, Path(run))
-    return results
+    rescored = rescore(Path(run), SilentReporter())
+    write_reports(rescored.results, rescored.folder)
+    return rescored.results
 
 
 def _prepare(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,16 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.results.build import adjusted_run, control_records, headline_record, score_record
 from t2ibench.results.paired import FILE, PairedTask, paired_task, write_paired
 from t2ibench.results.schema import GeneratorInfo, Results, Row, TaskResult, TaskSettings
+from t2ibench.store.checks import sealed, unsealed
+
+
+def edit(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change a run.json or results.json as its writer would: with the checksum that fits."""
+    data = json.loads(file.read_text(encoding="utf-8"))
+    assert unsealed(data)
+    change(data)
+    file.write_text(json.dumps(sealed(data)), encoding="utf-8")
+
 
 ENCODERS = {"toyland": "f" * 64}
 

@@ -22,9 +22,14 @@ def show(prepared: Prepared) -> None:
     """
     plan = prepared.plan
     waiting: dict[str, int] = {}
+    removed = 0
     if prepared.images is not None:
         for request in pending_images(plan, prepared.images):
-            waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
+            attempt = prepared.images.get(request.prompt, request.index)
+            if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
+                removed += 1
+            else:
+                waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
     print(f"Run folder: {prepared.folder.path}")
     if plan.needs_encoder:
         print(f"Encoders: {', '.join(prepared.settings.encoder)}")
@@ -47,6 +52,11 @@ def show(prepared: Prepared) -> None:
         f"{todo} have to be generated; {len(plan.texts)} texts, {plan.n_questions} answers of each "
         "judge."
     )
+    if removed:
+        print(
+            f"{removed} of the stored images have no file any more. Those that an encoder or a "
+            "judge has not seen yet are generated again; --generate-only makes all of them again."
+        )
     print(_estimate(prepared, todo))
     for line in _variant_costs(prepared):
         print(line)

@@ -70,6 +70,8 @@ def run_import(arguments: argparse.Namespace) -> int:
         raise T2IBenchError(f"{arguments.file} holds no answer.", "Fill its column 'answer'.")
     store = LabelStore(folder.evidence)
     before = len(store)
+    if store.damage:
+        print(f"{store.damage.found()} The damaged file is kept beside the new one.")
     store.add(labels)
     print(f"{len(labels)} answers of {arguments.labeller}, {len(store) - before} of them new.")
     print(f"`t2ibench score {arguments.run}` gives every share corrected by them.")

@@ -191,9 +191,7 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | No
                 f"Generated now: {outcome.by_others} by other processes (of {total} images)."
             )
         elif not outcome.observed:
-            reporter.say(
-                f"Nothing to do: all {total} images and all of their evidence are stored already."
-            )
+            reporter.say(_nothing(prepared, total))
         else:
             reporter.say(f"All {total} images were stored already.")
     if outcome.results is None:
@@ -204,6 +202,16 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | No
     if not outcome.complete:
         reporter.warn("some evidence is missing; the lines above and results.md say what.")
     return 0 if outcome.complete else 3
+
+
+def _nothing(prepared: Prepared, total: int) -> str:
+    removed = prepared.images.removed() if prepared.images is not None else 0
+    if removed:
+        return (
+            f"Nothing to do: the evidence of all {total} images is stored already. {removed} of "
+            "them have no file any more; --generate-only generates them again."
+        )
+    return f"Nothing to do: all {total} images and all of their evidence are stored already."
 
 
 def print_results(results: Any, width: int | None = None) -> None:

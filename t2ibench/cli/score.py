@@ -13,17 +13,16 @@ def run(arguments: argparse.Namespace) -> int:
         arguments: What argparse read.
 
     Returns:
-        The exit status: 3 if evidence is missing.
+        The exit status: 3 if evidence is missing or damaged.
     """
     from t2ibench.cli.run import print_results
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.rescore import rescore
     from t2ibench.reports.files import write_reports
-    from t2ibench.results.build import is_complete
 
     reporter = ConsoleReporter()
-    results = rescore(Path(arguments.run), reporter)
-    write_reports(results, Path(arguments.run))
-    print_results(results)
-    reporter.say(f"Results: {Path(arguments.run) / 'results.json'} and results.md")
-    return 0 if is_complete(results.tasks.values()) else 3
+    rescored = rescore(Path(arguments.run), reporter)
+    write_reports(rescored.results, rescored.folder)
+    print_results(rescored.results)
+    reporter.say(f"Results: {rescored.folder / 'results.json'} and results.md")
+    return 0 if rescored.complete else 3

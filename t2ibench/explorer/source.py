@@ -15,6 +15,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import default_encoder
 from t2ibench.models.protocols import Encoder
+from t2ibench.pipeline.mending import mend
 from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.work import embed, missing_embeddings
@@ -164,6 +165,12 @@ def open_collection(
             else source.name
         )
         added = _pictures(source, number)
+        removed = source.images.removed() if source.images else 0
+        if removed:
+            reporter.warn(
+                f"{removed} images of {path} have no file any more and are not shown; the run's "
+                "own command with --generate-only generates them again."
+            )
         if not added:
             raise T2IBenchError(
                 f"'{path}' holds no images.", "Give a run folder, or a folder of images."
@@ -255,6 +262,7 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 
 def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
     """Embed what has no embedding; images that cannot be read are excluded."""
+    mend(source.evidence.folder, [source.evidence], reporter)
     run = EncoderRun(encoder, source.evidence)
     todo = missing_embeddings(pictures, [run])
     if not todo:

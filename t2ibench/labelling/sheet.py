@@ -18,7 +18,7 @@ from t2ibench.reports.csv import cell
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import Label
-from t2ibench.store.pixels import thumbnail
+from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 SHEET = "sheet.csv"
 PAGE = "label.html"
@@ -46,7 +46,13 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
     for item in items:
         if item.image not in names:
             names[item.image] = f"images/{item.image[:16]}.jpg"
-            data = thumbnail(images.root / item.file, _SIDE, quality=92)
+            try:
+                data = thumbnail(images.root / item.file, _SIDE, quality=92)
+            except UnreadableImageError as error:
+                raise T2IBenchError(
+                    f"{images.root / item.file} cannot be shown: {error}.",
+                    "The run's own command with --generate-only makes files again that are gone.",
+                ) from None
             write_bytes(folder / names[item.image], data)
     rows: list[dict[str, object]] = [
         {

@@ -37,7 +37,7 @@ from t2ibench.store.evidence import slug
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.jsonl import write_rows
-from t2ibench.store.pixels import thumbnail
+from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.version import __version__
 
 SHOWN_IMAGES = 2  # of a prompt
@@ -160,6 +160,7 @@ def pack(
     plan = stored_plan(folder)
     images = ImageStore(folder.images, generator.fingerprint)
     attempts = list(_attempts(plan, images))
+    shown = _thumbnails(attempts, images, thumbnails)
     target = to / f"{slug(name or generator.name)}-{generator.fingerprint[:8]}"
     for old in sorted(target.rglob("*"), reverse=True):
         if old.is_file():
@@ -183,7 +184,8 @@ def pack(
     for task, lines in scored.samples.items():
         if lines:
             write_rows(target / "samples" / f"{task}.jsonl", map(sample_row, lines))
-    _thumbnails(attempts, images, target / "thumbs", thumbnails)
+    for key, data in shown.items():
+        write_bytes(target / "thumbs" / f"{key}.jpg", data)
     _write_manifest(folder, results, target)
     return target
 
@@ -201,13 +203,21 @@ def shown_prompts(prompts: Iterable[str], count: int) -> list[str]:
     return sorted(set(prompts), key=lambda text: hashlib.sha256(text.encode()).digest())[:count]
 
 
-def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, target: Path, count: int) -> None:
+def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, count: int) -> dict[str, bytes]:
+    """Key of an image to a small JPEG."""
+    shown: dict[str, bytes] = {}
     chosen = set(shown_prompts((attempt.prompt for attempt in attempts), count))
     for attempt in attempts:
         if attempt.prompt in chosen and attempt.index < SHOWN_IMAGES and attempt.status == "ok":
-            write_bytes(
-                target / f"{attempt.key}.jpg", thumbnail(images.path(attempt), SIZE, QUALITY)
-            )
+            try:
+                shown[attempt.key] = thumbnail(images.path(attempt), SIZE, QUALITY)
+            except UnreadableImageError as error:
+                raise T2IBenchError(
+                    f"{images.path(attempt)} cannot be shown: {error}.",
+                    "Leave thumbnails out, or generate the files again that are gone: the run's "
+                    "own command with --generate-only does.",
+                ) from None
+    return shown
 
 
 def of_headlines(paired: Mapping[str, PairedTask]) -> dict[str, PairedTask]:

@@ -11,6 +11,7 @@ import numpy as np
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Encoder
+from t2ibench.store.parts import off_length
 
 
 def naming(name: str) -> AbstractContextManager[None]:
@@ -38,7 +39,7 @@ def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -
         Shape (count, width).
 
     Raises:
-        T2IBenchError: they have another shape.
+        T2IBenchError: they have another shape, or are not of unit length.
     """
     rows = np.asarray(values)
     if rows.ndim != 2 or len(rows) != count or (width is not None and rows.shape[1] != width):
@@ -46,6 +47,15 @@ def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -
             f"The encoder '{encoder.name}' gave embeddings of shape {rows.shape}; expected "
             f"({count}, {width or 'd'}).",
             "`t2ibench check-adapter` says what an encoder must do.",
+        )
+    # A row of NaN is a text without a vector; `encode` refuses such images.
+    off = off_length(rows, may_lack=True) & np.isfinite(rows).all(axis=1)
+    if off.any():
+        raise T2IBenchError(
+            f"The encoder '{encoder.name}' gave {int(off.sum())} of {count} embeddings that are "
+            "not of unit length.",
+            "It has to divide each by its norm; `t2ibench check-adapter` says what an encoder "
+            "must do.",
         )
     return rows
 

@@ -22,6 +22,8 @@ from t2ibench.pipeline.work import (
 )
 from t2ibench.results.environment import versions
 from t2ibench.results.run import RunFolder, RunRecord
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_key
 from t2ibench.store.locks import SILENT, Claims, Notices
 
@@ -53,6 +55,7 @@ class Job:
         reports: Judge to the outcome of asking it.
         stopped: Encoders and judges that were stopped, with the reason.
         from_object: Whether the generator was given as a Python object.
+        changed: Images generated again now whose files have other hashes than before.
         notices: Told for whom the run waits.
         news: How often other processes were seen to have added to the stores.
         sharing: What this process and others do.
@@ -72,6 +75,7 @@ class Job:
     stopped: dict[str, str] = field(default_factory=dict)
     from_object: bool = False
     controls: Mapping[str, EncoderRun] = field(default_factory=dict)
+    changed: int = 0
     notices: Notices = SILENT
     news: int = 0
     sharing: Sharing = field(init=False)
@@ -206,7 +210,7 @@ class Job:
     def _unfinished(self, number: int) -> list[ImageRequest]:
         """What a shard lacks, without what another process has just failed to make."""
         assert self.images is not None
-        missing = unfinished(self.plan.shard(number), self.images)
+        missing = self._to_generate(number)
         if not self._failed:
             return missing
         keys = [image_key(self.images.fingerprint, one.prompt, one.index) for one in missing]
@@ -236,7 +240,18 @@ class Job:
         if self.generator is None or self.images is None:
             return
 
+        before = {
+            attempt.key: attempt.sha256
+            for request in requests
+            if (attempt := self.images.get(request.prompt, request.index)) and attempt.sha256
+        }
+
         def note(batch: Sequence[Attempt]) -> None:
+            self.changed += sum(
+                attempt.sha256 is not None
+                and before.get(attempt.key, attempt.sha256) != attempt.sha256
+                for attempt in batch
+            )
             self.attempts.update(attempt.status for attempt in batch)
             advance(len(batch))
             failed = self.attempts["failed"]
@@ -271,6 +286,11 @@ class Job:
         if known.model_copy(update=update) != known:
             self.folder.change(lambda record: _with_generator(record, update))
 
+    def stores(self) -> list[EvidenceStore | AnswerStore]:
+        """What its encoders, controls and judges have observed."""
+        encoders = [run.store for run in (*self.encoders, *self.controls.values())]
+        return [*encoders, *(run.store for run in self.judges)]
+
     def names(self) -> list[str]:
         """Names of the encoders."""
         return [run.encoder.name for run in self.encoders]
@@ -296,6 +316,39 @@ class Job:
                 yield StoredImage(
                     self.images.path(attempt), attempt.sha256, request.prompt, request.index
                 )
+
+    def _to_generate(self, number: int) -> list[ImageRequest]:
+        """A shard's images without an outcome, and those whose removed file is needed.
+
+        Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge that
+        has not seen them yet, and by a run that only generates.
+
+        Args:
+            number: Which shard.
+
+        Returns:
+            The requests, in the order of the plan.
+        """
+        assert self.images is not None
+        requests = unfinished(self.plan.shard(number), self.images)
+        removed = {
+            (request.prompt, request.index)
+            for request in requests
+            if (attempt := self.images.get(request.prompt, request.index))
+            and attempt.status == "ok"
+        }
+        if not removed or not (self.encoders or self.judges):
+            return requests
+        for images, encoders in self._to_embed(number):
+            removed -= {
+                (image.prompt, image.index) for image in missing_embeddings(images, encoders)
+            }
+        questions = list(self._to_ask(number)) if removed and self.judges else []
+        for judge in self.judges:
+            removed -= {
+                (image.prompt, image.index) for image, _ in unanswered(questions, judge.store)
+            }
+        return [one for one in requests if (one.prompt, one.index) not in removed]
 
     def _to_embed(self, number: int) -> Iterator[tuple[list[StoredImage], list[EncoderRun]]]:
         """A shard's images with who embeds them; those that controls embed too come apart."""
@@ -353,6 +406,11 @@ class Job:
             "command to continue."
             for name, reason in self.stopped.items()
         ]
+        if self.changed:
+            lines.append(
+                f"{self.changed} images were generated again and differ from those before; they "
+                "count now, and everything is observed anew on them."
+            )
         return lines
 
 
@@ -362,7 +420,7 @@ def _with_generator(record: RunRecord, update: Mapping[str, Any]) -> dict[str, o
 
 
 def unfinished(requests: Sequence[ImageRequest], store: ImageStore) -> list[ImageRequest]:
-    """The requests that still need an attempt.
+    """The requests that have no outcome, or whose image has no file any more.
 
     Args:
         requests: Images that have to be there.
@@ -375,7 +433,7 @@ def unfinished(requests: Sequence[ImageRequest], store: ImageStore) -> list[Imag
 
 
 def pending_images(plan: Plan, store: ImageStore) -> list[ImageRequest]:
-    """The requests of the plan that still need an attempt.
+    """The requests of the plan that have no outcome, or whose image has no file any more.
 
     Args:
         plan: The plan.

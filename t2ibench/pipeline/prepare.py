@@ -17,7 +17,8 @@ from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge
 from t2ibench.models.resolve import checked
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.plan import Plan, make_plan
-from t2ibench.results.run import RunFolder, run_folder
+from t2ibench.results.run import GeneratorRecord, RunFolder, run_folder
+from t2ibench.results.schema import GeneratorInfo
 from t2ibench.results.write import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import ImageStore
@@ -186,11 +187,26 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         generator.fingerprint if generator else None,
         plain=not settings.model_args and settings.seed == 0 and settings.dtype is None,
     )
-    warnings += stored_results(folder)[1]
+    old, lines = stored_results(folder)
+    warnings += lines
+    if old is not None and generator is not None and folder.record.generator is None:
+        _recover(folder, generator, old.model)
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     return Prepared(
         settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call
     )
+
+
+def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:
+    """Take from results.json what a lost run.json said of the settings that were in effect."""
+    if known.fingerprint == generator.fingerprint:
+        record = GeneratorRecord(
+            name=generator.name,
+            model=generator.name,
+            fingerprint=generator.fingerprint,
+            effective_settings=known.effective_settings,
+        )
+        folder.record = folder.record.model_copy(update={"generator": record})
 
 
 def _needs(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline.mending import warn_of
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.results.build import is_complete
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.results.write import stored_results, write_results
@@ -16,11 +19,28 @@ from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
 
 
-def rescore(path: Path, reporter: Reporter) -> Results:
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """A run that was scored again.
+
+    Attributes:
+        results: What results.json holds now.
+        folder: The run folder.
+        complete: False if evidence is missing or damaged.
+    """
+
+    results: Results
+    folder: Path
+    complete: bool
+
+
+def rescore(path: Path, reporter: Reporter) -> Rescored:
     """Score the latest run of a folder again and write its results.
 
+    A task whose evidence is gone keeps the better result that results.json has.
+
     Args:
-        path: The run folder.
+        path: The run folder, or the run.json or results.json in it.
         reporter: Shows progress.
 
     Returns:
@@ -36,7 +56,7 @@ def rescore(path: Path, reporter: Reporter) -> Results:
         return _rescore(folder, reporter)
 
 
-def _rescore(folder: RunFolder, reporter: Reporter) -> Results:
+def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     record = folder.record
     if not record.encoders and not record.judges:
         raise T2IBenchError(
@@ -50,8 +70,17 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Results:
     if record.generator:
         images = ImageStore(folder.images, record.generator.fingerprint)
     stores = open_stores(folder.evidence, record.encoders, record.judges, record.controls)
+    damages = [*([images.damage] if images else []), *stores.damages()]
+    damaged = warn_of(damages, reporter)
     scored = score_plan(plan, images, stores, reporter)
-    return write_results(folder, record.repeatable(), scored.results, scored.samples, scored.paired)
+    written = write_results(
+        folder, record.repeatable(), scored.results, scored.samples, scored.paired, scored.lacking
+    )
+    kept = written.warning()
+    if kept is not None:
+        reporter.warn(kept)
+    complete = not (damaged or written.kept) and is_complete(written.results.tasks.values())
+    return Rescored(written.results, folder.path, complete)
 
 
 def stored_plan(folder: RunFolder) -> Plan:

@@ -11,6 +11,7 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.pipeline.job import Job, pending_images
+from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
@@ -27,7 +28,7 @@ from t2ibench.results.run import (
     RunRecord,
 )
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.results.write import write_results
+from t2ibench.results.write import Written, write_results
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
@@ -85,13 +86,21 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         from_object=prepared.objects.generator is not None,
         notices=reporter,
     )
+    mend(prepared.folder.path, [prepared.images], reporter)
     _save_record(prepared, reporter)
     _generate(job, prepared, reporter)
     complete = prepared.images is None or not pending_images(prepared.plan, prepared.images)
     _log(prepared, started, job.attempts, complete)
     by_others = job.sharing.others["generate"]
     return Outcome(
-        None, prepared.folder.path, job.attempts, 0, [], [], complete, by_others=by_others
+        None,
+        prepared.folder.path,
+        job.attempts,
+        0,
+        [],
+        job.problems(),
+        complete,
+        by_others=by_others,
     )
 
 
@@ -126,6 +135,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         notices=reporter,
     )
     _check_names(job)
+    mend(folder.path, [prepared.images, *job.stores()], reporter)
     _save_record(prepared, reporter, job)
     _generate(job, prepared, reporter)
     job.release()
@@ -137,10 +147,14 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     repair(job, prepared.settings.engine, reporter)
     # From here to the end no other process scores: what is written last saw what was stored last.
     with folder.locked("results"):
-        scored, results = _score(prepared, job, reporter)
+        labels = LabelStore(folder.evidence)
+        damaged = warn_of([labels.damage], reporter)
+        scored, written = _score(prepared, job, labels, reporter)
+        results = written.results
         failed = job.stopped or any(report.failed for report in job.reports.values())
         task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
-        complete = not (job.damaged or failed or prepared.skipped) and is_complete(task_results)
+        lost = job.damaged or damaged or written.kept
+        complete = not (lost or failed or prepared.skipped) and is_complete(task_results)
         _log(prepared, started, job.attempts, complete)
     answered = sum(report.answered for report in job.reports.values())
     return Outcome(
@@ -202,7 +216,9 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
     ]
 
 
-def _score(prepared: Prepared, job: Job, reporter: Reporter) -> tuple[Scored, Results]:
+def _score(
+    prepared: Prepared, job: Job, labels: LabelStore, reporter: Reporter
+) -> tuple[Scored, Written]:
     """Score what is stored, and write it; the folder is locked."""
     folder = prepared.folder
     folder.reread()
@@ -229,11 +245,21 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter) -> tuple[Scored, Re
             name: EncoderEvidence(run.store, run.encoder.fingerprint)
             for name, run in job.controls.items()
         },
-        LabelStore(folder.evidence),
+        labels,
     )
     scored = score_plan(prepared.plan, images, stores, reporter)
-    command = folder.record.repeatable()
-    return scored, write_results(folder, command, scored.results, scored.samples, scored.paired)
+    written = write_results(
+        folder,
+        folder.record.repeatable(),
+        scored.results,
+        scored.samples,
+        scored.paired,
+        scored.lacking,
+    )
+    kept = written.warning()
+    if kept is not None:
+        reporter.warn(kept)
+    return scored, written
 
 
 def _observers(job: Job) -> dict[str, object]:

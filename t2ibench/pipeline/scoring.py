@@ -20,6 +20,7 @@ from t2ibench.results.run import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
+from t2ibench.store.checks import Damage
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
@@ -70,6 +71,18 @@ class Stores:
     controls: Mapping[str, EncoderEvidence] = field(default_factory=dict)
     labels: LabelStore | None = None
 
+    def damages(self) -> list[Damage]:
+        """What is damaged of each store.
+
+        Returns:
+            One entry a store, most of them empty.
+        """
+        embeddings = [
+            one.store.damage for one in (*self.encoders.values(), *self.controls.values())
+        ]
+        answers = [one.store.damage for one in self.judges.values()]
+        return [*embeddings, *answers, *([self.labels.damage] if self.labels else [])]
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -79,11 +92,13 @@ class Scored:
         results: Task id to result.
         samples: Task id to sample rows.
         paired: Task id to how each image moves its scores.
+        lacking: Tasks of which some evidence is missing.
     """
 
     results: dict[str, TaskResult] = field(default_factory=dict)
     samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     paired: dict[str, PairedTask] = field(default_factory=dict)
+    lacking: set[str] = field(default_factory=set)
 
 
 def open_stores(
@@ -177,6 +192,7 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
         for task in plan.tasks:
             evidence, settings = _evidence(plan, task, images, stores)
+            blind: dict[str, StoredEvidence] = {}
             if evidence:
                 combined, by_encoder = score_task(task, evidence, plan.settings)
                 if not plan.needs[task.id].questions:
@@ -196,6 +212,8 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
                 _keep(scored, task, combined, by_encoder, settings, images)
             except Exception as error:  # results that cannot be written down are a defect, too
                 _keep(scored, task, *_undefined(_defect(task, error)), settings, images)
+            if any(one.lacking for one in (*evidence.values(), *blind.values())):
+                scored.lacking.add(task.id)
             ticker.advance(1)
     return scored
 

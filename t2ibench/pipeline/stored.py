@@ -41,6 +41,9 @@ class StoredEvidence:
         store: The encoder's embeddings; None if nothing is embedded.
         judged: The judge's answers, for methods that ask questions.
         labels: People's answers about some of the images.
+
+    Attributes:
+        lacking: Whether anything that was asked for is missing, or failed to be generated.
     """
 
     def __init__(
@@ -54,11 +57,14 @@ class StoredEvidence:
         self._store = store
         self._judged = judged
         self._labels = labels
+        self.lacking = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
         """Index, file hash and status of each image."""
         for index in range(n):
             attempt = self._images.get(prompt, index) if self._images else None
+            if attempt is None or attempt.status == "failed":
+                self.lacking = True
             if attempt is None:
                 yield index, "", "missing"
             else:
@@ -80,6 +86,7 @@ class StoredEvidence:
             if status != "ok":
                 excluded[status] += 1
             elif self._store is None or not self._store.has("images", sha256):
+                self.lacking = True
                 excluded["missing"] += 1
             else:
                 rows.append(self._store.get("images", sha256))
@@ -105,6 +112,7 @@ class StoredEvidence:
         for text in texts:
             key = text_key(text)
             if not self._store.has("texts", key):
+                self.lacking = True
                 raise MissingEvidence(f"the text '{text}'")
             rows.append(self._store.get("texts", key))
         return np.asarray(rows, dtype=np.float64)
@@ -127,6 +135,7 @@ class StoredEvidence:
             if status != "ok":
                 excluded[status] += 1
             elif answer is None:
+                self.lacking = True
                 excluded["missing"] += 1
             else:
                 answers.append(answer.answer)

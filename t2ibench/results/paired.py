@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,13 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part, Scale
 from t2ibench.methods.core.influence import Influence
+from t2ibench.store.checks import checksum
+from t2ibench.store.files import write_bytes
 
 FILE = "influences.safetensors"
 _TABLE = "table"  # the JSON that says what the arrays are, as bytes
+_ARRAYS = ("stratum", "unit", "value")
+_CHECKSUM = "checksum"  # of the table and the arrays; files of older versions have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +96,12 @@ def write_paired(file: Path, tasks: Mapping[str, PairedTask]) -> None:
         "unit": _joined([array[1] for array in arrays], np.int32),
         "value": _joined([array[2] for array in arrays], np.float64),
     }
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    temporary.write_bytes(save(tensors))
-    temporary.replace(file)
+    tensors[_CHECKSUM] = np.frombuffer(_checksum(tensors), dtype=np.uint8)
+    write_bytes(file, save(tensors))
+
+
+def _checksum(tensors: Mapping[str, Any]) -> bytes:
+    return checksum(b"".join(tensors[name].tobytes() for name in (_TABLE, *_ARRAYS))).encode()
 
 
 def _joined(arrays: list[Any], kind: Any) -> Any:
@@ -121,6 +127,8 @@ def read_paired(file: Path) -> dict[str, PairedTask]:
         return {}
     try:
         tensors = load_file(file)
+        if _CHECKSUM in tensors and tensors[_CHECKSUM].tobytes() != _checksum(tensors):
+            raise ValueError("its content does not match its checksum")
         table = json.loads(tensors[_TABLE].tobytes().decode())
         reader = _Reader(tensors, table["strata"])
         tasks = reader.tasks(table["tasks"])
@@ -169,7 +177,7 @@ class _Reader:
 
     def finish(self) -> None:
         """Check that the table says of every number what it is."""
-        if {len(self._tensors[name]) for name in ("stratum", "unit", "value")} != {self._at}:
+        if {len(self._tensors[name]) for name in _ARRAYS} != {self._at}:
             raise ValueError("its table and its arrays differ in length")
 
     def _part(

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.schema import Record
 from t2ibench.settings import Measurement, RunSettings
+from t2ibench.store.checks import sealed, unsealed
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.locks import SILENT, Notices, locked
@@ -220,9 +221,9 @@ class RunFolder:
         self.record = latest.model_copy(update=self._mine)
 
     def save(self) -> None:
-        """Write run.json."""
+        """Write run.json, with its checksum."""
         data = self.record.model_dump(mode="json", by_alias=True)
-        text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(sealed(data), indent=1, ensure_ascii=False) + "\n"
         write_text(self.path / "run.json", text)
 
     @property
@@ -242,22 +243,37 @@ class RunFolder:
 
 
 class BrokenRecordError(T2IBenchError):
-    """run.json exists but cannot be read: not JSON, or not of its own schema."""
+    """run.json exists but is damaged: not JSON, not of its own schema, or changed since."""
+
+
+def folder_of(path: Path) -> Path:
+    """The folder that a path means.
+
+    Args:
+        path: A run folder, or the run.json or results.json in one.
+
+    Returns:
+        The folder.
+    """
+    named = path.name in {"run.json", "results.json"} and not path.is_dir()
+    return path.parent if named else path
 
 
 def open_run(path: Path) -> RunFolder:
     """Read a run folder.
 
     Args:
-        path: The folder.
+        path: The folder, or the run.json or results.json in it.
 
     Returns:
-        The folder with its record; records of older schemas are migrated.
+        The folder with its record; records of older schemas are migrated, those without a
+        checksum are read.
 
     Raises:
         BrokenRecordError: run.json is broken.
         T2IBenchError: it is not a run folder, or a newer t2ibench wrote it.
     """
+    path = folder_of(path)
     file = path / "run.json"
     if not file.is_file():
         raise T2IBenchError(
@@ -266,10 +282,12 @@ def open_run(path: Path) -> RunFolder:
         )
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _broken(file, type(error).__name__) from None
     if not isinstance(data, dict) or type(data.get("schema")) is not int:
         raise _broken(file, "it names no schema")
+    if not unsealed(data):
+        raise _broken(file, "its content does not match its checksum")
     if data["schema"] > RUN_SCHEMA or data["schema"] < 1:
         raise T2IBenchError(
             f"{file} is of schema {data['schema']}; this t2ibench reads 1 to {RUN_SCHEMA}.",

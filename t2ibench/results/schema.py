@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.settings import Measurement
+from t2ibench.store.checks import sealed, unsealed
 
 SCHEMA_VERSION = 2
 
@@ -262,19 +263,25 @@ class Results(Record):
     limited: bool
     tasks: dict[str, TaskResult]
 
-    def to_json(self) -> str:
+    def to_json(self, *, checked: bool = False) -> str:
         """The text of results.json.
+
+        Args:
+            checked: Whether it ends in a checksum, as in a run folder. A submission has the
+                SHA-256 of all of its files instead.
 
         Returns:
             JSON with a final newline; tasks are sorted.
         """
         data = self.model_dump(mode="json", by_alias=True)
         data["tasks"] = dict(sorted(data["tasks"].items()))
+        if checked:
+            data = sealed(data)
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 class BrokenResultsError(T2IBenchError):
-    """results.json exists but cannot be read: not JSON, or not of its own schema."""
+    """results.json exists but is damaged: not JSON, not of its schema, or changed since."""
 
 
 def read_results(path: str | Path) -> Results:
@@ -284,10 +291,10 @@ def read_results(path: str | Path) -> Results:
         path: The file, or a folder that holds one.
 
     Returns:
-        The results; files of older schemas are migrated.
+        The results; files of older schemas are migrated, those without a checksum are read.
 
     Raises:
-        BrokenResultsError: it does not fit the schema.
+        BrokenResultsError: it does not fit its schema or its checksum.
         T2IBenchError: it does not exist, or a newer t2ibench wrote it.
     """
     path = Path(path)
@@ -306,6 +313,11 @@ def read_results(path: str | Path) -> Results:
         raise _broken(file, "it is not JSON") from None
     if not isinstance(data, dict) or type(data.get("schema")) is not int:
         raise _broken(file, "it names no schema")
+    if not unsealed(data):
+        raise BrokenResultsError(
+            f"{file} is damaged: its content does not match its checksum.",
+            f"`t2ibench score {file.parent}` writes it anew.",
+        )
     if not 1 <= data["schema"] <= SCHEMA_VERSION:
         raise T2IBenchError(
             f"{file} is of schema {data['schema']}; this t2ibench reads 1 to {SCHEMA_VERSION}.",

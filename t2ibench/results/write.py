@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from t2ibench.results.run import GeneratorRecord, RunFolder, RunRecord
 from t2ibench.results.schema import (
     BrokenResultsError,
     GeneratorInfo,
+    Headline,
     Results,
     TaskResult,
     TaskSettings,
@@ -150,13 +152,60 @@ def _stored_paired(file: Path) -> dict[str, PairedTask]:
         return {}
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        results: What results.json holds now.
+        kept: Tasks whose earlier results stay, because evidence of them is gone.
+    """
+
+    results: Results
+    kept: list[str]
+
+    def warning(self) -> str | None:
+        """What to say of the tasks that were kept.
+
+        Returns:
+            One line; None where there are none.
+        """
+        if not self.kept:
+            return None
+        shown = ", ".join(self.kept[:3]) + (", …" if len(self.kept) > 3 else "")
+        result, verb, whose = (
+            ("results", "are", "their") if len(self.kept) > 1 else ("result", "is", "its")
+        )
+        return (
+            f"The earlier {result} of {shown} {verb} kept: some of {whose} evidence is missing "
+            "now. Run the original command again to make it anew."
+        )
+
+
+def _is_worse(new: TaskResult, old: TaskResult) -> bool:
+    """Whether a result, measured in the same way, lacks what the earlier one had."""
+    if new.task_hash != old.task_hash or new.settings != old.settings:
+        return False
+    heads = [(old.headline, new.headline)]
+    for name, part in old.by_encoder.items():
+        now = new.by_encoder.get(name)
+        heads.append((part.headline, now.headline if now else Headline()))
+    lost = any(then.value is not None and now.value is None for then, now in heads)
+    controls = any(
+        control.value is not None and (name not in new.controls or new.controls[name].value is None)
+        for name, control in old.controls.items()
+    )
+    return lost or controls or new.n_images < old.n_images
+
+
 def write_results(
     folder: RunFolder,
     settings: RunSettings | None,
     new: Mapping[str, TaskResult],
     samples: Mapping[str, Sequence[Mapping[str, Any]]],
     paired: Mapping[str, PairedTask],
-) -> Results:
+    lacking: Collection[str] = (),
+) -> Written:
     """Write results.json, the samples and the influences; no other process writes them meanwhile.
 
     Of a task that two calls scored, what is written last stays; all other tasks are kept. Who reads
@@ -169,22 +218,34 @@ def write_results(
         new: Task id to result.
         samples: Task id to rows.
         paired: Task id to how each image moves its scores.
+        lacking: Tasks that were scored although some of their evidence is missing. Where that
+            makes the new result worse than the one that is there, that one stays.
 
     Returns:
-        What results.json holds now.
+        What results.json holds now, and the tasks of which the earlier result stays.
     """
     with folder.locked("results"):
         old, _ = stored_results(folder)
         generator = generator_info(folder.record.generator)
         if old and old.model.fingerprint != generator.fingerprint:
             old = None
+        before = old.tasks if old else {}
+        kept = [
+            name
+            for name in new
+            if name in lacking and name in before
+            if _is_worse(new[name], before[name])
+        ]
+        new = {name: result for name, result in new.items() if name not in kept}
         command = command_of(settings, folder.record, new, old) if settings is not None else []
         results = assemble(generator, new, old, command)
-        write_text(folder.results, results.to_json())
+        write_text(folder.results, results.to_json(checked=True))
         file = folder.path / FILE
-        kept = {name: task for name, task in _stored_paired(file).items() if name in results.tasks}
-        write_paired(file, {**kept, **paired})
+        stored = {
+            name: task for name, task in _stored_paired(file).items() if name in results.tasks
+        }
+        write_paired(file, {**stored, **{name: paired[name] for name in paired if name in new}})
         for task, rows in samples.items():
-            if rows:
+            if rows and task in new:
                 write_rows(folder.path / "samples" / f"{task}.jsonl", rows)
-        return results
+        return Written(results, kept)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from t2ibench.store.checks import Damage
 from t2ibench.store.evidence import slug
-from t2ibench.store.jsonl import RowReader, append_rows
+from t2ibench.store.rows import RowFolder
 
 Key = tuple[str, str, tuple[str, ...]]
 
@@ -46,14 +45,16 @@ class AnswerStore:
         root: The run folder's evidence/.
         name: The judge's name.
         fingerprint: The judge's fingerprint.
+
+    Attributes:
+        damage: What is damaged, and so counts as missing.
     """
 
     def __init__(self, root: Path, name: str, fingerprint: str) -> None:
         self.folder = root / f"answers-{slug(name)}-{fingerprint[:12]}"
         self._rows: dict[Key, StoredAnswer] = {}
-        self._writer = self.folder / f"answers-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-        self._reader = RowReader(self.folder)
-        self._reader.leave_out(self._writer)
+        self.damage = Damage(f"line of answers by {name}", f"lines of answers by {name}")
+        self._files = RowFolder(self.folder, "answers", self.damage)
         self.refresh()
 
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
@@ -79,7 +80,7 @@ class AnswerStore:
             T2IBenchError: the disk is full or read-only.
         """
         new = [answer for answer in answers if answer.key not in self._rows]
-        append_rows(self._writer, [asdict(answer) for answer in new])
+        self._files.append([asdict(answer) for answer in new])
         self._rows |= {answer.key: answer for answer in new}
 
     def refresh(self) -> bool:
@@ -88,10 +89,18 @@ class AnswerStore:
         Returns:
             Whether there were any.
         """
-        new = [found for row in self._reader.new_rows() if (found := _answer(row)) is not None]
+        new = [found for row in self._files.read() if (found := _answer(row)) is not None]
         for answer in new:
             self._rows.setdefault(answer.key, answer)
         return bool(new)
+
+    def mend(self) -> None:
+        """Note that what is damaged is made again.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        self._files.mend()
 
 
 def _answer(row: dict[str, Any]) -> StoredAnswer | None:

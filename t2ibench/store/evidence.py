@@ -6,18 +6,17 @@ import hashlib
 import os
 import re
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
 from t2ibench.arrays import Float32Array
-from t2ibench.store.files import write_atomically
-
-Kind = Literal["images", "texts"]
+from t2ibench.store.checks import Damage
+from t2ibench.store.files import disk_errors, set_aside
+from t2ibench.store.parts import Kind, Part, read_part, write_part
 
 
 def slug(name: str) -> str:
@@ -48,33 +47,83 @@ class EvidenceStore:
     """The embeddings one encoder made.
 
     Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes; the folder
-    carries the encoder's fingerprint. A part is written once, atomically, and never changed.
+    carries the encoder's fingerprint. A part is written once, atomically, with a checksum for each
+    row. A row that is damaged counts as missing: one that does not match its checksum, has another
+    width than the rest, or is not of unit length (a text's may be all NaN). Parts of older
+    versions and of submissions carry no checksums.
 
     Args:
         root: The run folder's evidence/.
         name: The encoder's name.
         fingerprint: The encoder's fingerprint.
+
+    Attributes:
+        damage: What is damaged, and so counts as missing.
     """
 
     def __init__(self, root: Path, name: str, fingerprint: str) -> None:
         self.folder = root / f"{slug(name)}-{fingerprint[:12]}"
+        self.damage = Damage(f"embedding by {name}", f"embeddings by {name}")
         self._rows: dict[Kind, dict[str, Float32Array]] = {"images": {}, "texts": {}}
+        self._damaged: dict[Path, Part | None] = {}
         self._writer = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._parts = 0
         self._read: set[str] = set()
         self.refresh()
 
-    def _load(self, path: Path) -> None:
-        kind: Kind = "texts" if path.name.startswith("texts-") else "images"
-        try:
-            part = load_file(path)
-            keys, embeddings = part["keys"], part["embeddings"]
-        except (SafetensorError, OSError, KeyError):
-            return  # a broken part is evidence that is not there: it is made again
-        if keys.dtype != np.uint8 or keys.ndim != 2 or len(keys) != len(embeddings):
+    def refresh(self) -> bool:
+        """Load the parts that other processes have written since.
+
+        Returns:
+            Whether there were any.
+        """
+        paths = [p for p in sorted(self.folder.glob("*.safetensors")) if p.name not in self._read]
+        read = [(path, read_part(path)) for path in paths]
+        self._read.update(path.name for path in paths)
+        width = self.width
+        if width is None:
+            widths = Counter[int]()
+            for _, part in read:
+                if part is not None:
+                    widths[part.rows.shape[1]] += int(part.good.sum())
+            width = widths.most_common(1)[0][0] if widths else 0
+        for path, part in read:
+            self._index(path, part, width)
+        return bool(read)
+
+    def _index(self, path: Path, part: Part | None, width: int) -> None:
+        """Add a part's good rows, and count the others as damaged."""
+        if part is None:
+            self.damage.files += 1
+            self._damaged[path] = None
             return
-        for key, row in zip(keys, embeddings, strict=True):
-            self._rows[kind].setdefault(key.tobytes().hex(), row)
+        if part.rows.shape[1] != width:
+            part.good[:] = False
+        bad = len(part.good) - int(part.good.sum())
+        if bad:
+            self.damage.pieces += bad
+            self._damaged[path] = part
+        known = self._rows[part.kind]
+        for key, row, good in zip(part.keys, part.rows, part.good, strict=True):
+            if good:
+                known.setdefault(key.tobytes().hex(), row)
+
+    def mend(self) -> None:
+        """Take what is damaged out of the parts, so that nobody is told of it any more.
+
+        A part without a good row is set aside.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        for path, part in self._damaged.items():
+            if part is not None and part.good.any():
+                write_part(path, part.keys[part.good], part.rows[part.good])
+            else:
+                with disk_errors(path), suppress(FileNotFoundError):  # another process was faster
+                    set_aside(path)
+        self._damaged = {}
+        self.damage.pieces = self.damage.files = 0
 
     def has(self, kind: Kind, key: str) -> bool:
         """Whether an embedding is there.
@@ -136,22 +185,6 @@ class EvidenceStore:
         path = self.folder / f"{kind}-{self._writer}-{self._parts:06d}.safetensors"
         self._parts += 1
         self._read.add(path.name)
-        write_atomically(path, lambda file: save_file({"keys": raw, "embeddings": rows}, file))
+        write_part(path, raw, rows)
         for key, row in zip(keys, rows, strict=True):
             self._rows[kind][key] = row
-
-    def refresh(self) -> bool:
-        """Load the parts that other processes have written since.
-
-        Returns:
-            Whether there were any.
-        """
-        new = [
-            path
-            for path in sorted(self.folder.glob("*.safetensors"))
-            if path.name not in self._read
-        ]
-        for path in new:
-            self._read.add(path.name)
-            self._load(path)
-        return bool(new)

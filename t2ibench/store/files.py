@@ -5,14 +5,22 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import platform
 import re
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from t2ibench.errors import T2IBenchError
 
 _counter = itertools.count()
+# Of a temporary file: the host and the process that write it, and a number.
+_HOST = re.sub(r"[^A-Za-z0-9]+", "-", platform.node())[:40] or "host"
+_TEMPORARY = re.compile(r"\..+\.([A-Za-z0-9-]+)\.(\d+)\.\d+\.tmp")
+_ABANDONED = 15 * 60  # seconds since the last write, after which no writer is left
+_BROKEN_KEPT = 3
 
 
 def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
@@ -62,22 +70,69 @@ def disk_errors(path: Path) -> Iterator[None]:
         raise
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+def sync(file: BinaryIO) -> None:
+    """Have the disk keep what was written to a file, as far as the file system can.
+
+    Args:
+        file: An open file.
+
+    Raises:
+        OSError: the disk could not write it.
+    """
+    file.flush()
+    _fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the disk keep the names in a folder, as far as the file system can.
+
+    Args:
+        folder: The folder.
+
+    Raises:
+        OSError: the disk could not write them.
+    """
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        _fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _fsync(descriptor: int) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}:  # some network disks
+            raise
+
+
+def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bool = True) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it.
 
     Args:
         path: Where the file goes; folders are created.
         write: Gets the temporary path and writes to it.
+        durable: Whether to wait until the disk holds it, so that a loss of power leaves the old
+            file or the new one, too. A millisecond or more a file.
 
     Raises:
         T2IBenchError: the disk is full or read-only.
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.{next(_counter)}.tmp")
+        number = next(_counter)
+        temporary = path.with_name(f".{path.name[:40]}.{_HOST}.{os.getpid()}.{number}.tmp")
         try:
             write(temporary)
+            if durable:
+                with temporary.open("r+b") as file:
+                    sync(file)
             temporary.replace(path)
+            if durable:
+                sync_folder(path.parent)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -96,17 +151,56 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write a file atomically.
 
     Args:
         path: Where the file goes; folders are created.
         data: Its content.
+        durable: Whether to wait until the disk holds it.
 
     Raises:
         T2IBenchError: the disk is full or read-only.
     """
-    write_atomically(path, lambda temporary: temporary.write_bytes(data))
+    write_atomically(path, lambda temporary: temporary.write_bytes(data), durable=durable)
+
+
+def remove_abandoned(folder: Path) -> int:
+    """Remove the temporary files that killed processes left.
+
+    Args:
+        folder: Where to look, in its sub-folders too.
+
+    Returns:
+        How many were removed: those of processes of this host that no longer run, and those that
+        nobody has written to for a quarter of an hour.
+    """
+    removed = 0
+    names = ((root, name) for root, _, names in os.walk(folder) for name in names)
+    for root, name in names:
+        found = _TEMPORARY.fullmatch(name) if name.endswith(".tmp") else None
+        if found is None:
+            continue
+        path = Path(root, name)
+        with suppress(OSError):  # its writer has finished it, or somebody else removed it
+            dead = found[1] == _HOST and not _runs(int(found[2]))
+            if dead or time.time() - path.stat().st_mtime > _ABANDONED:
+                path.unlink()
+                removed += 1
+    return removed
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of this host runs."""
+    if os.name == "nt":  # there, signal 0 would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
 
 
 def set_aside(path: Path) -> Path:
@@ -116,11 +210,20 @@ def set_aside(path: Path) -> Path:
         path: The file.
 
     Returns:
-        Its new name, 'run.json.broken' or with a number.
+        Its new name, 'run.json.broken' or with a number. The latest three are kept.
     """
-    for number in itertools.count(1):
-        target = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
-        if not target.exists():
-            path.rename(target)
-            return target
-    raise AssertionError  # the count does not end
+    pattern = re.compile(re.escape(path.name) + r"\.broken(?:-(\d+))?")
+    numbers = sorted(
+        int(found[1] or 1)
+        for other in path.parent.iterdir()
+        if (found := pattern.fullmatch(other.name))
+    )
+
+    def named(number: int) -> Path:
+        return path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
+
+    target = named(numbers[-1] + 1 if numbers else 1)
+    path.rename(target)
+    for number in numbers[: max(0, len(numbers) + 1 - _BROKEN_KEPT)]:
+        named(number).unlink(missing_ok=True)
+    return target

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-import secrets
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.store.checks import Damage
 from t2ibench.store.files import write_bytes
-from t2ibench.store.jsonl import RowReader, append_rows
 from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.rows import RowFolder
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -61,7 +60,9 @@ def image_key(fingerprint: str, prompt: str, index: int) -> str:
     Returns:
         The key: 64 hexadecimal digits.
     """
-    return hashlib.sha256(f"{fingerprint}\0{index}\0{prompt}".encode()).hexdigest()
+    text = f"{fingerprint}\0{index}\0{prompt}"
+    # A row that somebody else wrote may hold half a surrogate pair.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def image_seed(run_seed: int, prompt: str, index: int) -> int:
@@ -148,14 +149,17 @@ class ImageStore:
     Args:
         root: The run folder's images/.
         fingerprint: The generator's.
+
+    Attributes:
+        damage: Which records are damaged; their images are generated again.
     """
 
     def __init__(self, root: Path, fingerprint: str) -> None:
         self.root = root
         self.fingerprint = fingerprint
+        self.damage = Damage("line of the record of images", "lines of the record of images")
         self._attempts: dict[str, Attempt] = {}
-        self._writer: Path | None = None
-        self._reader = RowReader(root)
+        self._files = RowFolder(root, "attempts", self.damage)
         self.reload()
 
     def reload(self) -> list[Attempt]:
@@ -164,10 +168,20 @@ class ImageStore:
         Returns:
             The attempts of those rows.
         """
-        new = [found for row in self._reader.new_rows() if (found := _attempt(row)) is not None]
+        read = [found for row in self._files.read() if (found := _attempt(row)) is not None]
+        # What does not have its own key is damaged, or of another generator.
+        new = [one for one in read if one.key == image_key(self.fingerprint, one.prompt, one.index)]
         for attempt in new:
             self._index(attempt)
         return new
+
+    def mend(self) -> None:
+        """Note that images whose record is damaged are generated again.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        self._files.mend()
 
     def _index(self, attempt: Attempt) -> None:
         known = self._attempts.get(attempt.key)
@@ -179,19 +193,30 @@ class ImageStore:
         return len(self._attempts)
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image; None if nothing was tried or its file is gone.
+        """What is known of an image, whether or not its file is still there.
+
+        Scores need its hash alone: a run whose image files were removed to save space is scored
+        as before.
 
         Args:
             prompt: What it was generated for.
             index: Which sample of the prompt, from 0.
 
         Returns:
-            The latest attempt.
+            The latest attempt; None if nothing was tried.
         """
-        attempt = self._attempts.get(image_key(self.fingerprint, prompt, index))
-        if attempt is None or (attempt.file and not (self.root / attempt.file).is_file()):
-            return None
-        return attempt
+        return self._attempts.get(image_key(self.fingerprint, prompt, index))
+
+    def has_file(self, attempt: Attempt) -> bool:
+        """Whether the file of an image is there.
+
+        Args:
+            attempt: What is known of it.
+
+        Returns:
+            False where it was removed; True for an attempt that gave no image.
+        """
+        return attempt.file is None or (self.root / attempt.file).is_file()
 
     def attempts(self) -> list[Attempt]:
         """What is known of every image whose file is there, ordered by prompt and index.
@@ -199,25 +224,29 @@ class ImageStore:
         Returns:
             One attempt an image.
         """
-        attempts = [
-            attempt
-            for attempt in self._attempts.values()
-            if self.get(attempt.prompt, attempt.index) is attempt
-        ]
+        attempts = filter(self.has_file, self._attempts.values())
         return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
 
+    def removed(self) -> int:
+        """How many images have no file any more.
+
+        Returns:
+            Their number.
+        """
+        return sum(not self.has_file(attempt) for attempt in self._attempts.values())
+
     def is_done(self, prompt: str, index: int) -> bool:
-        """Whether an image needs no (further) attempt. A failed one does.
+        """Whether there is nothing to generate. After a failure there is.
 
         Args:
             prompt: What it was generated for.
             index: Which sample of the prompt, from 0.
 
         Returns:
-            True for an image, a refusal or a filtered image; False after a failure.
+            True for an image whose file is there, a refusal or a filtered image.
         """
         attempt = self.get(prompt, index)
-        return attempt is not None and attempt.status != "failed"
+        return attempt is not None and attempt.status != "failed" and self.has_file(attempt)
 
     def path(self, attempt: Attempt) -> Path:
         """The file of an image.
@@ -282,7 +311,8 @@ class ImageStore:
     def _add_bytes(self, prompt: str, index: int, seed: int, data: bytes, suffix: str) -> Attempt:
         key = image_key(self.fingerprint, prompt, index)
         file = f"{key[:2]}/{key}{suffix}"
-        write_bytes(self.root / file, data)
+        # Not durable: after a loss of power the hash in its row tells that the file is damaged.
+        write_bytes(self.root / file, data, durable=False)
         digest = hashlib.sha256(data).hexdigest()
         return Attempt(key, prompt, index, seed, "ok", file=file, sha256=digest)
 
@@ -311,9 +341,6 @@ class ImageStore:
         Raises:
             T2IBenchError: the disk is full or read-only.
         """
-        if self._writer is None:
-            self._writer = self.root / f"attempts-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-            self._reader.leave_out(self._writer)
         rows = []
         for new in attempts:
             known = self._attempts.get(new.key)
@@ -324,7 +351,7 @@ class ImageStore:
             if not attempt.tries:
                 del row["tries"]
             rows.append(row)
-        append_rows(self._writer, rows)
+        self._files.append(rows)
 
 
 def _order(attempt: Attempt) -> tuple[int, int]:

@@ -2,60 +2,152 @@
 
 from __future__ import annotations
 
-import io
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jsonlines
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.store.files import disk_errors, write_text
+from t2ibench.store.checks import checksum
+from t2ibench.store.files import disk_errors, sync, sync_folder, write_bytes
+
+_CHECK = "crc32"
+_TAIL = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')
 
 
-def dump_rows(rows: Iterable[Mapping[str, Any]]) -> str:
+def dump_rows(rows: Iterable[Mapping[str, Any]], *, checked: bool = False) -> bytes:
     """Rows as JSON Lines.
 
     Args:
         rows: Mappings of JSON values.
+        checked: Whether each row ends in the CRC-32 of the rest of its line.
 
     Returns:
-        One line a row, each with its newline.
+        One line a row, each with its newline, as UTF-8.
     """
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return b"".join(_line(row, checked) for row in rows)
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def _line(row: Mapping[str, Any], checked: bool) -> bytes:
+    # Half a surrogate pair has no UTF-8; as an escape it comes back as it was.
+    line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    if checked and row:
+        line = b'%s, "%s": "%s"}' % (line[:-1], _CHECK.encode(), checksum(line).encode())
+    return line + b"\n"
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool = False) -> None:
     """Write a file of rows atomically.
 
     Args:
         path: Where the file goes; folders are created.
         rows: Mappings of JSON values.
+        checked: Whether each row carries a checksum.
 
     Raises:
         T2IBenchError: the disk is full or read-only.
     """
-    write_text(path, dump_rows(rows))
+    write_bytes(path, dump_rows(rows, checked=checked))
 
 
-def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def append_rows(
+    path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool = False, durable: bool = True
+) -> None:
     """Append rows to a file that no other process writes to.
+
+    A line that an interrupted write left torn is ended first, so that it costs itself alone.
 
     Args:
         path: The file; it is created where there is none.
         rows: Mappings of JSON values.
+        checked: Whether each row carries a checksum.
+        durable: Whether to wait until the disk holds them.
 
     Raises:
         T2IBenchError: the disk is full or read-only.
     """
-    text = dump_rows(rows)
-    if not text:
+    data = dump_rows(rows, checked=checked)
+    if not data:
         return
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
+        new = not path.exists()
+        with path.open("a+b") as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":
+                    data = b"\n" + data
+            file.write(data)
+            if durable:
+                sync(file)
+        if new and durable:
+            sync_folder(path.parent)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRows:
+    """What was read of a file of rows with checksums.
+
+    Attributes:
+        rows: The rows that are as they were written.
+        damaged: The checksum of each line that is not. A last line without its end is none of
+            them: its writer was killed, or is writing it now.
+        end: Where the last line that has its end ends, in bytes.
+    """
+
+    rows: list[dict[str, Any]]
+    damaged: list[str]
+    end: int
+
+
+def read_checked_rows(path: Path, start: int = 0) -> CheckedRows:
+    """Read a file of rows that carry checksums; rows of older files, without one, are read too.
+
+    Args:
+        path: The file.
+        start: Where to begin, in bytes.
+
+    Returns:
+        The rows, in the order of the file, and what is damaged.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    with path.open("rb") as file:
+        file.seek(start)
+        data = file.read()
+    *lines, last = data.split(b"\n")
+    rows, damaged = [], []
+    for line in map(bytes.strip, lines):
+        row = _checked_row(line) if line else None
+        if row is not None:
+            rows.append(row)
+        elif line:
+            damaged.append(checksum(line))
+    row = _checked_row(last.strip())
+    if row is not None:
+        rows.append(row)
+    return CheckedRows(rows, damaged, start + len(data) - len(last))
+
+
+def _checked_row(line: bytes) -> dict[str, Any] | None:
+    """The row in a line, without its checksum; None where it is damaged."""
+    tail = _TAIL.search(line)
+    if tail and checksum(line[: tail.start()] + b"}") != tail.group(1).decode():
+        return None
+    try:
+        row = _loads(line.decode("utf-8"))
+    except ValueError:
+        return None
+    if not isinstance(row, dict) or (_CHECK in row) != bool(tail):
+        return None
+    row.pop(_CHECK, None)
+    return row
 
 
 def _loads(line: str | bytes) -> Any:
@@ -78,53 +170,9 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         OSError: it cannot be opened.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
-        yield from _valid_rows(file)
-
-
-def _valid_rows(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    yield from jsonlines.Reader(lines, loads=_loads).iter(
-        type=dict, skip_invalid=True, skip_empty=True
-    )
-
-
-class RowReader:
-    """Reads the files of rows in one folder, and later what was appended to them since.
-
-    Args:
-        folder: The folder.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._ends: dict[Path, int] = {}
-        self._own: set[Path] = set()
-
-    def leave_out(self, path: Path) -> None:
-        """Read no further rows of a file.
-
-        Args:
-            path: The file that this process itself appends to.
-        """
-        self._own.add(path)
-
-    def new_rows(self) -> Iterator[dict[str, Any]]:
-        """The rows that this reader has not given yet, file by file in the order of their names.
-
-        Yields:
-            The rows. One whose line has no end yet is given again once it has.
-        """
-        for path in sorted(set(self._folder.glob("*.jsonl")) - self._own):
-            try:
-                size, start = path.stat().st_size, self._ends.get(path, 0)
-                if size == start:
-                    continue
-                with path.open("rb") as file:
-                    file.seek(start if size > start else 0)
-                    data = file.read()
-            except OSError:
-                continue
-            self._ends[path] = (start if size > start else 0) + data.rfind(b"\n") + 1
-            yield from _valid_rows(io.StringIO(data.decode("utf-8", errors="replace")))
+        yield from jsonlines.Reader(file, loads=_loads).iter(
+            type=dict, skip_invalid=True, skip_empty=True
+        )
 
 
 def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""People's answers on disk: evidence/labels.jsonl, one row a label."""
+"""People's answers on disk: evidence/labels.jsonl, one row a label after one with their number."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from t2ibench.store.jsonl import read_rows, write_rows
+from t2ibench.store.checks import Damage
+from t2ibench.store.files import set_aside
+from t2ibench.store.jsonl import read_checked_rows, write_rows
 from t2ibench.store.locks import locked
 
 FILE = "labels.jsonl"
+_COUNT = "labels"  # the key of the first row
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,17 +41,33 @@ class LabelStore:
 
     Args:
         root: The run folder's evidence/.
+
+    Attributes:
+        damage: How many are damaged or cut off. People answered them: no run makes them again.
     """
 
     def __init__(self, root: Path) -> None:
         self.file = root / FILE
+        self.damage = Damage(
+            "label",
+            "labels",
+            "Import the filled sheets again with `t2ibench label import`.",
+            made_again=False,
+        )
         self._labels: dict[tuple[str, tuple[str, ...], str, str], Label] = {}
         self._by_image: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
-        self._keep(self._stored())
+        if self.file.is_file():
+            self._read()
 
-    def _stored(self) -> list[Label]:
-        rows = read_rows(self.file) if self.file.is_file() else []
-        return [label for row in rows if (label := _label(row)) is not None]
+    def _read(self) -> None:
+        read = read_checked_rows(self.file)
+        self._keep(label for row in read.rows if (label := _label(row)) is not None)
+        counts = [row[_COUNT] for row in read.rows if isinstance(row.get(_COUNT), int)]
+        if counts:
+            self.damage.pieces = max(counts[0] - len(self), 0)
+        else:  # an older file, or one without its first row
+            self.damage.pieces = len(read.damaged)
+            self.damage.files = int(not len(self))
 
     def _keep(self, labels: Iterable[Label]) -> None:
         for label in labels:
@@ -65,7 +84,8 @@ class LabelStore:
     def add(self, labels: Iterable[Label]) -> None:
         """Keep labels; a later answer of the same person replaces the earlier one.
 
-        Labels that another process has added since are kept, too.
+        Labels that another process has added since are kept, too. A file with damaged labels is
+        set aside first.
 
         Args:
             labels: The labels.
@@ -74,8 +94,15 @@ class LabelStore:
             T2IBenchError: the disk is full or read-only.
         """
         with locked(self.file.parent, "labels"):
-            self._keep([*self._stored(), *labels])
-            write_rows(self.file, (asdict(label) for label in sorted(self._labels.values())))
+            new = list(labels)
+            if self.file.is_file():
+                self._read()
+            self._keep(new)
+            if self.damage:
+                set_aside(self.file)
+                self.damage.pieces = self.damage.files = 0
+            rows = [{_COUNT: len(self)}, *map(asdict, self.all())]
+            write_rows(self.file, rows, checked=True)
 
     def all(self) -> list[Label]:
         """Every label, sorted.

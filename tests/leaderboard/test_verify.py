@@ -13,7 +13,7 @@ import pytest
 
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
-from t2ibench.leaderboard.submission import pack
+from t2ibench.leaderboard.submission import pack, read_manifest
 from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import FILE, PairedTask, read_paired, write_paired
@@ -288,9 +288,23 @@ def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:
     with pytest.raises(T2IBenchError, match="not a run folder"):
         pack(tmp_path / "nowhere", tmp_path / "out", SilentReporter())
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
-    next((copy / "images").rglob("*.png")).unlink()
+    (rows,) = (copy / "images").glob("*.jsonl")
+    rows.write_bytes(b"".join(rows.read_bytes().splitlines(keepends=True)[1:]))
     with pytest.raises(T2IBenchError, match="1 images are missing"):
         pack(copy, tmp_path / "out", SilentReporter())
+
+
+def test_a_run_without_its_image_files_packs_the_same(run: Path, tmp_path: Path) -> None:
+    whole = pack(run, tmp_path / "whole", SilentReporter())
+    copy = Path(shutil.copytree(run, tmp_path / "copy"))
+    for path in (copy / "images").rglob("*.png"):
+        path.unlink()
+    bare = pack(copy, tmp_path / "bare", SilentReporter())
+    assert read_manifest(bare).files == read_manifest(whole).files
+    assert verify(bare).level == "recomputed"
+    with pytest.raises(T2IBenchError, match=r"cannot be shown.*--generate-only"):
+        pack(copy, tmp_path / "bare", SilentReporter(), thumbnails=2)
+    assert verify(bare).level == "recomputed"  # what was packed before is still there
 
 
 @pytest.mark.slow

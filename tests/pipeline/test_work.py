@@ -29,6 +29,7 @@ from t2ibench.pipeline.work import generate as generate_images
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
+from tests.hand import edit
 
 Cli = Callable[..., tuple[int, str, str]]
 SMALL: dict[str, Any] = {
@@ -311,8 +312,7 @@ def test_versions_that_decide_pixels_are_recorded_and_compared(tmp_path: Path, c
     record = json.loads(file.read_text())
     assert {"numpy", "pillow"} <= set(record["generator"]["libraries"])
     assert record["status"] == "complete"
-    record["generator"]["libraries"]["pillow"] = "1.0"
-    file.write_text(json.dumps(record))
+    edit(file, lambda data: data["generator"]["libraries"].update(pillow="1.0"))
     status, _, errors = cli(*flags, "--images-per-prompt", "2")
     assert status == 0 and "generated with other versions (pillow 1.0 then," in errors
     errors = cli(*flags, "--images-per-prompt", "2")[2]
@@ -335,9 +335,10 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
     again = json.loads((run / "results.json").read_text())
     assert again["model"].pop("effective_settings") == {}
     before = json.loads(whole)
+    assert before.pop("checksum") != again.pop("checksum")
     assert before["model"].pop("effective_settings") and again == before
-    newer = json.loads(whole) | {"schema": 99}
-    (run / "results.json").write_text(json.dumps(newer))
+    edit(run / "results.json", lambda data: data.update(schema=99))
+    newer = json.loads((run / "results.json").read_text())
     status, _, errors = cli(*flags)
     assert status == 1 and "is of schema 99" in errors
     assert json.loads((run / "results.json").read_text()) == newer

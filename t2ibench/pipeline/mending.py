@@ -1,0 +1,55 @@
+"""What of a run is damaged on disk: said in one line a store, and made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from t2ibench.pipeline.progress import Reporter
+from t2ibench.store.checks import Damage
+from t2ibench.store.files import remove_abandoned
+
+
+class Mendable(Protocol):
+    """A store that knows what of it is damaged."""
+
+    damage: Damage
+
+    def mend(self) -> None:
+        """Take what is damaged out of the count, because it is made again now."""
+        ...
+
+
+def mend(folder: Path, stores: Iterable[Mendable | None], reporter: Reporter) -> None:
+    """Begin to work on a run folder: say what is damaged, and remove what killed writers left.
+
+    Args:
+        folder: The run folder.
+        stores: Its stores, opened; what they lack is about to be made.
+        reporter: Told of each store's damage in one line.
+
+    Raises:
+        T2IBenchError: the disk is full or read-only.
+    """
+    remove_abandoned(folder)
+    for store in stores:
+        if store is not None and store.damage:
+            reporter.warn(store.damage.mended())
+            store.mend()
+
+
+def warn_of(damages: Iterable[Damage], reporter: Reporter) -> bool:
+    """Say what is damaged, where nothing is made again.
+
+    Args:
+        damages: Of each store.
+        reporter: Told of each in one line.
+
+    Returns:
+        Whether anything is.
+    """
+    found = [damage for damage in damages if damage]
+    for damage in found:
+        reporter.warn(damage.found())
+    return bool(found)

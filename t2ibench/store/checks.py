@@ -1,0 +1,142 @@
+"""Checksums, by which stored records show that they are damaged, and what to say then.
+
+They guard against accidents (a torn write, a bad disk, an edited file), never against a forger.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+KEY = "checksum"
+
+
+def checksum(data: bytes) -> str:
+    """CRC-32 of bytes.
+
+    Args:
+        data: The bytes.
+
+    Returns:
+        Eight hexadecimal digits.
+
+    Examples:
+        >>> checksum(b"123456789")
+        'cbf43926'
+    """
+    return f"{zlib.crc32(data):08x}"
+
+
+def row_checksums(
+    keys: npt.NDArray[np.uint8], rows: npt.NDArray[np.float32]
+) -> npt.NDArray[np.uint32]:
+    """CRC-32 of each row of a table together with its key.
+
+    Args:
+        keys: Shape (n, k).
+        rows: Shape (n, d).
+
+    Returns:
+        Shape (n,).
+    """
+    if not keys.size or not rows.size:
+        return np.zeros(len(keys), dtype=np.uint32)
+    key_bytes = memoryview(np.ascontiguousarray(keys).data).cast("B")
+    row_bytes = memoryview(np.ascontiguousarray(rows).data).cast("B")
+    k, d = keys.shape[1], rows.shape[1] * rows.itemsize
+    sums = [
+        zlib.crc32(row_bytes[i * d : (i + 1) * d], zlib.crc32(key_bytes[i * k : (i + 1) * k]))
+        for i in range(len(keys))
+    ]
+    return np.array(sums, dtype=np.uint32)
+
+
+def _sum_of(content: Mapping[str, Any]) -> str:
+    """Of what a JSON file says, however it is spaced and ordered."""
+    return checksum(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a JSON file with its checksum as the last key.
+
+    Args:
+        content: JSON values.
+
+    Returns:
+        The same with the key 'checksum'.
+    """
+    return {**content, KEY: _sum_of(content)}
+
+
+def unsealed(content: dict[str, Any]) -> bool:
+    """Take the checksum out of the content of a JSON file.
+
+    Args:
+        content: What was read; 'checksum' is removed.
+
+    Returns:
+        False if the rest does not match it; True for content without one, as older files are.
+    """
+    found = content.pop(KEY, None)
+    try:
+        return found is None or found == _sum_of(content)
+    except RecursionError:
+        return False
+
+
+@dataclass(slots=True)
+class Damage:
+    """What of a store was found damaged; it counts as missing.
+
+    Attributes:
+        one: What one piece is called: 'embedding by toy-clip'.
+        many: The same in the plural.
+        again: What puts it right, as a sentence.
+        made_again: Whether a run does that by itself.
+        pieces: How many are damaged.
+        files: Files of such pieces of which nothing can be read.
+    """
+
+    one: str
+    many: str
+    again: str = "Run the original command again to make what is missing."
+    made_again: bool = True
+    pieces: int = 0
+    files: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.pieces or self.files)
+
+    def __str__(self) -> str:
+        parts = []
+        if self.pieces:
+            parts.append(f"{self.pieces} {self.one if self.pieces == 1 else self.many}")
+        if self.files:
+            parts.append(f"{self.files} file{'s' if self.files > 1 else ''} of {self.many}")
+        return " and ".join(parts)
+
+    def found(self) -> str:
+        """What is damaged, for a command that makes nothing again.
+
+        Returns:
+            One line.
+        """
+        verb = "is" if self.pieces + self.files == 1 else "are"
+        return f"{self} {verb} damaged and left out. {self.again}"
+
+    def mended(self) -> str:
+        """What is damaged, for a run.
+
+        Returns:
+            One line.
+        """
+        if not self.made_again:
+            return self.found()
+        past, now = ("was", "is") if self.pieces + self.files == 1 else ("were", "are")
+        return f"{self} {past} damaged and {now} made again."
