@@ -39,24 +39,35 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
         description="Reports reproduced, recomputed, self-reported or refused, and why.",
     )
     verify.add_argument("folders", nargs="+", metavar="DIR")
-    verify.add_argument(
-        "--draw",
-        metavar="N",
-        type=not_negative,
-        default=0,
-        help="generate N images again with the model",
-    )
     verify.set_defaults(handler=handler)
-    verify.add_argument(
-        "--remember", action="store_true", help="write the verdicts beside the submissions"
+    build = actions.add_parser(
+        "build",
+        help="verify every submission and write the static site",
+        description="Every submission is verified first; one that is refused is left out, and one "
+        "without evidence is not ranked.",
     )
-    build = actions.add_parser("build", help="write the static site")
     build.add_argument("--output", metavar="DIR", default="site")
-    table = actions.add_parser("table", help="print the table, for papers and READMEs")
+    table = actions.add_parser(
+        "table", help="verify every submission and print the table, for papers and READMEs"
+    )
     table.add_argument("--format", metavar="F", default="md", help="md, latex, csv or a plug-in's")
     for action in (build, table):
         action.add_argument("--submissions", metavar="DIR", default="leaderboard/submissions")
         action.set_defaults(handler=handler)
+    for action in (verify, build, table):
+        action.add_argument(
+            "--draw",
+            metavar="N",
+            type=not_negative,
+            default=0,
+            help="generate N images of each again with its model",
+        )
+        action.add_argument(
+            "--verdicts",
+            metavar="FILE",
+            help="keep verdicts there, and recall those of unchanged submissions; outside of the "
+            "checkout, where no pull request can write",
+        )
     push = actions.add_parser("push", help="upload a submission to a Hugging Face dataset")
     push.add_argument("folder", metavar="DIR")
     push.add_argument("--repo", metavar="ORG/NAME", required=True, help="a dataset repository")

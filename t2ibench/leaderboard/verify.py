@@ -12,6 +12,7 @@ import numpy as np
 from safetensors import SafetensorError
 
 from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.leaderboard import names
 from t2ibench.leaderboard.differences import differences, influence_differences
 from t2ibench.leaderboard.submission import (
     FILES,
@@ -85,6 +86,9 @@ def verify(folder: Path, draw: int = 0) -> Verdict:
     verdict = Verdict("recomputed")
     try:
         manifest = read_manifest(folder)
+        verdict.problems += names.problems(
+            manifest.name, manifest.model, manifest.model_args, manifest.revision
+        )
         verdict.problems += _file_problems(folder, manifest)
         if not verdict.problems:
             _verify(folder, manifest, draw, verdict)
