@@ -115,7 +115,7 @@ def _admit(folder: Path, found: Finding) -> Entry | Refused:
     manifest, results = read_manifest(folder), read_results(folder)
     wrong = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
-    entry.parts, entry.stated = list(found.parts), list(found.stated)
+    entry.parts, entry.stated = dict(found.parts), list(found.stated)
     problem = next(wrong, None) or (None if entry.verified else next(_unlikely(results), None))
     return Refused(folder.name, problem) if problem else entry
 

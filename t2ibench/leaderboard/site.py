@@ -39,8 +39,11 @@ from t2ibench.version import __version__
 _STATIC = Path(__file__).parent / "static"
 # Models of which every two are compared beforehand, image by image; time grows with the square.
 PAIRED_MODELS = 40
-# What generating images again has compared; everything else is the submitter's word.
+# Levels at which images were generated again, and what that has compared; everything else is the
+# submitter's word, unless the verdict no longer lists it as such.
+_DRAWN_LEVELS = ("reproduced", "partly reproduced")
 _DRAWN = ("model", "arguments", "fingerprint")
+_OF_THE_MODEL = ("revision", "settings", "effective_settings")
 _DEEPEST = 8  # of values that a submission states
 
 
@@ -152,11 +155,11 @@ def _model(
         "id": entry.id,
         "name": visible(entry.manifest.name),
         "ran": ran_as(entry),
+        "drawn": entry.level in _DRAWN_LEVELS,
         "level": entry.level,
         "verified": entry.verified,
         "departures": entry.departures,
         "notes": entry.notes,
-        "parts": entry.parts,
         "unchecked": entry.stated,
         "families": {
             name: family_record(entry, name, rank)
@@ -180,6 +183,7 @@ def _provenance(entry: Entry) -> dict[str, Any]:
         "fingerprint": manifest.fingerprint,
         "revision": manifest.revision,
         "settings": results.model.settings,
+        "effective_settings": results.model.effective_settings,
         "encoders": manifest.encoders,
         "judges": manifest.judges,
         "t2ibench": manifest.t2ibench,
@@ -187,7 +191,11 @@ def _provenance(entry: Entry) -> dict[str, Any]:
         "command": results.command,
     }
     shown = {name: _plain(value) for name, value in told.items()}
-    checked = _DRAWN if entry.level == "reproduced" else ()
+    checked: set[str] = set()
+    if entry.level in _DRAWN_LEVELS:
+        checked |= {*_DRAWN, *(_OF_THE_MODEL if entry.stated else ())} - set(entry.stated)
+    if entry.level == "reproduced":
+        checked |= {"encoders", *(["judges"] if entry.parts.get("answers") else [])}
     return {
         "checked": {name: value for name, value in shown.items() if name in checked},
         "stated": {name: value for name, value in shown.items() if name not in checked},

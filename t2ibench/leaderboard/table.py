@@ -87,8 +87,8 @@ class Entry:
         notes: Of the verdict.
         folder: Its path.
         families: Family to cell.
-        parts: What verifying found of each part of the evidence, where it tells.
-        stated: What was not checked, where verifying tells.
+        parts: Kind of evidence to how much of it was made again and is the same.
+        stated: What nothing could compare, such as 'environment'.
         departures: What was not measured as the tasks ask, a clause each.
     """
 
@@ -99,7 +99,7 @@ class Entry:
     notes: list[str]
     folder: Path = Path()
     families: dict[str, Cell] = field(default_factory=dict)
-    parts: list[str] = field(default_factory=list)
+    parts: dict[str, int] = field(default_factory=dict)
     stated: list[str] = field(default_factory=list)
     departures: list[str] = field(default_factory=list)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +44,14 @@ class Finding:
         level: One of `LEVELS`, or 'refused'.
         problems: Why it was refused.
         notes: What to know.
-        parts: What became of each part, where verifying tells.
-        stated: What was not checked, where verifying tells.
+        parts: Kind of evidence to how much of it was made again and is the same.
+        stated: What nothing could compare, such as 'environment'.
     """
 
     level: str
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ()
+    parts: Mapping[str, int] = field(default_factory=dict)
     stated: tuple[str, ...] = ()
 
     @classmethod
@@ -64,19 +64,20 @@ class Finding:
         Returns:
             The finding; an unknown level is 'not verified'.
         """
-        level = verdict.get("level")
+        level, parts = verdict.get("level"), verdict.get("parts")
         known = isinstance(level, str) and level in {*LEVELS, REFUSED}
+        counts = parts.items() if isinstance(parts, Mapping) else ()
         return cls(
             str(level) if known else UNVERIFIED,
-            *(_lines(verdict.get(key)) for key in ("problems", "notes", "parts", "stated")),
+            _lines(verdict.get("problems")),
+            _lines(verdict.get("notes")),
+            {visible(str(key)): count for key, count in counts if isinstance(count, int)},
+            _lines(verdict.get("stated")),
         )
 
 
 def _lines(value: Any) -> tuple[str, ...]:
-    """A list of texts, or texts by name."""
-    if isinstance(value, Mapping):
-        value = [f"{key}: {text}" for key, text in value.items() if isinstance(text, str)]
-    if not isinstance(value, Sequence) or isinstance(value, str):
+    if not isinstance(value, list | tuple):
         return ()
     return tuple(visible(line, 600) for line in value if isinstance(line, str))
 

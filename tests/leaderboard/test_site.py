@@ -367,18 +367,20 @@ def test_what_was_not_verified_stands_below_without_ranks(
 def test_what_a_verdict_says_is_shown(browser: Any, board: Path, tmp_path: Path) -> None:
     shown = board_of(board, toy="reproduced")
     toy = next(entry for entry in shown.entries if entry.manifest.name == "toy")
-    toy.notes, toy.parts, toy.stated = ["4 images"], ["texts: same"], ["the command"]
+    toy.notes, toy.stated = ["4 images are the same"], ["environment", "revision"]
     shown.refused.append(Refused("bad-1", "results.json has changed"))
     site.build(shown, tmp_path)
     page = browser.new_page()
     page.goto((tmp_path / "index.html").as_uri())
     expect(page.locator("#refused")).to_have_text("bad-1: results.json has changed")
     page.goto((tmp_path / "index.html").as_uri() + f"#/model/{toy.id}")
-    for text in ("4 images", "texts: same", "the command"):
+    for text in ("4 images are the same", "environment, revision"):
         expect(page.locator("#verdict")).to_contain_text(text)
     page.locator("summary", has_text="Provenance").click()
-    expect(page.locator("#checked")).to_contain_text("fingerprint")
-    expect(page.locator("#stated")).to_contain_text("revision")
+    for kind, key in (("checked", "fingerprint"), ("checked", "settings")):
+        expect(page.locator(f"#{kind}")).to_contain_text(key)
+    for key in ("revision", "command", "environment", "judges"):
+        expect(page.locator("#stated")).to_contain_text(key)
     page.close()
 
 

@@ -104,7 +104,7 @@ function taskCell(task) {
 const badge = ({ level, verified }) => make("span", { className: verified ? "badge verified" : "badge", title: D.levels[level] ?? "", text: level });
 const chip = (text) => make("span", { className: "chip", text });
 const named = (model) => make("bdi", {}, link("model", model.id, model.name));
-const ran = ({ ran, level }) => make("small", { className: "ran", title: level === "reproduced" ? "As generating images again has confirmed; the revision is the submitter's word" : "As the submitter states it; not checked" }, make("bdi", { text: `${level === "reproduced" ? "" : "stated: "}--model ${ran}` }));
+const ran = ({ ran, drawn }) => make("small", { className: "ran", title: drawn ? "Its images were generated again; the model's page says what was compared" : "As the submitter states it; not checked" }, make("bdi", { text: `${drawn ? "" : "stated: "}--model ${ran}` }));
 const title = (model) => make("th", { scope: "row" }, named(model), document.createTextNode(" "), badge(model), ran(model), ...model.departures.map(chip));
 
 function rows() {
@@ -231,9 +231,9 @@ function taskTable(rows) {
   return make("div", { className: "wrap" }, make("table", {}, make("tbody", {}, ...body)));
 }
 
-// What verifying said: its notes, what became of each part, and what it could not check.
+// What verifying said, and what it could not compare.
 function verdict(model) {
-  const lists = [["Verifying says", model.notes], ["Parts", model.parts], ["Not checked", model.unchecked]];
+  const lists = [["Verifying says", model.notes], ["As the submitter states it", model.unchecked.length ? [model.unchecked.join(", ")] : []]];
   const shown = lists.filter(([, lines]) => lines.length);
   if (!shown.length) return [];
   return [make("dl", { id: "verdict" }, ...shown.flatMap(([name, lines]) => [make("dt", { text: name }), make("dd", {}, ...lines.map((line) => make("div", { text: line })))]))];
