@@ -85,15 +85,18 @@ def check(arguments: argparse.Namespace) -> int:
         print(verifier.remark, file=sys.stderr)
     refused = 0
     for folder in folders:
-        verdict = verify(folder, arguments.draw)
+        verdict = verify(folder, arguments.draw, arguments.seed)
         verifier.keep(folder, verdict)
         verifier.save()
         refused += verdict.level == "refused"
-        print(f"{folder}: {verdict.level} ({verdict.tasks} tasks)")
+        name = "".join(letter if letter.isprintable() else "?" for letter in str(folder))
+        print(f"{name}: {verdict.level} ({verdict.tasks} tasks)")
         for line in verdict.problems:
             print(f"  {line}")
         for line in verdict.notes:
             print(f"  note: {line}")
+        if verdict.stated and not verdict.problems:
+            print(f"  as stated by the submitter: {', '.join(verdict.stated)}")
     for line in strays:
         print(line)
     return 1 if refused or strays else 0

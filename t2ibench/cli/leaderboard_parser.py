@@ -33,13 +33,7 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
         help="two thumbnails of each of N prompts, shown beside those of other models (0)",
     )
     add.set_defaults(handler=handler)
-    verify = actions.add_parser(
-        "verify",
-        help="recompute every score of submissions",
-        description="Reports reproduced, recomputed, self-reported or refused, and why.",
-    )
-    verify.add_argument("folders", nargs="+", metavar="DIR")
-    verify.set_defaults(handler=handler)
+    verify = _add_verify(actions, handler)
     build = actions.add_parser(
         "build",
         help="verify every submission and write the static site",
@@ -60,7 +54,8 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
             metavar="N",
             type=not_negative,
             default=0,
-            help="generate N images of each again with its model",
+            help="generate N images of each again with its model, embed them and all texts, ask "
+            "the judges",
         )
         action.add_argument(
             "--verdicts",
@@ -80,3 +75,21 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     metadata.add_argument("--dataset", metavar="ORG/NAME", required=True, help="the benchmark's")
     metadata.add_argument("--source", metavar="URL", help="where the submission is")
     metadata.set_defaults(handler=handler)
+
+
+def _add_verify(actions: Any, handler: Any) -> Any:
+    verify = actions.add_parser(
+        "verify",
+        help="recompute every score of submissions",
+        description="Reports reproduced, partly reproduced, recomputed, self-reported or refused, "
+        "and why.",
+    )
+    verify.add_argument("folders", nargs="+", metavar="DIR")
+    verify.add_argument(
+        "--seed",
+        metavar="N",
+        type=not_negative,
+        help="choose the same images as an earlier check, which said its seed (random)",
+    )
+    verify.set_defaults(handler=handler)
+    return verify

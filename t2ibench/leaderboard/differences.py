@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,28 @@ def influence_differences(
         packed, recomputed = claimed.get(name), computed.get(name)
         if packed is None or recomputed is None or not _same_task(packed, recomputed):
             yield f"{name}: its influences do not follow from the evidence"
+
+
+def sample_differences(
+    name: str, claimed: Sequence[Mapping[str, Any]], computed: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Sample rows of a submission that do not follow from its evidence.
+
+    Args:
+        name: The file, for the message.
+        claimed: Its rows.
+        computed: The rows, computed again.
+
+    Yields:
+        A line for the first difference.
+    """
+    if len(claimed) != len(computed):
+        yield f"{name} has {len(claimed)} rows, the evidence gives {len(computed)}"
+        return
+    for number, (left, right) in enumerate(zip(claimed, computed, strict=True), start=1):
+        for line in _mismatches(dict(left), dict(right), ""):
+            yield f"{name}:{number}: {line}"
+            return
 
 
 def _same_task(one: PairedTask, other: PairedTask) -> bool:

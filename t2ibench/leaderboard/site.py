@@ -20,8 +20,8 @@ from t2ibench.leaderboard.exports import (
 )
 from t2ibench.leaderboard.names import visible
 from t2ibench.leaderboard.ranks import Rank
-from t2ibench.leaderboard.submission import THUMB
 from t2ibench.leaderboard.table import Entry, asked_images, borda, family_ranks, fewer_images
+from t2ibench.leaderboard.thumbs import SIZE
 from t2ibench.leaderboard.verdicts import LEVELS
 from t2ibench.methods import METHODS
 from t2ibench.reports.cells import headline
@@ -81,7 +81,7 @@ def build(board: Board, output: Path) -> dict[str, Any]:
 def _copy_picture(path: Path, to: Path) -> None:
     """Pixels alone are copied: a JPEG may carry anything behind them."""
     try:
-        write_bytes(to, thumbnail(path, THUMB, 90))
+        write_bytes(to, thumbnail(path, SIZE, 90))
     except UnreadableImageError:
         return
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.bounds import LARGEST, LARGEST_MANIFEST, read_json, sha256_of
 from t2ibench.leaderboard.packing import pack_evidence
+from t2ibench.leaderboard.thumbs import QUALITY, SIZE
 from t2ibench.models.encoders import embeds_images
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
@@ -31,6 +32,7 @@ from t2ibench.results.run import (
 )
 from t2ibench.results.schema import Results
 from t2ibench.results.write import assemble, command_of, generator_info, stored_results
+from t2ibench.settings import Measurement
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
@@ -38,15 +40,23 @@ from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import thumbnail
 from t2ibench.version import __version__
 
-LARGEST = 50_000_000
-THUMB, SHOWN_IMAGES = 96, 2  # pixels; images of a prompt
+SHOWN_IMAGES = 2  # of a prompt
 # Every file that a submission may hold.
 FILES = re.compile(
     r"results\.json|attempts\.jsonl|influences\.safetensors|thumbs/[0-9a-f]{64}\.jpg|samples/[a-z0-9_]{1,80}\.jsonl"
     r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
     r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
 )
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+def _named_by_hash(control: ControlRecord) -> ControlRecord:
+    """A control whose name and fingerprint may become the name of a folder."""
+    if len(control.name) > 300 or not _SHA256.fullmatch(control.fingerprint):
+        raise ValueError("expected a name and a SHA-256")
+    return control
 
 
 class Manifest(BaseModel):
@@ -72,13 +82,17 @@ class Manifest(BaseModel):
     t2ibench: Annotated[str, Field(max_length=40)]
     name: Annotated[str, Field(min_length=1, max_length=120)]
     model: Annotated[str, Field(min_length=1, max_length=300)]
-    model_args: dict[str, str] = Field(default_factory=dict)
+    model_args: dict[Name, Annotated[str, Field(max_length=2000)]] = Field(
+        default_factory=dict, max_length=200
+    )
     fingerprint: Sha256
-    revision: str | None = None
-    encoders: dict[str, Sha256]
-    controls: dict[str, ControlRecord] = Field(default_factory=dict)
-    judges: dict[str, Sha256] = Field(default_factory=dict)
-    files: dict[str, Sha256]
+    revision: Annotated[str, Field(max_length=200)] | None = None
+    encoders: dict[Name, Sha256] = Field(max_length=20)
+    controls: dict[Name, Annotated[ControlRecord, AfterValidator(_named_by_hash)]] = Field(
+        default_factory=dict, max_length=20
+    )
+    judges: dict[Name, Sha256] = Field(default_factory=dict, max_length=20)
+    files: dict[Name, Sha256]
 
     def encoder_records(self) -> dict[str, EncoderRecord]:
         """The encoders as a run records them.
@@ -168,7 +182,7 @@ def pack(
     write_text(target / "results.json", results.to_json())
     for task, lines in scored.samples.items():
         if lines:
-            write_rows(target / "samples" / f"{task}.jsonl", map(_bare, lines))
+            write_rows(target / "samples" / f"{task}.jsonl", map(sample_row, lines))
     _thumbnails(attempts, images, target / "thumbs", thumbnails)
     _write_manifest(folder, results, target)
     return target
@@ -191,7 +205,9 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, target: Path, c
     chosen = set(shown_prompts((attempt.prompt for attempt in attempts), count))
     for attempt in attempts:
         if attempt.prompt in chosen and attempt.index < SHOWN_IMAGES and attempt.status == "ok":
-            write_bytes(target / f"{attempt.key}.jpg", thumbnail(images.path(attempt), THUMB, 80))
+            write_bytes(
+                target / f"{attempt.key}.jpg", thumbnail(images.path(attempt), SIZE, QUALITY)
+            )
 
 
 def of_headlines(paired: Mapping[str, PairedTask]) -> dict[str, PairedTask]:
@@ -227,6 +243,12 @@ def _check(folder: RunFolder, run: Path) -> None:
     if record.measurement.limit is not None:
         raise T2IBenchError(
             f"'{run}' was made with --limit; such runs are not accepted.", "Run it without --limit."
+        )
+    if record.measurement.seed != Measurement().seed:
+        raise T2IBenchError(
+            f"'{run}' was made with --seed {record.measurement.seed}; the leaderboard takes the "
+            f"default, {Measurement().seed}, so that nobody chooses among seeds.",
+            "Run it without --seed.",
         )
     if not record.encoders and not record.judges:
         raise T2IBenchError(f"'{run}' holds no evidence yet.", "Run it without --generate-only.")
@@ -265,8 +287,15 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
     return row | ({"sha256": attempt.sha256} if attempt.sha256 else {"reason": attempt.reason})
 
 
-def _bare(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A sample row without the path of its image, which is not part of a submission."""
+def sample_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A sample row without the path of its image, which is not part of a submission.
+
+    Args:
+        row: As scoring gives it.
+
+    Returns:
+        A row of samples/*.jsonl.
+    """
     return {key: value for key, value in row.items() if key != "file"}
 
 
@@ -274,7 +303,7 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
     generator = _generator(folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
     files = {
-        path.relative_to(target).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        path.relative_to(target).as_posix(): sha256_of(path)
         for path in paths
         if path.name != "submission.json"
     }
@@ -315,9 +344,8 @@ def read_manifest(target: Path) -> Manifest:
     if not target.is_dir():
         raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")
     try:
-        text = file.read_text(encoding="utf-8")
-        data = json.loads(text)
-    except (OSError, ValueError, RecursionError):
+        data = read_json(file, LARGEST_MANIFEST)
+    except (OSError, ValueError):
         raise T2IBenchError(
             f"'{target}' is not a submission: it has no readable submission.json.",
             "`t2ibench leaderboard add RUN` makes one.",

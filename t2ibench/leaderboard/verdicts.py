@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.leaderboard.names import visible
-from t2ibench.leaderboard.submission import LARGEST
 from t2ibench.leaderboard.verify import Verdict, verify
 from t2ibench.results.schema import read_results
 from t2ibench.store.files import set_aside, write_text
@@ -21,11 +21,11 @@ from t2ibench.version import __version__
 UNVERIFIED = "not verified"
 # What each level means, from the best to the worst.
 LEVELS = {
-    "reproduced": "Every score follows from the evidence, and some of the evidence, chosen by the "
-    "verifier, was made again with the model that the submission names and is the same; the notes "
-    "of a model say what was made again.",
-    "partly reproduced": "The same, but some kinds of evidence could not be made again; the notes "
-    "of a model say which.",
+    "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
+    "chosen at random, was made again with the model that the submission names and is the same; "
+    "a model's page says how much.",
+    "partly reproduced": "The same of the images, but some other evidence could not be made again; "
+    "a model's page says what.",
     "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
     "that the evidence comes from the model that the submission names was not checked.",
     "self-reported": "No evidence was sent: the numbers are as the submitter states them, were "
@@ -119,7 +119,7 @@ class Verifier:
         """
         key = None if self._file is None else key_of(folder)
         known = self._known.get(key or "")
-        if isinstance(known, dict) and _drawn(known) >= self._draw:
+        if isinstance(known, Mapping) and _drawn(known) >= self._draw:
             found = Finding.of(known)
             if found.level in VERIFIED:
                 return found
@@ -138,10 +138,15 @@ class Verifier:
         """
         record = asdict(verdict)
         found = Finding.of(record)
-        if self._file is not None and found.level in VERIFIED:
-            self._known[key or key_of(folder) or ""] = {**record, "drawn": self._draw}
-            self._known.pop("", None)  # a folder that cannot be read twice alike
-            self._changed = True
+        key = key or (None if self._file is None else key_of(folder))
+        if key is None:
+            return found  # nothing is kept, or the folder cannot be read twice alike
+        drawn = self._draw if found.level == "reproduced" else 0
+        if found.level not in VERIFIED:
+            self._known.pop(key, None)
+        elif drawn >= _drawn(self._known.get(key)):
+            self._known[key] = {**record, "drawn": drawn}
+        self._changed = True
         return found
 
     def save(self) -> None:
@@ -165,8 +170,8 @@ class Verifier:
         return {}
 
 
-def _drawn(record: Mapping[str, Any]) -> int:
-    drawn = record.get("drawn")
+def _drawn(record: Any) -> int:
+    drawn = record.get("drawn") if isinstance(record, Mapping) else 0
     return drawn if isinstance(drawn, int) else 0
 
 
@@ -191,24 +196,18 @@ def key_of(folder: Path) -> str | None:
         SHA-256 over the version of t2ibench, the hashes of the tasks that were run, and the names
         and contents of all files; None where a file is not a plain one, or cannot be read.
     """
-    files: dict[str, str] = {}
-    size = 0
     try:
-        for path in sorted(folder.rglob("*")):
-            if path.is_symlink() or not (path.is_file() or path.is_dir()):
-                return None
-            if path.is_file():
-                size += path.stat().st_size
-                if size > 2 * LARGEST:
-                    return None
-                name = path.relative_to(folder).as_posix()
-                files[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        files, problems = plain_files(folder)
+        if problems:
+            return None
+        files["submission.json"] = folder / "submission.json"
+        hashes = {name: sha256_of(path) for name, path in files.items()}
         shipped = build_index()[0].tasks
         tasks = {
             name: [shipped[name].spec.version, shipped[name].hash] if name in shipped else None
             for name in read_results(folder).tasks
         }
-        text = json.dumps([__version__, tasks, files], sort_keys=True)
+        text = json.dumps([__version__, tasks, hashes], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
     except (OSError, ValueError, T2IBenchError, RecursionError):
         return None

@@ -2,57 +2,77 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
+import secrets
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from safetensors import SafetensorError
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.leaderboard import names
-from t2ibench.leaderboard.differences import differences, influence_differences
+from t2ibench.leaderboard.again import make_again
+from t2ibench.leaderboard.bounds import (
+    checked_settings,
+    content_problems,
+    image_problems,
+    plain_files,
+    sha256_of,
+    value_problems,
+)
+from t2ibench.leaderboard.differences import (
+    differences,
+    influence_differences,
+    sample_differences,
+)
+from t2ibench.leaderboard.evidence import (
+    attempt_problems,
+    evidence_problems,
+    folder_problems,
+    read_attempts,
+)
+from t2ibench.leaderboard.made import Again, Claimed
+from t2ibench.leaderboard.stated import (
+    ALWAYS_STATED,
+    OF_THE_MODEL,
+    command_problems,
+    manifest_problems,
+    settings_of,
+    sizes_of,
+    task_problems,
+)
 from t2ibench.leaderboard.submission import (
     FILES,
-    LARGEST,
-    THUMB,
     Manifest,
     PackedImages,
     of_headlines,
     read_manifest,
+    sample_row,
 )
-from t2ibench.models.encoders import create_encoder
-from t2ibench.models.generators import create_generator
-from t2ibench.models.protocols import ImageRequest
-from t2ibench.pipeline.encoding import encode
-from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.leaderboard.thumbs import thumbnail_problems, thumbnails
+from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.scoring import EncoderEvidence, Stores, open_stores, score_plan
-from t2ibench.pipeline.work import generate_batch
+from t2ibench.pipeline.scoring import Scored, open_stores, score_plan
 from t2ibench.results.build import adjusted_run
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import PairedTask, read_paired
-from t2ibench.results.schema import Results, TaskResult, TaskSettings, read_results
-from t2ibench.settings import Settings
-from t2ibench.store.evidence import text_key
-from t2ibench.store.images import Attempt, image_key, image_seed
+from t2ibench.results.schema import Results, read_results
 from t2ibench.store.jsonl import read_rows_strictly
-from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
-Level = Literal["reproduced", "recomputed", "self-reported", "refused"]
-_SHOWN = 5
-_ALIKE = 0.999  # cosine of an image that was generated again
-# What reading a file that somebody else made can raise.
-_UNREADABLE = (
-    *(OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError),
-    *(ArithmeticError, RecursionError),
-)
-_KEPT = {"ok", "refused", "filtered"}
+Level = Literal["reproduced", "partly reproduced", "recomputed", "self-reported", "refused"]
+_MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
+# What one of a kind is called, and several.
+_PARTS = {
+    "images": ("image", "images"),
+    "texts": ("embedding of a text", "embeddings of texts"),
+    "answers": ("answer", "answers"),
+    "controls": ("embedding by random weights", "embeddings by random weights"),
+    "refused": ("attempt that gave no image", "attempts that gave no image"),
+}
 
 
 @dataclass(slots=True)
@@ -60,61 +80,124 @@ class Verdict:
     """The outcome of verifying a submission.
 
     Attributes:
-        level: 'reproduced' (images generated again are the same), 'recomputed' (every score
-            follows from the evidence), 'self-reported' (without evidence) or 'refused'.
+        level: 'reproduced' (the evidence that was made again is the same, and of every kind some
+            was), 'partly reproduced' (so are the images, and something could not be made again),
+            'recomputed' (every score follows from the evidence), 'self-reported' (without
+            evidence) or 'refused'.
         problems: Why it was refused, one line each.
-        notes: What to know.
+        notes: What to know, in sentences.
         tasks: Tasks that were looked at.
+        parts: Kind of evidence ('images', 'texts', 'answers', 'controls', 'refused') to how much
+            of it was made again and is the same.
+        lacking: What could not be made again, and why.
+        stated: What is shown as the submitter states it, because nothing here could tell:
+            'environment', 't2ibench', 'revision', 'settings', 'effective_settings', 'thumbnails',
+            'samples', 'scores'.
+        seed: What chose the images that were made again; None where none was.
     """
 
     level: Level
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     tasks: int = 0
+    parts: dict[str, int] = field(default_factory=dict)
+    lacking: list[str] = field(default_factory=list)
+    stated: list[str] = field(default_factory=list)
+    seed: int | None = None
+
+    def record(self) -> dict[str, Any]:
+        """What is remembered of it.
+
+        Returns:
+            JSON values.
+        """
+        return {
+            "level": self.level,
+            "notes": self.notes,
+            "parts": self.parts,
+            "lacking": self.lacking,
+            "stated": self.stated,
+        }
 
 
-def verify(folder: Path, draw: int = 0) -> Verdict:
-    """Check one submission.
+def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
+    """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised.
 
     Args:
         folder: Its folder.
-        draw: Number of its images to generate again with the model it names.
+        draw: Number of its images to generate again with the model it names; with 0 nothing is
+            made again.
+        seed: Chooses them, to repeat a check; None for one that nobody can foresee.
 
     Returns:
         What was checked, and every problem.
     """
     verdict = Verdict("recomputed")
     try:
-        manifest = read_manifest(folder)
-        verdict.problems += names.problems(
-            manifest.name, manifest.model, manifest.model_args, manifest.revision
-        )
-        verdict.problems += _file_problems(folder, manifest)
-        if not verdict.problems:
-            _verify(folder, manifest, draw, verdict)
+        _verify(folder, draw, secrets.randbits(32) if seed is None else seed, verdict)
     except T2IBenchError as error:
         verdict.problems.append(str(error))
-    except _UNREADABLE as error:
-        verdict.problems.append(f"{folder} cannot be read ({type(error).__name__}: {error})")
+    except Exception as error:  # nothing in one submission ends the check of the others
+        why = f"{type(error).__name__}: {first_line(error)}"
+        verdict.problems.append(f"{folder} cannot be read ({why})")
     if verdict.problems:
         verdict.level = "refused"
+    for name in ("problems", "notes", "lacking"):
+        setattr(verdict, name, _bounded(getattr(verdict, name)))
     return verdict
 
 
-def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Files that should not be there, are not there, or have changed."""
-    files: dict[str, Path] = {}
-    size = 0
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink():
-            yield f"{name} is a link; only plain files are accepted"
-        elif path.is_file() and name != "submission.json":
-            files[name] = path
-            size += path.stat().st_size
-    if size > LARGEST:
-        yield f"it has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted"
+def _bounded(lines: list[str]) -> list[str]:
+    """Lines fit for a terminal: not too many or too long, and without control characters."""
+    shown = [
+        "".join(letter if letter.isprintable() else "?" for letter in " ".join(line.splitlines()))
+        for line in lines[:_MOST_LINES]
+    ]
+    shown = [
+        one if len(one) <= _LONGEST_LINE else one[: _LONGEST_LINE - 3] + "..." for one in shown
+    ]
+    more = len(lines) - _MOST_LINES
+    return [*shown, f"and {more} more"] if more > 0 else shown
+
+
+def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
+    files, verdict.problems = plain_files(folder)
+    if verdict.problems:
         return
+    manifest = read_manifest(folder)
+    verdict.problems += names.problems(
+        manifest.name, manifest.model, manifest.model_args, manifest.revision
+    )
+    verdict.problems += _file_problems(files, manifest)
+    verdict.problems += content_problems(files) if not verdict.problems else ()
+    if verdict.problems:
+        return
+    results = read_results(folder)
+    verdict.tasks = len(results.tasks)
+    verdict.problems += _provenance_problems(manifest, results)
+    verdict.problems += folder_problems(files, manifest)
+    tasks = _tasks(results, verdict.problems)
+    if verdict.problems:
+        return
+    claimed, images = _claimed(folder, manifest, results, tasks, verdict)
+    if verdict.problems or claimed is None:
+        return
+    if manifest.t2ibench != __version__:
+        verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
+    verdict.stated += [*ALWAYS_STATED, *OF_THE_MODEL]
+    if thumbnails(folder):
+        verdict.stated.append("thumbnails")
+    if not any(name.startswith("evidence/") for name in files):
+        _self_reported(claimed, tasks, verdict)
+        return
+    _recompute(claimed, images, files, verdict)
+    if draw and not verdict.problems:
+        verdict.seed = seed
+        _judge(_made_again(claimed, draw, seed), claimed, verdict)
+
+
+def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
+    """Files that should not be there, are not there, or have changed."""
     for name in sorted(files.keys() | manifest.files.keys()):
         if not FILES.fullmatch(name) or ".." in name:
             yield f"'{name}' is not a file that a submission may contain"
@@ -122,55 +205,11 @@ def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{name} is not listed in submission.json"
         elif name not in files:
             yield f"{name} is listed in submission.json but missing"
-        elif hashlib.sha256(files[name].read_bytes()).hexdigest() != manifest.files[name]:
+        elif sha256_of(files[name]) != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
     for name in ("results.json", "attempts.jsonl", INFLUENCES):
         if name not in files:
             yield f"{name} is missing"
-
-
-def _verify(folder: Path, manifest: Manifest, draw: int, verdict: Verdict) -> None:
-    results = read_results(folder)
-    verdict.tasks = len(results.tasks)
-    verdict.problems += _provenance_problems(manifest, results)
-    tasks = _tasks(results, verdict.problems)
-    if verdict.problems:
-        return
-    if manifest.t2ibench != __version__:
-        verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
-    if not (folder / "evidence").is_dir():
-        verdict.level = "self-reported"
-        verdict.notes.append("no evidence is included, so nothing could be recomputed")
-        return
-    attempts = list(_attempts(folder, manifest))
-    images = PackedImages(attempts)
-    stores = open_stores(
-        folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
-    )
-    computed: dict[str, TaskResult] = {}
-    paired: dict[str, PairedTask] = {}
-    needed: set[tuple[str, int]] = set()
-    for settings, group in _groups(results, tasks):
-        plan = make_plan(group, settings)
-        needed |= {(request.prompt, request.index) for request in plan.requests}
-        verdict.problems += _evidence_problems(plan, images, stores)
-        if not verdict.problems:
-            scored = score_plan(plan, images, stores, SilentReporter())
-            computed |= scored.results
-            paired |= scored.paired
-    extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
-    if extra:
-        verdict.problems.append(
-            f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'"
-        )
-    verdict.problems += _thumbnail_problems(folder, attempts)
-    if not verdict.problems:
-        computed = adjusted_run({name: computed[name] for name in results.tasks})
-        verdict.problems += differences(results, computed)
-        claimed = read_paired(folder / INFLUENCES)
-        verdict.problems += influence_differences(claimed, of_headlines(paired))
-    if draw and not verdict.problems:
-        _draw_again(manifest, results, attempts, stores, draw, verdict)
 
 
 def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
@@ -178,8 +217,7 @@ def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield "it has no task"
     if results.limited or any(task.settings.limit is not None for task in results.tasks.values()):
         yield "it was made with --limit; such runs are not accepted"
-    if results.model.fingerprint != manifest.fingerprint or results.model.name != manifest.name:
-        yield "results.json and submission.json name different models"
+    yield from manifest_problems(manifest, results)
     for name, task in results.tasks.items():
         for kind, used, known in (
             ("encoder", task.settings.encoders, manifest.encoders),
@@ -190,12 +228,16 @@ def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
                     yield f"{name} was scored by the {kind} '{label}', which submission.json lacks"
         if task.excluded.get("failed") or task.excluded.get("missing"):
             yield f"{name} lacks images: complete the run"
+    yield from value_problems(results)
 
 
 def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
     """The shipped tasks of the results, with the very content that was scored."""
     registry, _ = build_index()
-    tasks = {}
+    tasks: dict[str, LoadedTask] = {}
+    if len(results.tasks) > len(registry.tasks):
+        problems.append(f"it has {len(results.tasks)} tasks; {len(registry.tasks)} are shipped")
+        return tasks
     for name, task in results.tasks.items():
         shipped = registry.tasks.get(name)
         if shipped is None:
@@ -211,178 +253,128 @@ def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
     return tasks
 
 
-def _groups(
-    results: Results, tasks: dict[str, LoadedTask]
-) -> list[tuple[Settings, list[LoadedTask]]]:
-    """Tasks that were measured with the same settings."""
-    groups: dict[Settings, list[LoadedTask]] = {}
-    for name, task in results.tasks.items():
-        groups.setdefault(_settings(task.settings), []).append(tasks[name])
-    return list(groups.items())
-
-
-def _settings(recorded: TaskSettings) -> Settings:
-    defaults, settings = Settings(), Settings.of(recorded)
-    if (
-        settings.n_permutations < defaults.n_permutations
-        or settings.n_bootstrap < defaults.n_bootstrap
-    ):
-        raise T2IBenchError(
-            f"it was scored with {settings.n_permutations} permutations and "
-            f"{settings.n_bootstrap} bootstrap draws; the leaderboard takes the defaults or more"
-        )
-    if settings.level != defaults.level:
-        raise T2IBenchError(f"its intervals are at {settings.level}, not at {defaults.level}")
-    return settings
-
-
-def _attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
-    """The rows of attempts.jsonl, each image once, with the seed that it must have."""
-    seen: set[tuple[str, int]] = set()
-    example = '{"prompt": "…", "index": 0, "status": "ok"}'
-    for line, row in read_rows_strictly(folder / "attempts.jsonl", example):
-        prompt, index, status = row["prompt"], row["index"], row["status"]
-        where = f"attempts.jsonl:{line}"
-        if not isinstance(prompt, str) or not isinstance(index, int) or status not in _KEPT:
-            raise T2IBenchError(
-                f"{where}: 'status' must be ok, refused or filtered, with a prompt and an index"
-            )
-        if (prompt, index) in seen:
-            raise T2IBenchError(f"{where}: image {index} of '{prompt}' is listed twice")
-        seen.add((prompt, index))
-        sha = row.get("sha256")
-        if (status == "ok") != (isinstance(sha, str) and len(sha) == 64):
-            raise T2IBenchError(
-                f"{where}: 'sha256' must be given for images with status ok, and only for them"
-            )
-        key = image_key(manifest.fingerprint, prompt, index)
-        yield Attempt(
-            key, prompt, index, int(row["seed"]), status, sha256=sha, reason=row.get("reason")
-        )
-
-
-def _evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iterator[str]:
-    """Evidence that a task needs and the submission lacks, or that cannot be."""
-    lacking: dict[str, int] = {}
-    for request in plan.requests:
-        attempt = images.get(request.prompt, request.index)
-        if attempt is None:
-            lacking[request.prompt] = lacking.get(request.prompt, 0) + 1
-            continue
-        if attempt.seed != image_seed(plan.settings.seed, request.prompt, request.index):
-            yield f"image {request.index} of '{request.prompt}' does not have the required seed"
-            return
-        if attempt.sha256:
-            yield from _image_problems(plan, attempt, stores)
-    for prompt, count in list(lacking.items())[:_SHOWN]:
-        yield f"{count} images of '{prompt}' are missing"
-    for name, encoder in stores.encoders.items():
-        absent = encoder.store.missing("texts", [text_key(text) for text in plan.texts])
-        if absent:
-            yield f"{len(absent)} texts have no embedding by {name}"
-    for name, control in stores.controls.items():
-        absent = control.store.missing("texts", [text_key(text) for text in plan.controlled_texts])
-        if absent:
-            yield f"{len(absent)} texts have no embedding by the control of {name}"
-
-
-def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
-    where = f"image {attempt.index} of '{attempt.prompt}'"
-    sha = attempt.sha256 or ""
-    readers: dict[str, EncoderEvidence] = {}
-    if attempt.index < plan.embedded.get(attempt.prompt, 0):
-        readers |= {name: one for name, one in stores.encoders.items() if one.embeds_images}
-    if attempt.index < plan.controlled.get(attempt.prompt, 0):
-        readers |= {f"the control of {name}": one for name, one in stores.controls.items()}
-    for name, encoder in readers.items():
-        if not encoder.store.has("images", sha):
-            yield f"{where} has no embedding by {name}"
-            continue
-        row = encoder.store.get("images", sha).astype(np.float64)
-        if not np.isfinite(row).all() or abs(float(row @ row) - 1.0) > 0.02:
-            yield f"the embedding of {where} by {name} is not of unit length"
-    for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
-        if attempt.index >= count:
-            continue
-        for name, judge in stores.judges.items():
-            answer = judge.store.get(sha, question, classes)
-            if answer is None:
-                yield f"{name} has no answer to '{question}' about {where}"
-
-
-def _thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[str]:
-    """Thumbnails that do not show images of the submission."""
-    keys = {attempt.key for attempt in attempts if attempt.status == "ok"}
-    for path in sorted((folder / "thumbs").glob("*.jpg")):
-        if path.stem not in keys:
-            yield f"thumbs/{path.name} does not belong to any image of the submission"
-            continue
-        try:
-            small = max(read_image(path, ("JPEG",)).size) <= THUMB
-        except UnreadableImageError:
-            small = False
-        if not small:
-            yield f"thumbs/{path.name} is not a JPEG of at most {THUMB} pixels"
-
-
-def _draw_again(
+def _claimed(
+    folder: Path,
     manifest: Manifest,
     results: Results,
-    attempts: Sequence[Attempt],
-    stores: Stores,
-    count: int,
+    tasks: Mapping[str, LoadedTask],
     verdict: Verdict,
-) -> None:
-    """Generate some images again with the model that the submission names, and embed them."""
-    name, evidence = next(
-        (
-            (name, encoder_store)
-            for name, encoder_store in stores.encoders.items()
-            if encoder_store.embeds_images
-        ),
-        (None, None),
+) -> tuple[Claimed | None, PackedImages]:
+    """The submission, read; what can be told without its evidence is checked."""
+    settings = checked_settings([task.settings for task in results.tasks.values()])
+    attempts = list(read_attempts(folder, manifest))
+    images = PackedImages(attempts)
+    command = settings_of(results.command)
+    verdict.problems += command_problems(
+        command, manifest, results.tasks, settings, sizes_of(manifest.model)
     )
-    if name is None or evidence is None:
-        verdict.notes.append("nothing is embedded, so no image could be compared")
-        return
-    # Only what the model is made with is taken from the submission; its fingerprint decides.
-    seeds = {task.settings.seed for task in results.tasks.values()}
-    dtype = results.model.settings.get("dtype")
-    generator = create_generator(
-        manifest.model,
-        manifest.model_args,
-        seed=min(seeds),
-        dtype=dtype if isinstance(dtype, str) else None,
-        recorded=True,
-    )
-    encoder = create_encoder(name, recorded=True)
-    if generator.fingerprint != manifest.fingerprint or encoder.fingerprint != evidence.fingerprint:
+    verdict.problems += task_problems(results, tasks)
+    verdict.problems += image_problems(list(tasks.values()), settings, len(attempts))
+    if verdict.problems:
+        return None, images
+    plan = make_plan(list(tasks.values()), settings)
+    verdict.problems += attempt_problems(plan, images)
+    needed = {(request.prompt, request.index) for request in plan.requests}
+    extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
+    if extra:
         verdict.problems.append(
-            f"{manifest.model} or {name} differs from what the submission used (other weights or "
-            "settings)"
+            f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'"
         )
-        return
-    embedded = [
-        attempt
-        for attempt in attempts
-        if attempt.sha256 and evidence.store.has("images", attempt.sha256)
-    ]
-    # Which images cannot be known before the submission is made.
-    seed = int.from_bytes(
-        hashlib.sha256("".join(manifest.files.values()).encode()).digest()[:8], "big"
+    verdict.problems += thumbnail_problems(folder, attempts)
+    stores = open_stores(
+        folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
     )
-    picks = np.random.default_rng(seed).choice(len(embedded), min(count, len(embedded)), False)
-    chosen = [embedded[int(index)] for index in picks]
-    requests = [ImageRequest(attempt.prompt, attempt.index, attempt.seed) for attempt in chosen]
-    for attempt, image in zip(chosen, generate_batch(generator, requests), strict=True):
-        where = f"image {attempt.index} of '{attempt.prompt}'"
-        if image.image is None:
-            verdict.problems.append(f"{where} could not be generated again: {image.reason}")
-            continue
-        (row,) = encode(encoder, [encoder.prepare(image.image.convert("RGB"))])
-        claimed = evidence.store.get("images", attempt.sha256 or "").astype(np.float64)
-        if float(row.astype(np.float64) @ claimed) < _ALIKE:
-            verdict.problems.append(f"{where} looks different when it is generated again")
-    if not verdict.problems:
+    return Claimed(folder, manifest, results, command, plan, attempts, stores), images
+
+
+def _self_reported(claimed: Claimed, tasks: Mapping[str, LoadedTask], verdict: Verdict) -> None:
+    """Check what is there without evidence: that it can be read, and holds numbers."""
+    verdict.level = "self-reported"
+    verdict.notes.append("no evidence is included, so nothing could be recomputed")
+    verdict.stated += ["samples", "scores"]
+    influences = read_paired(claimed.folder / INFLUENCES)
+    for name in sorted(influences.keys() ^ tasks.keys()):
+        verdict.problems.append(f"{name} is in one of results.json and {INFLUENCES} only")
+    for name, task in influences.items():
+        parts = [*task.headline, *task.rows.values()]
+        if not all(
+            np.isfinite(part.value) and np.isfinite(part.influence.value).all() for part in parts
+        ):
+            verdict.problems.append(f"{name}: its influences are not finite numbers")
+
+
+def _recompute(
+    claimed: Claimed, images: PackedImages, files: Mapping[str, Path], verdict: Verdict
+) -> None:
+    """Compute scores, influences and samples again, and compare them."""
+    plan, results = claimed.plan, claimed.results
+    verdict.problems += evidence_problems(plan, images, claimed.stores)
+    if verdict.problems:
+        return
+    scored = score_plan(plan, images, claimed.stores, SilentReporter())
+    computed = adjusted_run({name: scored.results[name] for name in results.tasks})
+    verdict.problems += differences(results, computed)
+    packed: dict[str, PairedTask] = read_paired(claimed.folder / INFLUENCES)
+    verdict.problems += influence_differences(packed, of_headlines(scored.paired))
+    verdict.problems += _sample_problems(scored, files)
+
+
+def _sample_problems(scored: Scored, files: Mapping[str, Path]) -> Iterator[str]:
+    expected = {f"samples/{task}.jsonl": rows for task, rows in scored.samples.items() if rows}
+    present = {name for name in files if name.startswith("samples/")}
+    for name in sorted(present ^ expected.keys()):
+        yield f"{name} is missing" if name in expected else f"{name} is of no task that has samples"
+    for name in sorted(present & expected.keys()):
+        rows = [row for _, row in read_rows_strictly(files[name], '{"prompt": "…", "index": 0}')]
+        yield from sample_differences(name, rows, [sample_row(row) for row in expected[name]])
+
+
+def _made_again(claimed: Claimed, draw: int, seed: int) -> Again:
+    try:
+        return make_again(claimed, draw, seed)
+    except Exception as error:  # of a model: it fails here, which is not the submission's fault
+        why = f"{type(error).__name__}: {first_line(error)}"
+        return Again(lacking=[f"making it again failed here with {why}"])
+
+
+def _judge(again: Again, claimed: Claimed, verdict: Verdict) -> None:
+    """What was made again, as a verdict."""
+    verdict.problems += again.problems
+    verdict.parts, verdict.lacking = again.parts, again.lacking
+    if again.model:
+        verdict.notes.append(
+            f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
+        )
+    if verdict.problems:
+        return
+    if not again.lacking:
         verdict.level = "reproduced"
-        verdict.notes.append(f"{len(chosen)} images were generated again and are the same")
+    elif again.parts.get("images"):
+        verdict.level = "partly reproduced"
+    if again.model:
+        verdict.stated.remove("revision")
+        verdict.stated.remove("settings")
+    if again.effective:
+        verdict.stated.remove("effective_settings")
+    shown = {path.stem for path in thumbnails(claimed.folder)}
+    if shown and again.thumbnails == shown:
+        verdict.stated.remove("thumbnails")
+    elif shown:
+        verdict.notes.append(
+            f"{len(again.thumbnails)} of {len(shown)} thumbnails were compared; the others are as "
+            "the submitter gave them"
+        )
+    if again.parts:
+        verdict.notes.insert(0, _sentence(again.parts))
+    verdict.notes += [f"not made again: {line}" for line in again.lacking]
+
+
+def _sentence(parts: Mapping[str, int]) -> str:
+    """'32 images, 118 embeddings of texts and 64 answers were made again and are the same'."""
+    said = [
+        f"{parts[key]} {one if parts[key] == 1 else several}"
+        for key, (one, several) in _PARTS.items()
+        if parts.get(key)
+    ]
+    listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+    return f"{listed} were made again and are the same"

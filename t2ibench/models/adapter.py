@@ -75,8 +75,8 @@ class Adapter(Generic[T]):
         Args: Its arguments (`--model-args`, `--judge-args`, `--proposer-args`).
         check: Finds what is wrong with a request, cheaply: it loads no model and reaches no server.
         embeds_images: For encoders: False for word vectors.
-        regenerates: For generators: whether an image can be generated again from its prompt, index
-            and seed; False for images that exist already.
+        regenerates: Whether what it gives can be made again, such as an image from its prompt,
+            index and seed; False for images and answers that exist already.
         default_encoder: For generators: the encoder of a run that names none; None is that of
             t2ibench.
         default_judge: The same for the judge.

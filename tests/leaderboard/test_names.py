@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard import names
 from t2ibench.leaderboard.board import folder_problems
 from t2ibench.leaderboard.verify import verify
-from tests.cli.test_cli import Cli
 from tests.leaderboard.conftest import SHARES, model_results, write_submission
-from tests.leaderboard.test_verify import edit, set_in
+from tests.leaderboard.forging import edit, set_in
+
+Cli = Callable[..., tuple[int, str, str]]
 
 BAD = {
     "": "has 0 characters",
@@ -106,6 +108,11 @@ def test_different_names_are_no_twins(one: str, other: str) -> None:
     assert names.twin(one, {"b": other}) is None
 
 
+@pytest.fixture
+def submission(packed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(packed, tmp_path / packed.name))
+
+
 @pytest.mark.parametrize("name", ["tоy", "x\u202egpj", "stable-diffusion-xl", "=1", "a\nb"])
 def test_a_forged_name_is_refused(name: str, submission: Path) -> None:
     edit(submission, "results.json", set_in("model", "name", value=name))
@@ -138,8 +145,6 @@ def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) 
 
 
 def test_verify_sees_the_folder_as_a_whole(cli: Cli, packed: Path, tmp_path: Path) -> None:
-    import shutil
-
     root = tmp_path / "submissions"
     shutil.copytree(packed, root / packed.name)
     assert cli("leaderboard", "verify", str(root))[0] == 0
@@ -150,5 +155,3 @@ def test_verify_sees_the_folder_as_a_whole(cli: Cli, packed: Path, tmp_path: Pat
     write_submission(root, "toyIand", model_results(0, SHARES["toy"]))
     (problem,) = folder_problems(root)
     assert "looks like that of" in problem
-
-

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
@@ -21,6 +18,7 @@ from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import FILE, PairedTask, read_paired, write_paired
 from t2ibench.results.schema import read_results
+from tests.leaderboard.forging import edit, seal, set_in, tensors
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -30,51 +28,11 @@ def submission(packed: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(packed, tmp_path / packed.name))
 
 
-def seal(folder: Path) -> None:
-    """What somebody does who changes a file and knows about the hashes."""
-    path = folder / "submission.json"
-    manifest = json.loads(path.read_text())
-    manifest["files"] = {
-        one.relative_to(folder).as_posix(): hashlib.sha256(one.read_bytes()).hexdigest()
-        for one in sorted(folder.rglob("*"))
-        if one.is_file() and one.name != "submission.json"
-    }
-    path.write_text(json.dumps(manifest))
-
-
-def edit(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
-    """Change a JSON or JSON Lines file and seal it."""
-    path = folder / name
-    if name.endswith(".jsonl"):
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        rows = change(rows) or rows
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        data = json.loads(path.read_text())
-        data = change(data) or data
-        path.write_text(json.dumps(data))
-    if name != "submission.json":
-        seal(folder)
-
-
-def embeddings(folder: Path, kind: str = "images") -> Path:
-    (path,) = folder.glob(f"evidence/*/{kind}-packed.safetensors")
-    return path
-
-
-def tensors(folder: Path, change: Callable[[dict[str, Any]], None], kind: str = "images") -> None:
-    path = embeddings(folder, kind)
-    data = load_file(path)
-    change(data)
-    save_file(data, path)
-    seal(folder)
-
-
-def test_an_honest_submission_is_recomputed_and_reproduced(packed: Path, run: Path) -> None:
+def test_an_honest_submission_is_recomputed(packed: Path, run: Path) -> None:
     verdict = verify(packed)
     assert (verdict.level, verdict.problems, verdict.tasks) == ("recomputed", [], 3)
-    verdict = verify(packed, draw=10)
-    assert verdict.level == "reproduced" and "10 images" in verdict.notes[0]
+    assert verdict.seed is None and verdict.parts == {}
+    assert {"environment", "settings", "revision"} <= set(verdict.stated)
     ours, theirs = read_results(run), read_results(packed)
     for name, task in ours.tasks.items():
         value = theirs.tasks[name].headline.value
@@ -115,15 +73,6 @@ def drop_image(rows: list[Any]) -> list[Any]:
     return rows[:-1]
 
 
-def set_in(*path: Any, value: Any) -> Callable[[Any], None]:
-    def change(data: Any) -> None:
-        for key in path[:-1]:
-            data = data[key]
-        data[path[-1]] = value
-
-    return change
-
-
 OCCUPATIONS = ("tasks", "occupations_t2iat")
 RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a better headline": (set_in(*OCCUPATIONS, "headline", "value", value=0.01), "headline.value"),
@@ -143,7 +92,7 @@ RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
         set_in(*OCCUPATIONS, "settings", "n_permutations", value=99), "permutations",
     ),
     "another level": (set_in(*OCCUPATIONS, "settings", "level", value=0.5), "intervals are at 0.5"),
-    "another seed": (set_in(*OCCUPATIONS, "settings", "seed", value=5), "required seed"),
+    "another seed": (set_in(*OCCUPATIONS, "settings", "seed", value=5), "--seed 5"),
     "another task": (set_in(*OCCUPATIONS, "task_hash", value="0" * 64), "another version"),
     "another version": (set_in(*OCCUPATIONS, "version", value=7), "another version"),
     "a task nobody ships": (
@@ -210,7 +159,7 @@ TENSORS: dict[str, tuple[Callable[[dict[str, Any]], None], str, str]] = {
         lambda data: data["embeddings"].__setitem__(0, np.nan), "images", "unit length",
     ),
     "too long": (lambda data: data["embeddings"].__imul__(3), "images", "unit length"),
-    "no keys": (lambda data: data.pop("keys"), "images", "has no embedding"),
+    "no keys": (lambda data: data.pop("keys"), "images", "does not hold the arrays"),
 }  # fmt: skip
 
 
@@ -246,7 +195,7 @@ def test_changed_influences_are_refused(submission: Path) -> None:
     assert "another: its influences" in refusal(another=honest[name])
     path.write_bytes(b"nothing")
     seal(submission)
-    assert "influences.safetensors cannot be read" in "\n".join(verify(submission).problems)
+    assert "influences.safetensors is damaged" in "\n".join(verify(submission).problems)
     path.unlink()
     seal(submission)
     assert "influences.safetensors is missing" in "\n".join(verify(submission).problems)
@@ -257,19 +206,6 @@ def test_a_submission_of_an_old_version_is_refused(submission: Path) -> None:
     (problem,) = verify(submission).problems
     assert "before submissions held influences.safetensors" in problem
     assert "leaderboard add RUN" in problem
-
-
-@pytest.mark.slow
-def test_thumbnails(run: Path, tmp_path: Path) -> None:
-    folder = pack(run, tmp_path, SilentReporter(), thumbnails=3)
-    thumbs = sorted((folder / "thumbs").iterdir())
-    assert len(thumbs) == 6 and verify(folder).level == "recomputed"
-    thumbs[0].write_bytes(b"no picture")
-    seal(folder)
-    assert "is not a JPEG of at most 96 pixels" in verify(folder).problems[0]
-    thumbs[0].rename(thumbs[0].with_name("0" * 64 + ".jpg"))
-    seal(folder)
-    assert "does not belong to any image" in verify(folder).problems[0]
 
 
 def test_a_changed_answer_is_refused(submission: Path) -> None:
@@ -342,18 +278,6 @@ def test_links_are_refused(submission: Path, tmp_path: Path) -> None:
 def test_a_changed_manifest(change: Callable[[Any], Any], message: str, submission: Path) -> None:
     edit(submission, "submission.json", change)
     assert message in "\n".join(verify(submission).problems)
-
-
-def test_a_model_that_draws_otherwise_is_not_reproduced(submission: Path) -> None:
-    def other(data: dict[str, Any]) -> None:
-        data["model_args"] = {"all.gender.female": "1.0"}
-
-    edit(submission, "submission.json", other)
-    verdict = verify(submission, draw=5)
-    assert (
-        verdict.level == "refused"
-        and "differs from what the submission used" in verdict.problems[0]
-    )
 
 
 def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:

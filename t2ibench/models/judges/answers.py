@@ -89,6 +89,7 @@ ADAPTER = Adapter(
     form="answers:FILE",
     description="answers that people or another tool gave, as CSV or JSON Lines",
     check=_create,
+    regenerates=False,
 )
 
 
