@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -169,7 +169,7 @@ def ask_again(claimed: Claimed, made: Sequence[Made], again: Again) -> None:
     reasons: list[str] = []
     for spec in claimed.command.judge:
         try:
-            judge = _judge(spec, claimed.command)
+            judge = _judge(_full_name(spec, claimed.stores.judges), claimed.command)
             judges[judge.name] = judge
         except T2IBenchError as error:
             reasons.append(str(error))
@@ -182,6 +182,11 @@ def ask_again(claimed: Claimed, made: Sequence[Made], again: Again) -> None:
         else:
             stored = evidence.store.get
             _answers(judge_here, queries, lambda *key, get=stored: get(*key), again)
+
+
+def _full_name(spec: str, known: Collection[str]) -> str:
+    """What a run calls a judge: one named `clip` alone gets its encoder's name too."""
+    return next((name for name in known if name.startswith(f"{spec}:")), spec)
 
 
 def _judge(spec: str, command: RunSettings) -> Judge:

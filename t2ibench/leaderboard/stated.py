@@ -130,14 +130,15 @@ def sizes_of(model: str) -> Sizes | None:
         model: As given to --model.
 
     Returns:
-        The numbers; None for the model of a plug-in.
+        The numbers; None for the model of a plug-in or of a factory.
     """
     name = model.removeprefix("diffusers:")
     if model not in GENERATORS and name in ALIASES:
         return ALIASES[name].sizes
     kind = _kind(model)
-    known = kind not in GENERATORS or GENERATORS.origin(kind) == "t2ibench"
-    return Sizes() if known else None
+    if kind in GENERATORS:
+        return Sizes() if GENERATORS.origin(kind) == "t2ibench" else None
+    return None if ":" in model else Sizes()
 
 
 def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:

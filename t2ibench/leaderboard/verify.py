@@ -165,9 +165,6 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     if verdict.problems:
         return
     manifest = read_manifest(folder)
-    verdict.problems += names.problems(
-        manifest.name, manifest.model, manifest.model_args, manifest.revision
-    )
     verdict.problems += _file_problems(files, manifest)
     verdict.problems += content_problems(files) if not verdict.problems else ()
     if verdict.problems:
@@ -175,6 +172,9 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     results = read_results(folder)
     verdict.tasks = len(results.tasks)
     verdict.problems += _provenance_problems(manifest, results)
+    verdict.problems += names.problems(
+        manifest.name, manifest.model, manifest.model_args, manifest.revision
+    )
     verdict.problems += folder_problems(files, manifest)
     tasks = _tasks(results, verdict.problems)
     if verdict.problems:

@@ -62,6 +62,40 @@ def test_all_that_is_made_again_is_listed(packed: Path) -> None:
     assert json.loads(json.dumps(verdict.record()))["level"] == "reproduced"
 
 
+SEEN, ASKED, READ = {"images", "texts"}, {"images", "answers"}, {"texts"}
+HONEST: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "a multiple of the images": ({"tasks": "t2iat_career_family", "times": 0.3}, SEEN),
+    "fewer guided images": (
+        {"tasks": "t2iat_career_family", "images_per_prompt": 3, "guided_images_per_prompt": 2},
+        SEEN,
+    ),
+    "texts alone": ({"tasks": "weat_8_science_arts,weat_1_flowers_insects"}, READ),
+    "a judge that is named after an encoder": (
+        {"tasks": "openbias_examples", "judge": "clip", "images_per_prompt": 2}, ASKED,
+    ),
+    "arguments of the model and of a judge": (
+        {
+            "tasks": "openbias_examples", "images_per_prompt": 2, "judge": "clip,toyland",
+            "judge_args": {"margin": "0.2"}, "model_args": {"all.gender.female": "0.9"},
+        },
+        ASKED,
+    ),
+    "more draws": (
+        {"tasks": "weat_8_science_arts", "n_bootstrap": 20_000, "dtype": "float32"}, READ,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_honest_runs_are_reproduced(kind: str, tmp_path: Path) -> None:
+    keywords, parts = HONEST[kind]
+    results = evaluate("toyland", output_dir=tmp_path, **keywords)
+    (run,) = tmp_path.glob("toyland*")
+    verdict = verify(packed_of(run), draw=3)
+    assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
+    assert verdict.tasks == len(results.tasks) and set(verdict.parts) == parts
+
+
 def fabricate_images(run: Path) -> None:
     random_embeddings(run, "images")
 
@@ -219,6 +253,7 @@ def absent_encoder(run: Path) -> None:
 def absent_model(run: Path) -> None:
     def rename(record: dict[str, Any]) -> None:
         record["settings"]["model"] = record["generator"]["model"] = "./nowhere"
+        record["generator"]["name"] = "nowhere"
 
     edit_json(run / "run.json", rename)
 
@@ -354,12 +389,13 @@ def test_random_weights_are_made_again(tmp_path: Path) -> None:
 def test_the_command_line_repeats_a_check(packed: Path, tmp_path: Path, cli: Cli) -> None:
     board = tmp_path / "board"
     folder = shutil.copytree(packed, board / packed.name)
+    kept = tmp_path / "kept.json"
     status, out, _ = cli(
-        "leaderboard", "verify", board, "--draw", "3", "--seed", "11", "--remember"
+        "leaderboard", "verify", board, "--draw", "3", "--seed", "11", "--verdicts", kept
     )
     assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
     assert "as stated by the submitter: environment, t2ibench" in out
-    (record,) = json.loads((board / "verdicts.json").read_text()).values()
+    (record,) = json.loads(kept.read_text())["verdicts"].values()
     assert record["level"] == "reproduced" and record["parts"]["images"] == 3
     edit(Path(folder), "results.json", set_in("limited", value=True))
     status, out, _ = cli("leaderboard", "verify", board, "--draw", "3")
