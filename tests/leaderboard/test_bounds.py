@@ -306,9 +306,10 @@ def test_whatever_is_raised_is_a_refusal(
 
 def test_a_folder_without_a_submission_is_a_line(tmp_path: Path, packed: Path, cli: Cli) -> None:
     good = shutil.copytree(packed, tmp_path / "board" / "good")
-    (tmp_path / "empty").mkdir()
-    kept = tmp_path / "kept" / "kept.json"
-    status, out, errors = cli("leaderboard", "verify", tmp_path / "empty", good, "--verdicts", kept)
+    empty = tmp_path / "other" / "empty"
+    empty.mkdir(parents=True)
+    kept = tmp_path / "kept.json"
+    status, out, errors = cli("leaderboard", "verify", empty, good, "--verdicts", kept)
     assert status == 1 and "Traceback" not in errors
     assert "empty' is not a submission: it has no readable submission.json" in out
     assert "good: recomputed" in out
