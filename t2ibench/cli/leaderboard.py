@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from t2ibench.leaderboard.board import Board
 
 
 def add(arguments: argparse.Namespace) -> int:
@@ -21,9 +25,8 @@ def add(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
-    folder = pack(
-        Path(arguments.run), Path(arguments.to), reporter, arguments.name, arguments.thumbnails
-    )
+    name = _name(Path(arguments.run), Path(arguments.to), arguments.name)
+    folder = pack(Path(arguments.run), Path(arguments.to), reporter, name, arguments.thumbnails)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     reporter.say(f"{folder}: {size / 1e6:.1f} MB")
     verdict = verify(folder)
@@ -36,6 +39,26 @@ def add(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _name(run: Path, to: Path, wanted: str | None) -> str | None:
+    """What the leaderboard calls a run's model; before anything is packed."""
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.leaderboard import names
+    from t2ibench.leaderboard.board import submissions, twins
+    from t2ibench.results.run import open_run
+
+    generator = open_run(run).record.generator
+    if generator is None:
+        return wanted  # packing says why it cannot be
+    name = names.normalise(wanted) if wanted is not None else generator.name
+    problem = next(names.problems(name, generator.model), None)
+    if problem is None:
+        others = [one for one in submissions(to) if generator.fingerprint[:8] not in one.name]
+        problem = twins(name, others)
+    if problem:
+        raise T2IBenchError(f"{problem[0].upper()}{problem[1:]}.", "Give another one with --name.")
+    return name if wanted is not None else None
+
+
 def check(arguments: argparse.Namespace) -> int:
     """Verify submissions.
 
@@ -45,19 +68,26 @@ def check(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status: 1 if any submission is refused.
     """
+    from t2ibench.leaderboard.board import folder_problems
+    from t2ibench.leaderboard.verdicts import Verifier
     from t2ibench.leaderboard.verify import verify
 
-    folders = []
+    folders: list[Path] = []
+    strays: list[str] = []
     for name in arguments.folders:
         path = Path(name)
         inside = sorted(manifest.parent for manifest in path.glob("*/submission.json"))
         folders += inside or [path]
+        strays += folder_problems(path) if inside else []
+    file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
+    verifier = Verifier({folder.parent for folder in folders}, arguments.draw, file)
+    if verifier.remark:
+        print(verifier.remark, file=sys.stderr)
     refused = 0
-    records: dict[Path, dict[str, dict[str, Any]]] = {}
     for folder in folders:
         verdict = verify(folder, arguments.draw, arguments.seed)
-        if (folder / "submission.json").is_file():
-            records.setdefault(folder.parent, {})[folder.name] = verdict.record()
+        verifier.keep(folder, verdict)
+        verifier.save()
         refused += verdict.level == "refused"
         name = "".join(letter if letter.isprintable() else "?" for letter in str(folder))
         print(f"{name}: {verdict.level} ({verdict.tasks} tasks)")
@@ -67,12 +97,9 @@ def check(arguments: argparse.Namespace) -> int:
             print(f"  note: {line}")
         if verdict.stated and not verdict.problems:
             print(f"  as stated by the submitter: {', '.join(verdict.stated)}")
-    if arguments.remember:
-        from t2ibench.leaderboard.table import save_verdicts
-
-        for root, verdicts in records.items():
-            save_verdicts(root, verdicts)
-    return 1 if refused else 0
+    for line in strays:
+        print(line)
+    return 1 if refused or strays else 0
 
 
 def build(arguments: argparse.Namespace) -> int:
@@ -86,9 +113,9 @@ def build(arguments: argparse.Namespace) -> int:
     """
     from t2ibench.leaderboard import site
 
-    entries = _entries(Path(arguments.submissions))
-    site.build(entries, Path(arguments.output))
-    print(f"{len(entries)} models: open {Path(arguments.output) / 'index.html'}")
+    board = _board(arguments)
+    site.build(board, Path(arguments.output))
+    print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
     return 0
 
 
@@ -101,11 +128,11 @@ def table(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status.
     """
-    from t2ibench.leaderboard import site
+    from t2ibench.leaderboard import exports
     from t2ibench.reports.writers import WRITERS
 
     WRITERS.get(arguments.format)  # before any file is read
-    print(site.table(_entries(Path(arguments.submissions)), arguments.format), end="")
+    print(exports.table(_board(arguments), arguments.format), end="")
     return 0
 
 
@@ -139,17 +166,29 @@ def metadata(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _entries(root: Path) -> list[Any]:
+def _board(arguments: argparse.Namespace) -> Board:
+    """All submissions, verified here and now."""
     from t2ibench.errors import T2IBenchError
-    from t2ibench.leaderboard.table import read_entries
+    from t2ibench.leaderboard.board import read_board
+    from t2ibench.leaderboard.verdicts import Verifier
 
-    entries = read_entries(root)
-    if not entries:
+    root = Path(arguments.submissions)
+    file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
+    verifier = Verifier([root], arguments.draw, file)
+
+    def tell(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+        verifier.save()  # an interrupted build keeps what it has verified
+
+    if verifier.remark:
+        tell(verifier.remark)
+    board = read_board(root, verifier, tell)
+    if not board.entries:
         raise T2IBenchError(
-            f"'{root}' holds no submission.",
+            f"'{root}' holds no submission that could be shown.",
             "Name their folder with --submissions; `t2ibench leaderboard add RUN` makes one.",
         )
-    return entries
+    return board
 
 
 def run(arguments: argparse.Namespace) -> int:

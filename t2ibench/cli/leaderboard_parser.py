@@ -33,14 +33,8 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
         help="two thumbnails of each of N prompts, shown beside those of other models (0)",
     )
     add.set_defaults(handler=handler)
-    _add_verify(actions, handler)
-    build = actions.add_parser("build", help="write the static site")
-    build.add_argument("--output", metavar="DIR", default="site")
-    table = actions.add_parser("table", help="print the table, for papers and READMEs")
-    table.add_argument("--format", metavar="F", default="md", help="md, latex, csv or a plug-in's")
-    for action in (build, table):
-        action.add_argument("--submissions", metavar="DIR", default="leaderboard/submissions")
-        action.set_defaults(handler=handler)
+    verify = _add_verify(actions, handler)
+    _add_shown(actions, handler, verify)
     push = actions.add_parser("push", help="upload a submission to a Hugging Face dataset")
     push.add_argument("folder", metavar="DIR")
     push.add_argument("--repo", metavar="ORG/NAME", required=True, help="a dataset repository")
@@ -55,7 +49,7 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     metadata.set_defaults(handler=handler)
 
 
-def _add_verify(actions: Any, handler: Any) -> None:
+def _add_verify(actions: Any, handler: Any) -> Any:
     verify = actions.add_parser(
         "verify",
         help="recompute every score of submissions",
@@ -64,19 +58,43 @@ def _add_verify(actions: Any, handler: Any) -> None:
     )
     verify.add_argument("folders", nargs="+", metavar="DIR")
     verify.add_argument(
-        "--draw",
-        metavar="N",
-        type=not_negative,
-        default=0,
-        help="generate N images again with the model, embed them and all texts, ask the judges",
-    )
-    verify.add_argument(
         "--seed",
         metavar="N",
         type=not_negative,
         help="choose the same images as an earlier check, which said its seed (random)",
     )
     verify.set_defaults(handler=handler)
-    verify.add_argument(
-        "--remember", action="store_true", help="write the verdicts beside the submissions"
+    return verify
+
+
+def _add_shown(actions: Any, handler: Any, verify: Any) -> None:
+    """What shows submissions, and the flags of all that verify them."""
+    build = actions.add_parser(
+        "build",
+        help="verify every submission and write the static site",
+        description="Every submission is verified first; one that is refused is left out, and one "
+        "without evidence is not ranked.",
     )
+    build.add_argument("--output", metavar="DIR", default="site")
+    table = actions.add_parser(
+        "table", help="verify every submission and print the table, for papers and READMEs"
+    )
+    table.add_argument("--format", metavar="F", default="md", help="md, latex, csv or a plug-in's")
+    for action in (build, table):
+        action.add_argument("--submissions", metavar="DIR", default="leaderboard/submissions")
+        action.set_defaults(handler=handler)
+    for action in (verify, build, table):
+        action.add_argument(
+            "--draw",
+            metavar="N",
+            type=not_negative,
+            default=0,
+            help="generate N images of each again with its model, embed them and all texts, ask "
+            "the judges",
+        )
+        action.add_argument(
+            "--verdicts",
+            metavar="FILE",
+            help="keep verdicts there, and recall those of unchanged submissions; outside of the "
+            "checkout, where no pull request can write",
+        )

@@ -4,94 +4,110 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.leaderboard.ranks import Rank
-from t2ibench.leaderboard.table import (
-    Cell,
-    Entry,
-    asked_images,
-    borda,
-    fewer_images,
-    ranks,
+from t2ibench.leaderboard.board import Board
+from t2ibench.leaderboard.exports import (
+    bibtex,
+    family_names,
+    family_record,
+    ran_as,
+    results_csv,
+    rounded,
 )
+from t2ibench.leaderboard.names import visible
+from t2ibench.leaderboard.ranks import Rank
+from t2ibench.leaderboard.table import Entry, asked_images, borda, family_ranks, fewer_images
+from t2ibench.leaderboard.thumbs import SIZE
+from t2ibench.leaderboard.verdicts import LEVELS
 from t2ibench.methods import METHODS
 from t2ibench.reports.cells import headline
-from t2ibench.reports.csv import CsvWriter
-from t2ibench.reports.writers import Table, render
 from t2ibench.results.compare import Difference, compare
 from t2ibench.results.display import displayed, text_only
 from t2ibench.results.paired import read_paired_run
 from t2ibench.results.schema import TaskResult
-from t2ibench.store.files import write_text
+from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import image_key
 from t2ibench.store.jsonl import read_rows
+from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
 _STATIC = Path(__file__).parent / "static"
 # Models of which every two are compared beforehand, image by image; time grows with the square.
 PAIRED_MODELS = 40
-NOTE = (
-    "A cell is the root of the mean unbiased squared lean over a family's conclusive tasks (an "
-    "excess is as it is), with its 95 % interval; a fair model's is at most 'fair up to' nineteen "
-    "times in twenty. Ranks are intervals, by squares, among models with the same encoders and "
-    "judges, image by image; inconclusive tasks are left out of them."
-)
+# Levels at which images were generated again, and what that has compared; everything else is the
+# submitter's word, unless the verdict no longer lists it as such.
+_DRAWN_LEVELS = ("reproduced", "partly reproduced")
+_DRAWN = ("model", "arguments", "fingerprint")
+_OF_THE_MODEL = ("revision", "settings", "effective_settings")
+_DEEPEST = 8  # of values that a submission states
 
 
-def build(entries: Sequence[Entry], output: Path) -> dict[str, Any]:
+def build(board: Board, output: Path) -> dict[str, Any]:
     """Write the site.
 
     Args:
-        entries: The models.
+        board: The models, and what is left out.
         output: Its folder; files of an earlier site are replaced.
 
     Returns:
         What data.json holds.
     """
-    data = site_data(entries)
+    data = site_data(board)
     output.mkdir(parents=True, exist_ok=True)
     for path in sorted(_STATIC.iterdir()):
         shutil.copyfile(path, output / path.name)
-    for entry in entries:
+    # A model of an earlier site may have been refused since.
+    for old in [*output.glob("pairs/*.js"), *output.glob("thumbs/*/*.jpg")]:
+        old.unlink()
+    verified = [entry for entry in board.entries if entry.verified]
+    for entry in verified:
         for path in sorted((entry.folder / "thumbs").glob("*.jpg")):
-            thumbnails = output / "thumbs" / entry.id
-            thumbnails.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, thumbnails / path.name)
+            _copy_picture(path, output / "thumbs" / entry.id / path.name)
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     write_text(output / "data.json", text)
     write_text(output / "data.js", f"window.T2IBENCH = {_safe(text)};\n")
-    if len(entries) <= PAIRED_MODELS:
-        _write_pairs(entries, output / "pairs")
-    write_text(output / "leaderboard.csv", results_csv(entries))
+    if len(board.entries) <= PAIRED_MODELS:
+        _write_pairs(verified, output / "pairs")
+    write_text(output / "leaderboard.csv", results_csv(board.entries))
     write_text(output / "leaderboard.bib", bibtex(data))
     return data
 
 
-def site_data(entries: Sequence[Entry]) -> dict[str, Any]:
+def _copy_picture(path: Path, to: Path) -> None:
+    """Pixels alone are copied: a JPEG may carry anything behind them."""
+    try:
+        write_bytes(to, thumbnail(path, SIZE, 90))
+    except UnreadableImageError:
+        return
+
+
+def site_data(board: Board) -> dict[str, Any]:
     """Everything the page shows.
 
     Args:
-        entries: The submissions.
+        board: The submissions.
 
     Returns:
-        JSON values: families, tasks, models and Borda scores.
+        JSON values: families, tasks, levels, models, what is left out, and Borda scores.
     """
+    entries = board.entries
     names, asked = family_names(entries), asked_images()
-    places = {name: ranks([entry.families.get(name) for entry in entries]) for name in names}
+    places = {name: family_ranks(entries, name) for name in names}
     return {
         "t2ibench": __version__,
+        "levels": LEVELS,
         "families": {name: METHODS.get(name).title for name in names},
         "tasks": _tasks(entries),
         "models": [
             _model(entry, {name: places[name][k] for name in names}, asked)
             for k, entry in enumerate(entries)
         ],
+        "refused": [{"id": one.id, "problem": one.problem} for one in board.refused],
         "borda": borda(entries, places),
         "paired": len(entries) <= PAIRED_MODELS,
     }
@@ -117,10 +133,10 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
 def _difference(one: Difference) -> dict[str, Any]:
     return {
         "task": one.task,
-        "value": _rounded(one.value),
-        "low": _rounded(one.low),
-        "high": _rounded(one.high),
-        "p": _rounded(one.p_holm),
+        "value": rounded(one.value),
+        "low": rounded(one.low),
+        "high": rounded(one.high),
+        "p": rounded(one.p_holm),
         "verdict": one.verdict,
         "notes": "; ".join(one.notes),
     }
@@ -131,56 +147,72 @@ def _safe(text: str) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def family_names(entries: Sequence[Entry]) -> list[str]:
-    """The families that any model ran, in the order of the registry.
-
-    Args:
-        entries: The models.
-
-    Returns:
-        Names of methods.
-
-    Raises:
-        T2IBenchError: one of them is not installed here.
-    """
-    ran = {name for entry in entries for name in entry.families}
-    for name in sorted(ran - set(METHODS.names())):
-        raise METHODS.unknown(name)
-    return [name for name in METHODS.names() if name in ran]
-
-
 def _model(
     entry: Entry, places: Mapping[str, Rank | None], asked: Mapping[str, int]
 ) -> dict[str, Any]:
-    manifest, results = entry.manifest, entry.results
+    tasks = entry.results.tasks
     return {
         "id": entry.id,
-        "name": manifest.name,
+        "name": visible(entry.manifest.name),
+        "ran": ran_as(entry),
+        "drawn": entry.level in _DRAWN_LEVELS,
         "level": entry.level,
+        "verified": entry.verified,
+        "departures": entry.departures,
         "notes": entry.notes,
+        "unchecked": entry.stated,
         "families": {
-            name: _family(entry.families[name], rank)
+            name: family_record(entry, name, rank)
             for name, rank in places.items()
             if name in entry.families
         },
         "tasks": {
-            name: _task(task, fewer_images(task, asked.get(name)))
-            for name, task in results.tasks.items()
+            name: _task(task, fewer_images(task, asked.get(name))) for name, task in tasks.items()
         },
-        "pictures": _pictures(entry),
-        "provenance": {
-            "model": manifest.model,
-            "arguments": manifest.model_args,
-            "revision": manifest.revision,
-            "fingerprint": manifest.fingerprint,
-            "settings": results.model.settings,
-            "encoders": manifest.encoders,
-            "judges": manifest.judges,
-            "t2ibench": manifest.t2ibench,
-            "environment": results.environment,
-            "command": results.command,
-        },
+        "pictures": _pictures(entry) if entry.verified else {},
+        **_provenance(entry),
     }
+
+
+def _provenance(entry: Entry) -> dict[str, Any]:
+    """What a submission says of its origin: what was compared, and what is only stated."""
+    manifest, results = entry.manifest, entry.results
+    told = {
+        "model": manifest.model,
+        "arguments": manifest.model_args,
+        "fingerprint": manifest.fingerprint,
+        "revision": manifest.revision,
+        "settings": results.model.settings,
+        "effective_settings": results.model.effective_settings,
+        "encoders": manifest.encoders,
+        "judges": manifest.judges,
+        "t2ibench": manifest.t2ibench,
+        "environment": results.environment,
+        "command": results.command,
+    }
+    shown = {name: _plain(value) for name, value in told.items()}
+    checked: set[str] = set()
+    if entry.level in _DRAWN_LEVELS:
+        checked |= {*_DRAWN, *(_OF_THE_MODEL if entry.stated else ())} - set(entry.stated)
+    if entry.level == "reproduced":
+        checked |= {"encoders", *(["judges"] if entry.parts.get("answers") else [])}
+    return {
+        "checked": {name: value for name, value in shown.items() if name in checked},
+        "stated": {name: value for name, value in shown.items() if name not in checked},
+    }
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """JSON of a stranger as it is shown: finite, not deep, and no text that hides anything."""
+    if isinstance(value, Mapping) and depth < _DEEPEST:
+        return {visible(str(key)): _plain(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, list | tuple) and depth < _DEEPEST:
+        return [_plain(one, depth + 1) for one in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and math.isfinite(value) and abs(value) < 1e15:
+        return value
+    return visible(str(value))
 
 
 def _pictures(entry: Entry) -> dict[str, list[str]]:
@@ -196,189 +228,49 @@ def _pictures(entry: Entry) -> dict[str, list[str]]:
     return dict(sorted(by_prompt.items()))
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else round(value, 4)
-
-
-def _family(cell: Cell, rank: Rank | None) -> dict[str, Any]:
-    return {
-        "square": _rounded(cell.square),
-        "value": _rounded(cell.shown(cell.square)),
-        "low": _rounded(cell.shown(cell.low)),
-        "high": _rounded(cell.shown(cell.high)),
-        "fair": _rounded(cell.shown(cell.fair_high)),
-        "rooted": cell.rooted,
-        "tasks": cell.conclusive,
-        "inconclusive": cell.inconclusive,
-        "of": cell.of,
-        "fewer": cell.fewer,
-        "rank": [rank.best, rank.worst, rank.among] if rank else None,
-        "unranked": None if rank else _unranked(cell),
-    }
-
-
-def _unranked(cell: Cell) -> str:
-    """Why a model has no rank in a family."""
-    if cell.text:
-        return "it measures the text encoder, not the model"
-    if cell.conclusive + cell.inconclusive < cell.of:
-        return "not all of its tasks were measured"
-    if not cell.conclusive:
-        return "no task is conclusive"
-    return "a variance is unknown"
-
-
 def _task(task: TaskResult, fewer: str | None) -> dict[str, Any]:
     shown = displayed(task.headline)
     return {
         "text": headline(task.headline, 2),
-        "value": _rounded(shown.value),
-        "low": _rounded(shown.low),
-        "high": _rounded(shown.high),
-        "fair": [_rounded(shown.fair_low), _rounded(shown.fair_high)],
+        "value": rounded(shown.value),
+        "low": rounded(shown.low),
+        "high": rounded(shown.high),
+        "fair": [rounded(shown.fair_low), rounded(shown.fair_high)],
         "signed": shown.signed,
-        "square": _rounded(task.headline.square),
+        "square": rounded(task.headline.square),
         "about": task.headline.question,
-        "p": _rounded(task.headline.p_holm),
+        "p": rounded(task.headline.p_holm),
         "images": task.n_images,
         "excluded": sum(task.excluded.values()),
-        "inconclusive": task.inconclusive,
-        "direction": task.headline.direction,
-        "reason": task.headline.reason or task.reason,
+        "inconclusive": _sentence(task.inconclusive),
+        "direction": _sentence(task.headline.direction),
+        "reason": _sentence(task.headline.reason or task.reason),
         "fewer": fewer,
         "text_only": text_only(task),
     }
 
 
+def _sentence(text: str | None) -> str | None:
+    return visible(text, 1000) if text else None
+
+
 def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Every task of any submission, with what it does and does not show, and published values."""
+    """Every task of any model, with what it does and does not show, and published values."""
     registry, _ = build_index()
     described: dict[str, Any] = {}
-    for entry in entries:
+    # Only what was verified describes a task: a submission without evidence may say anything.
+    for entry in sorted(entries, key=lambda one: not one.verified):
         for name, task in entry.results.tasks.items():
             if name in described:
                 continue
             shipped = registry.tasks.get(name)
             described[name] = {
                 "family": task.family,
-                "title": task.title,
+                "title": task.title if entry.verified or not shipped else shipped.spec.title,
                 "version": task.version,
                 "description": shipped.spec.description if shipped else "",
                 "citation": shipped.spec.citation if shipped else "",
-                "notes": task.notes,
-                "published": task.published,
+                "notes": task.notes if entry.verified else [],
+                "published": task.published if entry.verified else [],
             }
     return dict(sorted(described.items()))
-
-
-def results_csv(entries: Sequence[Entry]) -> str:
-    """All headlines as CSV, one row a model and task.
-
-    Args:
-        entries: The submissions.
-
-    Returns:
-        The text of the file.
-    """
-    records = [
-        {
-            "model": entry.manifest.name,
-            "verified": entry.level,
-            "family": task.family,
-            "task": name,
-            "headline": task.headline.value,
-            "scale": task.headline.scale,
-            "ci_low": task.headline.ci_low,
-            "ci_high": task.headline.ci_high,
-            "about": task.headline.question,
-            "fair_low": task.headline.fair_low,
-            "fair_high": task.headline.fair_high,
-            "square": task.headline.square,
-            "p_holm": task.headline.p_holm,
-            "images": task.n_images,
-            "images_per_prompt": task.settings.images_per_prompt,
-            "excluded": sum(task.excluded.values()),
-            "inconclusive": task.inconclusive,
-        }
-        for entry in entries
-        for name, task in entry.results.tasks.items()
-    ]
-    return CsvWriter().table(Table((), (), (), records))
-
-
-def bibtex(data: Mapping[str, Any]) -> str:
-    """What to cite, as BibTeX: one entry a distinct citation.
-
-    Args:
-        data: From `site_data`.
-
-    Returns:
-        The text of the file.
-    """
-    entries: dict[str, str] = {}
-    for name, task in data["tasks"].items():
-        entries.setdefault(" ".join(task["citation"].split()), name)
-    parts = []
-    for citation, name in entries.items():
-        if citation:
-            year = re.search(r"\b(?:19|20)\d\d\b", citation)
-            text = re.sub(r"([&%$#_{}])", r"\\\1", citation)
-            when = year.group(0) if year else ""
-            parts.append(f"@misc{{{name},\n  note = {{{text}}},\n  year = {{{when}}}\n}}\n")
-    return "\n".join(parts)
-
-
-def table(entries: Sequence[Entry], form: str) -> str:
-    """Families by model, for papers and READMEs.
-
-    Args:
-        entries: The submissions.
-        form: A report format, such as 'markdown' or 'latex'.
-
-    Returns:
-        The table as text.
-
-    Raises:
-        T2IBenchError: the format is unknown.
-    """
-    names = family_names(entries)
-    places = {name: ranks([entry.families.get(name) for entry in entries]) for name in names}
-    rows, records = [], []
-    for k, entry in enumerate(entries):
-        cells = {name: entry.families.get(name) for name in names}
-        texts = (_text(cell, places[name][k]) for name, cell in cells.items())
-        rows.append([entry.manifest.name, entry.level, *texts])
-        for name, cell in cells.items():
-            found = _family(cell, places[name][k]) if cell else {}
-            best, worst, among = found.get("rank") or (None, None, None)
-            about = {"best_rank": best, "worst_rank": worst, "ranked": among}
-            keys = ("value", "low", "high", "fair", "tasks", "inconclusive", "of", "unranked")
-            numbers = {key: found.get(key) for key in keys}
-            model = {"model": entry.manifest.name, "verified": entry.level, "family": name}
-            records.append({**model, **numbers, **about})
-    headers = ["Model", "Verified", *(METHODS.get(name).title for name in names)]
-    return render(form, Table(headers, rows, [NOTE], records))
-
-
-def _text(cell: Cell | None, rank: Rank | None) -> str:
-    if cell is None:
-        return "not run"
-    parts = [f"{cell.inconclusive} inconclusive"] if cell.inconclusive else []
-    if cell.conclusive + cell.inconclusive < cell.of:
-        parts.append(f"{cell.conclusive + cell.inconclusive} of {cell.of} tasks")
-    if cell.fewer:
-        parts.append("fewer images")
-    if rank:
-        parts.append(f"rank {_range(rank.best, rank.worst)} of {rank.among}")
-    value = cell.shown(cell.square)
-    if value is None:
-        return "; ".join(parts) or "no value"
-    low, high, fair = cell.shown(cell.low), cell.shown(cell.high), cell.shown(cell.fair_high)
-    interval = f" [{low:.2f}, {high:.2f}]" if low is not None and high is not None else ""
-    if fair is not None:
-        parts.insert(0, f"fair up to {fair:.2f}")
-    return f"{value:.2f}{interval}" + (f" ({'; '.join(parts)})" if parts else "")
-
-
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}–{high}"

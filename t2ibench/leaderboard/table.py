@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.ranks import Draws, Measured, Rank, draws_of, rank_intervals
-from t2ibench.leaderboard.submission import Manifest, read_manifest
+from t2ibench.leaderboard.submission import Manifest
+from t2ibench.leaderboard.verdicts import VERIFIED
 from t2ibench.results.display import text_only
-from t2ibench.results.paired import PairedTask, read_paired_run
-from t2ibench.results.schema import Results, TaskResult, read_results
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.schema import Results, TaskResult
+from t2ibench.settings import Settings
 from t2ibench.stats.student import satterthwaite, t_interval
 
 
@@ -82,10 +83,13 @@ class Entry:
         id: Its folder.
         manifest: Its submission.json.
         results: Its results.json.
-        level: The level that verifying gave; 'not verified' without a verdict.
+        level: The level that verifying gave (see `verdicts.LEVELS`).
         notes: Of the verdict.
         folder: Its path.
         families: Family to cell.
+        parts: Kind of evidence to how much of it was made again and is the same.
+        stated: What nothing could compare, such as 'environment'.
+        departures: What was not measured as the tasks ask, a clause each.
     """
 
     id: str
@@ -95,91 +99,14 @@ class Entry:
     notes: list[str]
     folder: Path = Path()
     families: dict[str, Cell] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
+    stated: list[str] = field(default_factory=list)
+    departures: list[str] = field(default_factory=list)
 
-
-def read_entries(root: Path) -> list[Entry]:
-    """Every submission of a folder.
-
-    Args:
-        root: Folder of all submissions.
-
-    Returns:
-        One entry a submission, sorted by folder name.
-
-    Raises:
-        T2IBenchError: one cannot be read, or was refused when it was verified.
-    """
-    verdicts = _verdicts(root)
-    entries = []
-    for file in sorted(root.glob("*/submission.json")):
-        folder = file.parent
-        manifest = read_manifest(folder)
-        known = verdicts.get(folder.name, {})
-        fresh = known.get("submission") == _digest(file)
-        level = str(known.get("level")) if fresh else "not verified"
-        if level == "refused":
-            raise T2IBenchError(
-                f"{folder} was refused when it was verified.",
-                f"See `t2ibench leaderboard verify {folder}`, or remove it.",
-            )
-        notes = [str(note) for note in known.get("notes", [])] if fresh else []
-        entries.append(Entry(folder.name, manifest, read_results(folder), level, notes, folder))
-    sizes, asked = _family_sizes(entries), asked_images()
-    for entry in entries:
-        paired = read_paired_run(entry.folder)
-        entry.families = families(entry.results.tasks, sizes, paired, asked)
-    return entries
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def verdict_file(root: Path) -> Path:
-    """The file of verdicts, in the folder of all submissions.
-
-    Args:
-        root: Folder of all submissions.
-
-    Returns:
-        The path, whether the file exists or not.
-    """
-    return root / "verdicts.json"
-
-
-def _verdicts(root: Path) -> dict[str, Any]:
-    file = verdict_file(root)
-    if not file.is_file():
-        return {}
-    try:
-        verdicts = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise T2IBenchError(f"{file} cannot be read: {error}.") from None
-    return verdicts if isinstance(verdicts, dict) else {}
-
-
-def save_verdicts(root: Path, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
-    """Keep verdicts; each holds only as long as its submission.json does not change.
-
-    Args:
-        root: Folder of all submissions.
-        verdicts: Name of a submission's folder to what was said of it, as JSON values.
-    """
-    from t2ibench.store.files import write_text
-
-    known = _verdicts(root)
-    for name, verdict in verdicts.items():
-        known[name] = {**verdict, "submission": _digest(root / name / "submission.json")}
-    write_text(verdict_file(root), json.dumps(dict(sorted(known.items())), indent=1) + "\n")
-
-
-def _family_sizes(entries: Iterable[Entry]) -> dict[str, int]:
-    """Number of tasks of each family, over all submissions."""
-    tasks = {(task.family, name) for entry in entries for name, task in entry.results.tasks.items()}
-    sizes: dict[str, int] = {}
-    for family, _ in tasks:
-        sizes[family] = sizes.get(family, 0) + 1
-    return dict(sorted(sizes.items()))
+    @property
+    def verified(self) -> bool:
+        """Whether its scores were at least recomputed, so that it is ranked."""
+        return self.level in VERIFIED
 
 
 def fewer_images(task: TaskResult, asked: int | None) -> str | None:
@@ -192,10 +119,56 @@ def fewer_images(task: TaskResult, asked: int | None) -> str | None:
     Returns:
         A clause, or None.
     """
-    made = task.settings.images_per_prompt
-    if made is None or asked is None or made >= asked:
+    made = None if asked is None else Settings.of(task.settings).images(asked)
+    if asked is None or made is None or made >= asked:
         return None
     return f"{made} images a prompt; the task asks for {asked}"
+
+
+def departures(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> list[str]:
+    """What of a submission was not measured as the tasks ask.
+
+    Args:
+        tasks: Task id to its result.
+        asked: Task id to the images of a prompt that the task asks for.
+
+    Returns:
+        A clause each; empty where everything is as the tasks ask.
+    """
+    found = []
+    images = [
+        (Settings.of(task.settings), asked[name]) for name, task in tasks.items() if name in asked
+    ]
+    fewer = [(settings.images(of), of) for settings, of in images if settings.images(of) < of]
+    if fewer:
+        made, of = _span([number for number, _ in fewer]), _span([of for _, of in fewer])
+        found.append(
+            f"fewer images in {len(fewer)} of {len(images)} tasks: {made} a prompt, {of} asked for"
+        )
+    guided = {
+        settings.guided_images(of)
+        for settings, of in images
+        if settings.guided_images(of) < min(of, settings.images(of))  # else said above
+    }
+    if guided:
+        found.append(f"{_span(guided)} images of a prompt that names an attribute")
+    usual = Settings()
+    for key, text in (
+        ("seed", "seed {}"),
+        ("n_permutations", "{} permutations"),
+        ("n_bootstrap", "{} bootstrap draws"),
+        ("level", "intervals at {}"),
+        ("limit", "only the first {} stimuli (--limit)"),
+    ):
+        values = {getattr(task.settings, key) for task in tasks.values()}
+        others = sorted(one for one in values if one != getattr(usual, key))
+        found += [text.format(one) for one in others]
+    return found
+
+
+def _span(numbers: Collection[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def asked_images() -> dict[str, int]:
@@ -329,8 +302,21 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
     return found
 
 
+def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
+    """Ranks in a family; only what was verified takes part.
+
+    Args:
+        entries: The models.
+        family: The family's name.
+
+    Returns:
+        The rank of each model; None where it has none.
+    """
+    return ranks([one.families.get(family) if one.verified else None for one in entries])
+
+
 def borda(
-    entries: Sequence[Entry], family_ranks: Mapping[str, Sequence[Rank | None]]
+    entries: Sequence[Entry], by_family: Mapping[str, Sequence[Rank | None]]
 ) -> list[dict[str, Any]]:
     """Mean share of models that lean more, over families; only among models that have them all.
 
@@ -339,16 +325,16 @@ def borda(
 
     Args:
         entries: The submissions.
-        family_ranks: Family to the rank of each entry.
+        by_family: Family to the rank of each entry.
 
     Returns:
         One mapping a model that is ranked in every ranked family, among the largest group of such
         models that were measured alike; empty for fewer than two of them.
     """
-    names = [name for name, found in sorted(family_ranks.items()) if any(found)]
+    names = [name for name, found in sorted(by_family.items()) if any(found)]
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, entry in enumerate(entries):
-        if names and all(family_ranks[name][index] for name in names):
+        if names and all(by_family[name][index] for name in names):
             key = tuple(entry.families[name].alike for name in names)
             groups.setdefault(key, []).append(index)
     complete = max(groups.values(), key=len, default=[])
@@ -356,7 +342,7 @@ def borda(
         return []
     rows = []
     for index in complete:
-        places = [rank for rank in (family_ranks[name][index] for name in names) if rank]
+        places = [rank for rank in (by_family[name][index] for name in names) if rank]
         low, high = (
             math.fsum((rank.among - end) / (rank.among - 1) for rank, end in pairs) / len(places)
             for pairs in ([(r, r.worst) for r in places], [(r, r.best) for r in places])

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.leaderboard import names
 from t2ibench.leaderboard.again import make_again
 from t2ibench.leaderboard.bounds import (
     checked_settings,
@@ -171,6 +172,9 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     results = read_results(folder)
     verdict.tasks = len(results.tasks)
     verdict.problems += _provenance_problems(manifest, results)
+    verdict.problems += names.problems(
+        manifest.name, manifest.model, manifest.model_args, manifest.revision
+    )
     verdict.problems += folder_problems(files, manifest)
     tasks = _tasks(results, verdict.problems)
     if verdict.problems:

@@ -10,7 +10,9 @@ from t2ibench.methods.core.headline import Question
 from t2ibench.reports.writers import Table
 from t2ibench.results.schema import Headline, Inference, Results, Score, TaskResult
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# As a spreadsheet sees them, after any space and the full-width forms of East Asia included.
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_UNSEEN = " \t\r\n\v\f\0\u00a0\u200b\u2028\u2029\u3000\ufeff"
 HEADERS = (
     *("task", "method", "row", "score", "value", "ci_low", "ci_high", "p", "p_holm", "p_bh"),
     *("scale", "about", "fair_low", "fair_high", "square", "as_published"),
@@ -28,10 +30,10 @@ def cell(text: str) -> str:
         The content, after a quote where a spreadsheet would run it.
 
     Examples:
-        >>> cell("=1+1"), cell("-0.25"), cell("nurse")
-        ("'=1+1", '-0.25', 'nurse')
+        >>> cell("=1+1"), cell(" =1+1"), cell("-0.25"), cell("nurse")
+        ("'=1+1", "' =1+1", '-0.25', 'nurse')
     """
-    if not text.startswith(_FORMULA):
+    if not text.lstrip(_UNSEEN).startswith(_FORMULA) and not text.startswith(("\t", "\r", "\n")):
         return text
     try:
         float(text)

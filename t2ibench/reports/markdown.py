@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -119,9 +120,13 @@ def table_rows(results: Results) -> Iterator[list[str]]:
 
 
 def _escape(text: str) -> str:
-    """Text of a task file inside a Markdown table or paragraph."""
-    escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    return escaped.replace("\n", " ").replace("`", "'")
+    """Text of a task file or a model inside a Markdown table or paragraph: never markup."""
+    line = " ".join(text.splitlines()).replace("\t", " ")
+    line = re.sub(r"&(?=#?\w+;)", "&amp;", line)
+    escaped = line.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+    # Links, and addresses that GitHub makes links of.
+    escaped = re.sub(r"\](?=[(\[:])", r"\\]", escaped)
+    return re.sub(r"(?i)(?<=:)(/)(?=/)|(?<=www)(\.)", r"\\\1\2", escaped)
 
 
 def _table(results: Results) -> str:
@@ -256,7 +261,7 @@ class MarkdownWriter:
         rows = [[_escape(cell) for cell in row] for row in table.rows]
         headers = [_escape(head) for head in table.headers]
         text = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
-        return "\n\n".join([text, *table.notes]) + "\n"
+        return "\n\n".join([text, *map(_escape, table.notes)]) + "\n"
 
     def results(self, results: Results) -> str:
         """The text of results.md.

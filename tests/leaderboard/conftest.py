@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 
 from t2ibench import evaluate
+from t2ibench.leaderboard.board import Board, read_board
 from t2ibench.leaderboard.submission import Manifest, of_headlines, pack
-from t2ibench.leaderboard.table import save_verdicts
+from t2ibench.leaderboard.verdicts import Finding
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import FILE, write_paired
@@ -40,6 +41,8 @@ def packed(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 PUBLISHED = {"model": "Stable Diffusion 2.1", "scores": {"mad": 0.4}, "source": "a paper"}
 # Share of +1 images in each of three models: one that leans, and two that do not.
 SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
+
+MODELS = {"toyland-fair": "toyland"}
 
 
 def model_results(seed: int, shares: tuple[float, ...], n: int = 30) -> dict[str, MethodResult]:
@@ -98,17 +101,31 @@ def write_submission(
         key = image_key(fingerprint, "a rose", k)
         Image.new("RGB", (64, 64), (40 * k, 90, 90)).save(folder / "thumbs" / f"{key}.jpg")
     manifest = Manifest(
-        t2ibench="0", name=name, model=name, fingerprint=fingerprint, encoders=hand.ENCODERS,
-        files={},
+        t2ibench="0", name=name, model=MODELS.get(name, name), fingerprint=fingerprint,
+        encoders=hand.ENCODERS, files={},
     )  # fmt: skip
     (folder / "submission.json").write_text(manifest.model_dump_json())
     return folder
 
 
+def said(level: str = "recomputed", **others: str) -> Callable[[Path], Finding]:
+    """A verdict on every submission, without looking; another one on those of a name."""
+
+    def judge(folder: Path) -> Finding:
+        name = folder.name.rpartition("-")[0].replace("-", "_")
+        return Finding(others.get(name, level))
+
+    return judge
+
+
+def board_of(root: Path, level: str = "recomputed", **others: str) -> Board:
+    return read_board(root, said(level, **others))
+
+
 @pytest.fixture(scope="session")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three submissions, verified."""
+    """Three submissions without evidence, for what is shown of those that were verified."""
     root = tmp_path_factory.mktemp("board")
-    folders = [write_submission(root, name, model_results(0, s)) for name, s in SHARES.items()]
-    save_verdicts(root, {one.name: {"level": "recomputed", "notes": []} for one in folders})
+    for name, shares in SHARES.items():
+        write_submission(root, name, model_results(0, shares))
     return root

@@ -253,6 +253,7 @@ def absent_encoder(run: Path) -> None:
 def absent_model(run: Path) -> None:
     def rename(record: dict[str, Any]) -> None:
         record["settings"]["model"] = record["generator"]["model"] = "./nowhere"
+        record["generator"]["name"] = "nowhere"
 
     edit_json(run / "run.json", rename)
 
@@ -388,12 +389,13 @@ def test_random_weights_are_made_again(tmp_path: Path) -> None:
 def test_the_command_line_repeats_a_check(packed: Path, tmp_path: Path, cli: Cli) -> None:
     board = tmp_path / "board"
     folder = shutil.copytree(packed, board / packed.name)
+    kept = tmp_path / "kept.json"
     status, out, _ = cli(
-        "leaderboard", "verify", board, "--draw", "3", "--seed", "11", "--remember"
+        "leaderboard", "verify", board, "--draw", "3", "--seed", "11", "--verdicts", kept
     )
     assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
     assert "as stated by the submitter: environment, t2ibench" in out
-    (record,) = json.loads((board / "verdicts.json").read_text()).values()
+    (record,) = json.loads(kept.read_text())["verdicts"].values()
     assert record["level"] == "reproduced" and record["parts"]["images"] == 3
     edit(Path(folder), "results.json", set_in("limited", value=True))
     status, out, _ = cli("leaderboard", "verify", board, "--draw", "3")

@@ -286,11 +286,11 @@ def test_one_bad_submission_does_not_end_the_check_of_the_others(
     edit_json(board / "a" / "results.json", in_every_task("n_bootstrap", 10**9))
     seal(board / "a")
     (board / "b" / "submission.json").write_text(DEEP)
-    status, out, errors = cli("leaderboard", "verify", board, "--remember")
+    status, out, errors = cli("leaderboard", "verify", board, "--verdicts", tmp_path / "kept.json")
     assert status == 1 and "Traceback" not in out + errors
     assert "a: refused" in out and "b: refused" in out and "c: recomputed" in out
-    verdicts = json.loads((board / "verdicts.json").read_text())
-    assert [verdicts[name]["level"] for name in "abc"] == ["refused", "refused", "recomputed"]
+    verdicts = json.loads((tmp_path / "kept.json").read_text())["verdicts"]
+    assert [record["level"] for record in verdicts.values()] == ["recomputed"]
 
 
 @pytest.mark.parametrize("raised", [MemoryError, RecursionError, AssertionError, OverflowError])
@@ -306,12 +306,14 @@ def test_whatever_is_raised_is_a_refusal(
 
 def test_a_folder_without_a_submission_is_a_line(tmp_path: Path, packed: Path, cli: Cli) -> None:
     good = shutil.copytree(packed, tmp_path / "board" / "good")
-    (tmp_path / "empty").mkdir()
-    status, out, errors = cli("leaderboard", "verify", tmp_path / "empty", good, "--remember")
+    empty = tmp_path / "other" / "empty"
+    empty.mkdir(parents=True)
+    kept = tmp_path / "kept.json"
+    status, out, errors = cli("leaderboard", "verify", empty, good, "--verdicts", kept)
     assert status == 1 and "Traceback" not in errors
     assert "empty' is not a submission: it has no readable submission.json" in out
     assert "good: recomputed" in out
-    assert list(json.loads((tmp_path / "board" / "verdicts.json").read_text())) == ["good"]
+    assert len(json.loads(kept.read_text())["verdicts"]) == 1
 
 
 def test_lines_are_fit_for_a_terminal(submission: Path) -> None:

@@ -9,22 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
 from t2ibench.leaderboard.table import (
     Cell,
     Entry,
     borda,
+    departures,
     families,
     fewer_images,
     ranks,
-    read_entries,
 )
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.results.paired import FILE, PairedTask, paired_task
+from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.pairing import mean_squares
 from tests import hand
-from tests.leaderboard.conftest import SHARES, model_results, task_records, write_submission
+from tests.leaderboard.conftest import SHARES, board_of, model_results, task_records
 
 SIZES = {"t2iat": 2, "occupations": 1, "openbias": 1, "tibet": 1, "weat": 1}
 
@@ -178,7 +177,7 @@ def test_a_task_that_is_inconclusive_for_one_is_ranked_for_the_others() -> None:
 
 
 def test_borda_needs_every_family(board: Path) -> None:
-    entries = read_entries(board)
+    entries = board_of(board).entries
 
     def rows(chosen: Sequence[Entry]) -> list[dict[str, Any]]:
         names = ("t2iat", "occupations", "openbias", "tibet", "weat")
@@ -199,25 +198,26 @@ def test_fewer_images_are_told() -> None:
     )
     assert fewer_images(few, 10) == "3 images a prompt; the task asks for 10"
     assert fewer_images(few, 3) is None and fewer_images(few, None) is None
+    times = hand.settings(images_per_prompt=None, times=0.25)
+    quarter = hand.record(hand.mean_lean({"x": [1.0]}), settings=times)
+    assert fewer_images(quarter, 10) == "3 images a prompt; the task asks for 10"
 
 
-def test_a_submission_of_an_old_version_says_so(tmp_path: Path) -> None:
-    folder = write_submission(tmp_path, "old", model_results(0, SHARES["toy"]))
-    manifest = folder / "submission.json"
-    manifest.write_text(manifest.read_text().replace('"version":2', '"version":1'))
-    with pytest.raises(T2IBenchError, match=r"influences\.safetensors") as caught:
-        read_entries(tmp_path)
-    assert "leaderboard add RUN" in str(caught.value)
-    manifest.write_text("[]")
-    with pytest.raises(T2IBenchError, match=r"submission\.json"):
-        read_entries(tmp_path)
-    manifest.write_text('{"version": 2')
-    with pytest.raises(T2IBenchError, match="not a submission"):
-        read_entries(tmp_path)
+def test_what_is_not_as_the_tasks_ask_is_told() -> None:
+    def told(**changes: Any) -> list[str]:
+        settings = hand.settings(**changes)
+        tasks = {
+            name: hand.record(hand.mean_lean({"x": [1.0]}), settings=settings)
+            for name in ("one", "two", "texts")
+        }
+        return departures(tasks, {"one": 10, "two": 50})
 
-
-def test_damaged_influences_are_one_line(tmp_path: Path) -> None:
-    folder = write_submission(tmp_path, "old", model_results(0, SHARES["toy"]))
-    (folder / FILE).write_bytes(b"nothing")
-    with pytest.raises(T2IBenchError, match="cannot be read"):
-        read_entries(tmp_path)
+    assert told() == told(images_per_prompt=50) == told(times=2) == []
+    assert told(images_per_prompt=2) == [
+        "fewer images in 2 of 2 tasks: 2 a prompt, 10 to 50 asked for"
+    ]
+    assert told(images_per_prompt=10) == ["fewer images in 1 of 2 tasks: 10 a prompt, 50 asked for"]
+    assert told(guided_images_per_prompt=3) == ["3 images of a prompt that names an attribute"]
+    assert told(seed=7, n_bootstrap=99, n_permutations=98) == [
+        "seed 7", "98 permutations", "99 bootstrap draws",
+    ]  # fmt: skip

@@ -100,7 +100,12 @@ function taskCell(task) {
   return element;
 }
 
-const badge = (level) => make("span", { className: `badge ${level}`, text: level });
+// What a row is about: its name, how far it was verified, what was run, and how.
+const badge = ({ level, verified }) => make("span", { className: verified ? "badge verified" : "badge", title: D.levels[level] ?? "", text: level });
+const chip = (text) => make("span", { className: "chip", text });
+const named = (model) => make("bdi", {}, link("model", model.id, model.name));
+const ran = ({ ran, drawn }) => make("small", { className: "ran", title: drawn ? "Its images were generated again; the model's page says what was compared" : "As the submitter states it; not checked" }, make("bdi", { text: `${drawn ? "" : "stated: "}--model ${ran}` }));
+const title = (model) => make("th", { scope: "row" }, named(model), document.createTextNode(" "), badge(model), ran(model), ...model.departures.map(chip));
 
 function rows() {
   const words = view.find.toLowerCase().split(/\s+/).filter(Boolean);
@@ -108,6 +113,7 @@ function rows() {
   const scores = new Map(D.borda.map((row) => [row.id, row.value]));
   const key = (model) => view.sort === "borda" ? scores.get(model.id) : model.families[view.sort]?.square;
   return kept.sort((a, b) => {
+    if (a.verified !== b.verified) return a.verified ? -1 : 1; // below, whatever it is sorted by
     if (view.sort === "name") return (view.down ? -1 : 1) * a.name.localeCompare(b.name);
     const [x, y] = [key(a), key(b)];
     // What was not run comes last, whichever way the rest is sorted.
@@ -137,11 +143,12 @@ function fill() {
       pick();
     } });
     tick.checked = view.chosen.has(model.id);
-    const title = make("th", { scope: "row" }, link("model", model.id, model.name), document.createTextNode(" "), badge(model.level));
     const score = scores.get(model.id);
-    return make("tr", {}, make("td", {}, tick), title, ...families.map(([name]) => familyCell(model.families[name])),
-      view.borda ? make("td", { text: score ? `${number(score.value)} [${number(score.low)}, ${number(score.high)}]` : "not all families run" }) : null);
+    return make("tr", { className: model.verified ? "" : "unverified" }, make("td", {}, tick), title(model), ...families.map(([name]) => familyCell(model.families[name])),
+      view.borda ? make("td", { text: score ? `${number(score.value)} [${number(score.low)}, ${number(score.high)}]` : model.verified ? "not all families run" : "not verified" }) : null);
   });
+  const below = shown.findIndex((model) => !model.verified);
+  if (below >= 0) body.splice(below, 0, make("tr", { className: "divide" }, make("th", { scope: "rowgroup", colspan: String(2 + families.length + (view.borda ? 1 : 0)), text: "Not verified: the numbers are the submitters' own and take no part in ranks." })));
   if (!view.level && !view.find) for (const [model, rows] of PUBLISHED) body.push(paper(model, rows, families));
   table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...body));
   const more = document.getElementById("more");
@@ -187,9 +194,23 @@ function home() {
     make("span", { id: "found" }));
   main.replaceChildren(bar, make("div", { className: "wrap" }, make("table", { id: "table" })),
     make("p", {}, make("button", { id: "more", onclick: () => { all = true; fill(); } })),
-    make("p", { className: "soft", text: "A cell is the root of the mean unbiased squared lean over a family's conclusive tasks, with its 95 % interval; the dotted band is where a fair model lies at this number of images. Ranks are intervals, by the squares, image by image, and only among models measured with the same encoders and judges: models whose ranks overlap cannot be told apart. Inconclusive tasks are left out. “Not run” is not 0." }));
+    make("p", { className: "soft", text: "A cell is the root of the mean unbiased squared lean over a family's conclusive tasks, with its 95 % interval; the dotted band is where a fair model lies at this number of images. Ranks are intervals, by the squares, image by image, and only among models measured with the same encoders and judges: models whose ranks overlap cannot be told apart. Inconclusive tasks are left out. “Not run” is not 0." }),
+    meanings(), ...leftOut());
   fill();
   pick();
+}
+
+function meanings() {
+  const used = new Set(D.models.map((model) => model.level));
+  const list = make("dl", { id: "levels" });
+  for (const [level, text] of Object.entries(D.levels)) list.append(make("dt", {}, make("span", { className: "badge", text: level })), make("dd", { text: used.has(level) ? text : `${text} (No model here.)` }));
+  return make("section", {}, make("h3", { text: "What the levels mean" }), list);
+}
+
+function leftOut() {
+  if (!D.refused.length) return [];
+  return [make("h3", { text: "Left out" }), make("p", { className: "soft", text: "Verifying refused these submissions; none of their numbers is shown." }),
+    make("ul", { id: "refused" }, ...D.refused.map(({ id, problem }) => make("li", {}, make("bdi", { text: id }), document.createTextNode(`: ${problem}`))))];
 }
 
 function modelPage(id) {
@@ -201,8 +222,8 @@ function modelPage(id) {
     if (!tasks.length) return [make("h3", { text: name }), make("p", { className: "soft", text: "Not run." })];
     return [make("h3", { text: name }), taskTable(tasks.map((task) => [link("task", task, task), D.tasks[task].title, taskCell(model.tasks[task])]))];
   });
-  main.replaceChildren(make("h2", {}, document.createTextNode(`${model.name} `), badge(model.level)),
-    ...model.notes.map((note) => make("p", { className: "soft", text: note })), provenance(model), ...sections);
+  main.replaceChildren(make("h2", {}, make("bdi", { text: model.name }), document.createTextNode(" "), badge(model)), make("p", {}, ran(model), ...model.departures.map(chip)),
+    make("p", { className: "soft", text: `${model.level}: ${D.levels[model.level] ?? ""}` }), ...verdict(model), provenance(model), ...sections);
 }
 
 function taskTable(rows) {
@@ -210,14 +231,26 @@ function taskTable(rows) {
   return make("div", { className: "wrap" }, make("table", {}, make("tbody", {}, ...body)));
 }
 
+// What verifying said, and what it could not compare.
+function verdict(model) {
+  const lists = [["Verifying says", model.notes], ["As the submitter states it", model.unchecked.length ? [model.unchecked.join(", ")] : []]];
+  const shown = lists.filter(([, lines]) => lines.length);
+  if (!shown.length) return [];
+  return [make("dl", { id: "verdict" }, ...shown.flatMap(([name, lines]) => [make("dt", { text: name }), make("dd", {}, ...lines.map((line) => make("div", { text: line })))]))];
+}
+
 function provenance(model) {
-  const facts = model.provenance;
-  const list = make("dl");
-  for (const [name, value] of Object.entries(facts)) {
-    const text = name === "command" ? value.join(" ") : value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
-    list.append(make("dt", { text: name }), make("dd", { text }));
-  }
-  return make("details", {}, make("summary", { text: "Provenance" }), list);
+  const part = (id, heading, facts) => {
+    if (!Object.keys(facts).length) return [];
+    const list = make("dl", { id });
+    for (const [name, value] of Object.entries(facts)) {
+      const text = Array.isArray(value) ? value.join(" ") : value === null ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
+      list.append(make("dt", { text: name }), make("dd", { text }));
+    }
+    return [make("h4", { text: heading }), list];
+  };
+  return make("details", {}, make("summary", { text: "Provenance" }), ...part("checked", "Confirmed by generating images again", model.checked),
+    ...part("stated", "Stated by the submitter, not checked: do not run a command that you have not read", model.stated));
 }
 
 const order = (task) => (task.inconclusive || task.square === null ? 9 : task.square);
@@ -225,8 +258,8 @@ const order = (task) => (task.inconclusive || task.square === null ? 9 : task.sq
 function taskPage(name) {
   const task = D.tasks[name];
   if (!task) return missing("task");
-  const ran = D.models.filter((model) => model.tasks[name]).sort((a, b) => order(a.tasks[name]) - order(b.tasks[name]));
-  const body = ran.map((model) => make("tr", {}, make("th", { scope: "row" }, link("model", model.id, model.name)), taskCell(model.tasks[name])));
+  const measured = D.models.filter((model) => model.tasks[name]).sort((a, b) => b.verified - a.verified || order(a.tasks[name]) - order(b.tasks[name]));
+  const body = measured.map((model) => make("tr", { className: model.verified ? "" : "unverified" }, title(model), taskCell(model.tasks[name])));
   for (const published of task.published) body.push(make("tr", {}, make("th", { scope: "row" }, document.createTextNode(`${published.model} `), make("span", { className: "badge", text: "published, not recomputable" })), make("td", { className: "cell" }, make("span", { text: scoresOf(published) }), make("small", { text: published.source }))));
   main.replaceChildren(make("h2", { text: task.title }), make("p", { text: task.description }), make("p", { className: "soft", text: `${name}, version ${task.version} · ${task.citation}` }),
     make("div", { className: "wrap" }, make("table", {}, make("tbody", {}, ...body))),
@@ -247,14 +280,15 @@ function comparePage(first, second) {
   if (places.includes(-1)) return missing("model");
   const [a, b] = places.sort((x, y) => x - y).map((place) => D.models[place]);
   const names = Object.keys(D.tasks).filter((name) => a.tasks[name] && b.tasks[name]);
-  const head = make("tr", {}, make("th", { scope: "col", text: "Task" }), make("th", { scope: "col" }, link("model", a.id, a.name)), make("th", { scope: "col" }, link("model", b.id, b.name)), make("th", { scope: "col", text: "Difference, 95 % CI" }));
+  const head = make("tr", {}, make("th", { scope: "col", text: "Task" }), ...[a, b].map((model) => make("th", { scope: "col" }, named(model), document.createTextNode(" "), badge(model), ran(model), ...model.departures.map(chip))), make("th", { scope: "col", text: "Difference, 95 % CI" }));
   const cells = new Map(names.map((name) => [name, make("td", { text: "–" })]));
   const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, link("task", name, name)), taskCell(a.tasks[name]), taskCell(b.tasks[name]), cells.get(name)));
   main.replaceChildren(make("h2", { text: `${a.name} and ${b.name}` }), make("div", { className: "wrap" }, make("table", { id: "comparison" }, make("thead", {}, head), make("tbody", {}, ...body))),
     ...pictures(a, b),
     make("p", { className: "soft", text: D.paired ? "Images are paired by prompt and index. Of leans the difference is shown, of root mean squares that of the mean squares; ● is an interval without 0, one task at a time." : `There are too many models to compare every two: t2ibench compare ${a.id} ${b.id} does.` }));
   const verdicts = { first: `${a.name} leans less`, second: `${b.name} leans less`, opposite: "neither leans less beyond chance", tie: "no difference beyond chance" };
-  if (D.paired) paired(a.id, () => {
+  for (const model of [a, b]) if (!model.verified) for (const cell of cells.values()) cell.replaceChildren(make("span", { className: "soft", text: `${model.name} was not verified` }));
+  if (D.paired && a.verified && b.verified) paired(a.id, () => {
     for (const row of pairs.get(a.id)?.[b.id] ?? []) cells.get(row.task)?.replaceChildren(...difference(row, verdicts));
   });
 }
@@ -270,7 +304,7 @@ function pictures(a, b) {
   const both = Object.keys(a.pictures).filter((prompt) => b.pictures[prompt]);
   if (!both.length) return [];
   const row = (prompt) => make("tr", {}, make("th", { scope: "row", text: prompt }), ...[a, b].map((model) => make("td", {}, ...model.pictures[prompt].map((src) => make("img", { src, alt: `${model.name}: ${prompt}`, loading: "lazy", width: "96", height: "96" })))));
-  return [make("h3", { text: "The same prompt, generated from the same seed" }), make("div", { className: "wrap" }, make("table", { id: "pictures" }, make("tbody", {}, ...both.map(row))))];
+  return [make("h3", { text: "The same prompt, generated from the same seed" }), make("p", { className: "soft", text: "Thumbnails come from the submitters." }), make("div", { className: "wrap" }, make("table", { id: "pictures" }, make("tbody", {}, ...both.map(row))))];
 }
 
 function missing(what) { main.replaceChildren(make("h2", { text: `Unknown ${what}.` }), make("p", {}, make("a", { href: "#/", text: "To the table" }))); }
