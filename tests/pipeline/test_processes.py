@@ -385,9 +385,9 @@ def test_labels_imported_at_once_are_all_kept(runs: Runs) -> None:
     from pathlib import Path
     import t2ibench.store.labels as labels
     rows = labels.write_rows
-    def late(*args):
+    def late(*args, **keywords):
         time.sleep(0.3)
-        rows(*args)
+        rows(*args, **keywords)
     labels.write_rows = late
     who = sys.argv[1]
     store = labels.LabelStore(Path("evidence"))
