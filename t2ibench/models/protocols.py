@@ -44,12 +44,14 @@ class Drawn:
         image: The image, RGB, for status 'ok', unless `path` is given.
         path: An existing image file, copied byte for byte.
         reason: Why there is no image; given whenever the status is not 'ok'.
+        file: What messages call `path`, where its name alone would not tell which file it is.
     """
 
     status: Status
     image: Image | None = None
     path: Path | None = None
     reason: str | None = None
+    file: str | None = None
 
 
 @runtime_checkable

@@ -52,6 +52,8 @@ class Job:
         reports: Judge to the outcome of asking it.
         stopped: Encoders and judges that were stopped, with the reason.
         from_object: Whether the generator was given as a Python object.
+        gives_up: Whether failures from the start on, without a success, stop the run.
+        lost: Images that were tried now and not got, by status and reason.
     """
 
     plan: Plan
@@ -68,6 +70,8 @@ class Job:
     stopped: dict[str, str] = field(default_factory=dict)
     from_object: bool = False
     controls: Mapping[str, EncoderRun] = field(default_factory=dict)
+    gives_up: bool = True
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
     _shards: dict[Stage, set[int]] = field(default_factory=dict)
 
     @property
@@ -172,9 +176,15 @@ class Job:
 
         def note(batch: Sequence[Attempt]) -> None:
             self.attempts.update(attempt.status for attempt in batch)
+            self.lost.update(
+                (attempt.status, attempt.reason or "unknown")
+                for attempt in batch
+                if attempt.status != "ok"
+            )
             advance(len(batch))
             failed = self.attempts["failed"]
-            if failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total() and not again:
+            hopeless = failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total()
+            if hopeless and self.gives_up and not again:
                 reason = (batch[-1].reason or "unknown").rstrip(".")
                 raise T2IBenchError(
                     f"The first {failed} images all failed; the last error: {reason}.",

@@ -11,7 +11,12 @@ from t2ibench.methods import needs
 from t2ibench.methods.core.needs import Needs
 from t2ibench.models.devices import dtype_name
 from t2ibench.models.encoders import create_encoder
-from t2ibench.models.generators import create_generator, default_encoder, default_judge
+from t2ibench.models.generators import (
+    can_regenerate,
+    create_generator,
+    default_encoder,
+    default_judge,
+)
 from t2ibench.models.judges import check_judges, create_judges
 from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge
 from t2ibench.models.resolve import checked
@@ -70,6 +75,25 @@ class Prepared:
     warnings: list[str]
     objects: Objects
     call: str = ""
+
+    @property
+    def from_folder(self) -> bool:
+        """Whether the images exist already and are only read."""
+        named = None if self.objects.generator is not None else self.settings.model
+        return named is not None and not can_regenerate(named)
+
+    @property
+    def absent(self) -> int:
+        """Images that the tasks of the plan ask for and the model does not have."""
+        needed: dict[str, int] = {}
+        for task in self.plan.tasks:
+            for prompt, images in self.plan.needs[task.id].images_by_prompt.items():
+                needed[prompt] = max(images, needed.get(prompt, 0))
+        return sum(
+            images - self.lacking[prompt][0]
+            for prompt, images in needed.items()
+            if prompt in self.lacking
+        )
 
     def encoders(self) -> list[Encoder]:
         """The encoders, loaded; none if no task needs embeddings.
@@ -171,10 +195,12 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     loaded = load_tasks(settings.tasks, settings.include_path)
     needs_of, defects = _needs(loaded, measurement)
     plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
-    tasks, skipped, lacking = _feasible(plan, generator)
+    tasks, skipped, lacking = _feasible(plan, generator, settings.allow_missing)
     skipped = defects | skipped
     if not tasks:
-        raise T2IBenchError(next(iter(defects.values()), _nothing_feasible(settings, lacking)))
+        raise T2IBenchError(
+            next(iter(defects.values()), _nothing_feasible(settings, plan, lacking))
+        )
     if plan.questions:
         named = [name for name in settings.judge if name not in objects.judges]
         check_judges(named, settings.judge_args)
@@ -258,7 +284,7 @@ def _texts_name(encoders: Sequence[str]) -> str:
 
 
 def _feasible(
-    plan: Plan, generator: Generator | None
+    plan: Plan, generator: Generator | None, allow_missing: bool
 ) -> tuple[list[LoadedTask], dict[str, str], dict[str, tuple[int, int]]]:
     """The tasks that can run, why others cannot, and prompts with fewer images than needed."""
     lacking: dict[str, tuple[int, int]] = {}
@@ -273,8 +299,13 @@ def _feasible(
         absent = [prompt for prompt in prompts if lacking.get(prompt, (1, 1))[0] == 0]
         if generator is None and prompts:
             skipped[task.id] = "it needs images, and no --model was named"
-        elif absent:
-            skipped[task.id] = f"{len(absent)} of its {len(prompts)} prompts have no image"
+        elif absent and not allow_missing:
+            skipped[task.id] = (
+                f"{len(absent)} of its {len(prompts)} prompts have no image "
+                "(--allow-missing scores it without them)"
+            )
+        elif prompts and len(absent) == len(prompts):
+            skipped[task.id] = "none of its prompts has an image"
         else:
             tasks.append(task)
     return tasks, skipped, lacking
@@ -285,7 +316,9 @@ def _available(generator: Generator, prompt: str) -> int | None:
         return generator.available(prompt)
 
 
-def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, int]]) -> str:
+def _nothing_feasible(
+    settings: RunSettings, plan: Plan, lacking: Mapping[str, tuple[int, int]]
+) -> str:
     if not lacking:
         return (
             "These tasks need images: name a model with --model. "
@@ -294,10 +327,13 @@ def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, in
     absent = [prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0]
     shown = "; ".join(repr(prompt) for prompt in absent[:5])
     more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+    some = len(absent) < len(plan.prompts)
+    plural = "" if len(absent) == 1 else "s"
     return (
-        f"{settings.model} has no images for {len(absent)} prompts that the tasks need: "
+        f"{settings.model} has no images for {len(absent)} prompt{plural} that the tasks need: "
         f"{shown}{more}. `t2ibench --model toyland --tasks … --dry-run` lists all prompts of a "
-        "task; add the images or choose other tasks."
+        "task; add the images or choose other tasks"
+        + (", or score them without these prompts: --allow-missing." if some else ".")
     )
 
 

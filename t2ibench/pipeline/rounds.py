@@ -182,4 +182,5 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         damaged=[*before.damaged, *after.damaged],
         problems=[*before.problems, *after.problems],
         complete=before.complete and after.complete,
+        lost=before.lost + after.lost,
     )

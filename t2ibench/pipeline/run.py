@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -44,6 +44,7 @@ class Outcome:
         damaged: Image files that could not be read, one line each.
         problems: What a judge did not answer, one line each.
         complete: False if evidence is missing.
+        lost: Images that were tried now and not got, by status and reason.
     """
 
     results: Results | None
@@ -53,6 +54,7 @@ class Outcome:
     damaged: list[str]
     problems: list[str]
     complete: bool
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -76,12 +78,18 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         prepared.generator,
         batch_size=prepared.settings.batch_size,
         from_object=prepared.objects.generator is not None,
+        gives_up=_gives_up(prepared),
     )
     _save_record(prepared)
     _run_stage(job, "generate", prepared, reporter)
-    complete = not job.attempts["failed"]
+    complete = prepared.settings.allow_missing or not job.attempts["failed"]
     _log(prepared, started, job.attempts, complete)
-    return Outcome(None, prepared.folder.path, job.attempts, 0, [], [], complete)
+    return Outcome(None, prepared.folder.path, job.attempts, 0, [], [], complete, job.lost)
+
+
+def _gives_up(prepared: Prepared) -> bool:
+    """Whether failures alone, from the start on, are the set-up's fault; files fail one by one."""
+    return not (prepared.settings.allow_missing or prepared.from_folder)
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -112,6 +120,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             name: open_encoder(control, folder.evidence)
             for name, control in prepared.controls(encoders, reporter.warn).items()
         },
+        gives_up=_gives_up(prepared),
     )
     _check_names(job)
     _save_record(prepared, job)
@@ -131,7 +140,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     results = _score(prepared, job, reporter)
     failed = job.stopped or any(report.failed for report in job.reports.values())
     task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
-    complete = not (job.damaged or failed or prepared.skipped) and is_complete(task_results)
+    complete = not (job.damaged or failed or prepared.skipped) and is_complete(
+        task_results, prepared.settings.allow_missing
+    )
     _log(prepared, started, job.attempts, complete)
     answered = sum(report.answered for report in job.reports.values())
     return Outcome(
@@ -142,6 +153,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         list(dict.fromkeys(map(str, job.damaged))),
         job.problems(),
         complete,
+        job.lost,
     )
 
 
@@ -174,8 +186,9 @@ def _repair(job: Job, prepared: Prepared, reporter: Reporter) -> None:
     damaged = job.take_damaged()
     if not damaged:
         return
+    how = "read from the folder" if prepared.from_folder else "generated"
     for line in dict.fromkeys(map(str, damaged)):
-        reporter.warn(f"{line}. It is generated again.")
+        reporter.warn(f"{line}. It is {how} again.")
     again = frozenset((one.image.prompt, one.image.index) for one in damaged)
     requests = [r for r in prepared.plan.requests if (r.prompt, r.index) in again]
     try:

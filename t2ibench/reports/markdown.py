@@ -11,7 +11,7 @@ from tabulate import tabulate
 from t2ibench.reports.cells import PUBLISHED, excluded, level_of, main_score, task_cells
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
-from t2ibench.results.schema import Results
+from t2ibench.results.schema import Results, TaskResult
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -50,6 +50,28 @@ _PUBLISHED = (
     f"{PUBLISHED} as the paper computes it, kept for comparison: its p-value and its interval are "
     "not vouched for."
 )
+
+
+PARTIAL = (
+    "Some prompts have no image, and the tasks were scored on the others; not a result to report."
+)
+_NAMED = 5
+
+
+def missing_line(task: TaskResult) -> str:
+    """Which prompts have no image, as a sentence.
+
+    Args:
+        task: A result without some of its prompts.
+
+    Returns:
+        The sentence; of many prompts it names the first.
+    """
+    missing = task.missing_prompts
+    named = ", ".join(f"'{prompt}'" for prompt in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    which = "a prompt, which has" if len(missing) == 1 else f"{len(missing)} prompts, which have"
+    return f"scored without {which} no image, so it is about the others alone: {named}{more}."
 
 
 def columns(results: Results) -> tuple[str, ...]:
@@ -146,6 +168,8 @@ def results_markdown(results: Results) -> str:
     parts = [f"# {_escape(name)}", ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
+    if results.partial:
+        parts += [f"**{PARTIAL}**", ""]
     of_generator, of_encoders = in_two(results)
     if of_generator.tasks or not of_encoders.tasks:
         parts += [_table(of_generator), ""]
@@ -181,6 +205,12 @@ def _remarks(results: Results) -> Iterator[str]:
             yield f"- `{name}` has no score: {_escape(task.reason)}"
         elif task.headline.reason:
             yield f"- `{name}` has no headline: {_escape(task.headline.reason)}"
+        if task.missing_prompts:
+            yield f"- `{name}`: {_escape(missing_line(task))}"
+        for status, reasons in task.excluded_because.items():
+            for reason, count in reasons.items():
+                plural = "" if count == 1 else "s"
+                yield f"- `{name}`: {count} image{plural} {status}: {_escape(reason)}"
         for warning in task.warnings:
             yield f"- `{name}`: {_escape(warning)}"
         if task.signs_agree is False:

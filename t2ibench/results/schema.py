@@ -186,7 +186,10 @@ class TaskResult(Record):
         signs_agree: Whether all encoders give the association one sign.
         n_images: Images that count.
         n_prompts: Distinct prompts (for text-only tasks: texts).
-        excluded: Number of images excluded, by reason.
+        excluded: Number of images excluded, by status.
+        excluded_because: Status to reason to number of images: the most frequent reasons.
+        missing_prompts: Prompts without any image, because each of them failed or none exists;
+            the result says nothing about them.
         settings: How it was measured.
         conventions: Choices that decide the numbers.
         warnings: What a reader must know of this result.
@@ -212,6 +215,8 @@ class TaskResult(Record):
     n_images: int = 0
     n_prompts: int = 0
     excluded: dict[str, int] = Field(default_factory=dict)
+    excluded_because: dict[str, dict[str, int]] = Field(default_factory=dict)
+    missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
@@ -261,6 +266,11 @@ class Results(Record):
     environment: dict[str, str]
     limited: bool
     tasks: dict[str, TaskResult]
+
+    @property
+    def partial(self) -> bool:
+        """Whether any task was scored without some of its prompts, which have no image."""
+        return any(task.missing_prompts for task in self.tasks.values())
 
     def to_json(self) -> str:
         """The text of results.json.
