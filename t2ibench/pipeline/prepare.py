@@ -192,7 +192,8 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
     measurement = _measurement(settings, generator)
-    loaded = load_tasks(settings.tasks, settings.include_path)
+    left_out: list[str] = []
+    loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
     needs_of, defects = _needs(loaded, measurement)
     plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
     tasks, skipped, lacking = _feasible(plan, generator, settings.allow_missing)
@@ -212,7 +213,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         generator.fingerprint if generator else None,
         plain=not settings.model_args and settings.seed == 0 and settings.dtype is None,
     )
-    warnings += stored_results(folder)[1]
+    warnings = [*left_out, *warnings, *stored_results(folder)[1]]
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     return Prepared(
         settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call

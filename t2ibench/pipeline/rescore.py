@@ -61,4 +61,5 @@ def stored_plan(folder: RunFolder) -> Plan:
     """
     record = folder.record
     existing = [item for item in record.include_path if Path(item).is_dir()]
-    return make_plan(load_tasks(record.tasks, existing), Settings.of(record.measurement))
+    loaded = load_tasks(record.tasks, existing, on_left_out=lambda _: None)
+    return make_plan(loaded, Settings.of(record.measurement))
