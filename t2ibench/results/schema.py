@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.settings import Measurement
@@ -227,6 +227,14 @@ class TaskResult(Record):
     inconclusive: str | None = None
     reason: str | None = None
 
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        value = self.headline.value
+        shown = "no headline" if value is None else f"headline {value:+.3f}"
+        return f"<TaskResult '{self.title}': {shown}, {self.n_images} images>"
+
+    __str__ = __repr__
+
 
 class GeneratorInfo(Record):
     """The generator under test.
@@ -266,11 +274,42 @@ class Results(Record):
     environment: dict[str, str]
     limited: bool
     tasks: dict[str, TaskResult]
+    _folder: Path | None = PrivateAttr(default=None)
 
     @property
     def partial(self) -> bool:
         """Whether any task was scored without some of its prompts, which have no image."""
         return any(task.missing_prompts for task in self.tasks.values())
+
+    @property
+    def folder(self) -> Path | None:
+        """The run folder, or the folder of the file they were read from; None where unknown."""
+        return self._folder
+
+    def in_folder(self, folder: Path) -> Results:
+        """These very results, once they know their folder."""
+        self._folder = folder
+        return self
+
+    def to_dataframe(self) -> Any:
+        """Every score as a row of a pandas DataFrame (see `t2ibench.results.rows`)."""
+        from t2ibench.results.rows import data_frame
+
+        return data_frame(self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they hold the same; where they were read from does not count."""
+        return isinstance(other, Results) and self.model_dump() == other.model_dump()
+
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        plural = "" if len(self.tasks) == 1 else "s"
+        where = f", {self._folder}" if self._folder else ""
+        return f"<Results of {self.model.name}: {len(self.tasks)} task{plural}{where}>"
+
+    __str__ = __repr__
 
     def to_json(self) -> str:
         """The text of results.json.
@@ -323,7 +362,7 @@ def read_results(path: str | Path) -> Results:
         )
     _migrate(data)
     try:
-        return Results.model_validate(data)
+        return Results.model_validate(data).in_folder(file.parent)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
