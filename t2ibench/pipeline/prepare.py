@@ -18,7 +18,7 @@ from t2ibench.models.generators import (
     default_judge,
 )
 from t2ibench.models.judges import check_judges, create_judges
-from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge
+from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.plan import Plan, make_plan
@@ -27,7 +27,9 @@ from t2ibench.results.write import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.loader import LoadedTask
+from t2ibench.tasks.loader import LoadedTask, shipped_tasks
+
+_WORDS = 12  # in a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         generator.fingerprint if generator else None,
         plain=not settings.model_args and settings.seed == 0 and settings.dtype is None,
     )
-    warnings = [*left_out, *warnings, *stored_results(folder)[1]]
+    warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *stored_results(folder)[1]]
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     return Prepared(
         settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call
@@ -310,6 +312,19 @@ def _feasible(
         else:
             tasks.append(task)
     return tasks, skipped, lacking
+
+
+def _unknown_words(plan: Plan, generator: Generator | None) -> list[str]:
+    """A line about words of the user's own tasks that the generator cannot draw, if there are."""
+    if not isinstance(generator, KnowsWords):
+        return []
+    shipped = shipped_tasks([task.path for task in plan.tasks]).resolve()
+    own = [task.id for task in plan.tasks if not task.path.resolve().is_relative_to(shipped)]
+    prompts = {need.prompt for name in own for need in plan.needs[name].prompts}
+    words = generator.unknown_words(prompts)
+    more = f" and {len(words) - _WORDS} more" if len(words) > _WORDS else ""
+    shown = ", ".join(f"'{word}'" for word in words[:_WORDS])
+    return [f"{generator.name} cannot draw what these words mean: {shown}{more}."] if words else []
 
 
 def _available(generator: Generator, prompt: str) -> int | None:

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from t2ibench.reports.cells import PUBLISHED, excluded, level_of, main_score, task_cells
+from t2ibench.methods import METHODS
+from t2ibench.reports.cells import (
+    PUBLISHED,
+    excluded,
+    format_p,
+    interval,
+    level_name,
+    level_of,
+    main_score,
+    signed,
+    task_cells,
+)
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import Results, Score, TaskResult
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -185,6 +196,10 @@ def results_markdown(results: Results) -> str:
     told = [f"- `{name}`: {_escape(text)}" for name, text in sentences(results)]
     if told:
         parts += ["## In words", "", *told, ""]
+    for name, task in results.tasks.items():
+        rows = _rows_table(task)
+        if rows:
+            parts += [f"## Rows of {name}", "", rows, ""]
     remarks = list(_remarks(results))
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
@@ -192,6 +207,28 @@ def results_markdown(results: Results) -> str:
         parts += ["## Repeat this run", "", "```", shlex.join(results.command), "```", ""]
     parts += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
     return "\n".join(parts)
+
+
+def _rows_table(task: TaskResult) -> str | None:
+    """The rows of a task whose items may lean either way, which its headline does not tell."""
+    if task.headline.scale != "mean_square" or task.method not in METHODS:
+        return None
+    wanted = METHODS.get(task.method).row_scores
+    found = [name for row in task.by for name in row.scores if name.partition(":")[0] in wanted]
+    names = list(dict.fromkeys(found))
+    if not names:
+        return None
+    level = level_name([task.settings.level])
+    heads = ["Row", "Images", *(head for name in names for head in (name, level, "p (Holm)"))]
+    rows = []
+    for row in task.by:
+        cells = [row.name, "–" if row.n_images is None else str(row.n_images)]
+        for name in names:
+            score = row.scores.get(name, Score())
+            cells += [signed(score.value), interval(score), format_p(score.p_holm)]
+        if any(name in row.scores for name in names):
+            rows.append([_escape(cell) for cell in cells])
+    return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)
 
 
 def _remarks(results: Results) -> Iterator[str]:
