@@ -112,9 +112,13 @@ def score(run: str | Path) -> Results:
     Raises:
         T2IBenchError: it is not a run folder, or it holds no evidence.
     """
-    results = rescore(Path(run), SilentReporter())
-    write_reports(results, Path(run))
-    return results.in_folder(Path(run))
+    reporter = SilentReporter()
+    results = rescore(Path(run), reporter)
+    assert results.folder is not None
+    write_reports(results, results.folder)
+    for line in reporter.warnings:
+        warnings.warn(line, stacklevel=2)
+    return results
 
 
 def _tell(prepared: Prepared, reporter: ConsoleReporter | SilentReporter) -> None:

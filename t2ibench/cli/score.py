@@ -20,10 +20,12 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.rescore import rescore
     from t2ibench.reports.files import write_reports
     from t2ibench.results.build import is_complete
+    from t2ibench.results.run import open_run
 
     reporter = ConsoleReporter()
-    results = rescore(Path(arguments.run), reporter)
-    write_reports(results, Path(arguments.run))
+    run = open_run(Path(arguments.run))
+    results = rescore(run.path, reporter)
+    write_reports(results, run.path)
     print_results(results)
-    reporter.say(f"Results: {Path(arguments.run) / 'results.json'} and results.md")
-    return 0 if is_complete(results.tasks.values()) else 3
+    reporter.say(f"Results: {run.path / 'results.json'} and results.md")
+    return 0 if is_complete(results.tasks.values(), run.record.settings.allow_missing) else 3

@@ -212,6 +212,10 @@ class Job:
         if not record.libraries and not self.from_object and not len(self.images or ()):
             # Of images that are there already it is not known what made them.
             update["libraries"] = versions(libraries_of(record.model))
+        elif record.libraries and not self.from_object:
+            now = versions(libraries_of(record.model))
+            if now not in (record.libraries, *record.other_libraries):
+                update["other_libraries"] = [*record.other_libraries, now]
         new = record.model_copy(update=update)
         if new != record:
             self.folder.update(generator=new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
@@ -12,7 +13,7 @@ from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.results.write import stored_results, write_results
 from t2ibench.settings import Settings
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.tasks.index import load_tasks
 
 
@@ -42,9 +43,41 @@ def rescore(path: Path, reporter: Reporter) -> Results:
     images = None
     if record.generator:
         images = ImageStore(folder.images, record.generator.fingerprint)
+        gone = sum(images.get(r.prompt, r.index) is None for r in plan.requests) - sum(
+            images.recorded(r.prompt, r.index) is None for r in plan.requests
+        )
+        if gone:
+            reporter.warn(f"{gone} image files are gone; what was observed of them is scored.")
     stores = open_stores(folder.evidence, record.encoders, record.judges, record.controls)
-    scored = score_plan(plan, images, stores, reporter)
-    return write_results(folder, record.repeatable(), scored.results, scored.samples, scored.paired)
+    recorded = None if images is None else Recorded(images)
+    scored = score_plan(plan, recorded, stores, reporter)
+    results = write_results(
+        folder, record.repeatable(), scored.results, scored.samples, scored.paired
+    )
+    return results.in_folder(folder.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The outcome of every attempt, as recorded: evidence outlives the files of images.
+
+    Attributes:
+        store: The run's images.
+    """
+
+    store: ImageStore
+
+    def get(self, prompt: str, index: int) -> Attempt | None:
+        """What was recorded of an image.
+
+        Args:
+            prompt: What it was generated for.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The attempt, or None if nothing was tried.
+        """
+        return self.store.recorded(prompt, index)
 
 
 def stored_plan(folder: RunFolder) -> Plan:

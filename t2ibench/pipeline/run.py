@@ -302,6 +302,7 @@ def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
             settings=dict(generator.settings),
             effective_settings=same.effective_settings if same else {},
             libraries=same.libraries if same else {},
+            other_libraries=same.other_libraries if same else [],
         )
     folder.update(
         status="running",

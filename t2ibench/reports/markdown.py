@@ -200,13 +200,25 @@ def results_markdown(results: Results) -> str:
         rows = _rows_table(task)
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
-    remarks = list(_remarks(results))
+    remarks = [*_mixed(results), *_remarks(results)]
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
     if results.command:
         parts += ["## Repeat this run", "", "```", shlex.join(results.command), "```", ""]
     parts += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
     return "\n".join(parts)
+
+
+def _mixed(results: Results) -> Iterator[str]:
+    """A line where images were generated with several versions of the libraries."""
+    info = results.model
+    for other in info.other_libraries:
+        changed = [
+            f"{name} {info.libraries.get(name, 'none')} and {other.get(name, 'none')}"
+            for name in sorted(info.libraries.keys() | other.keys())
+            if info.libraries.get(name) != other.get(name)
+        ]
+        yield f"- The images are a mixture: generated with {_escape(', '.join(changed))}."
 
 
 def _rows_table(task: TaskResult) -> str | None:

@@ -36,6 +36,7 @@ class GeneratorRecord(Record):
         effective_settings: Settings as the model really used them, with its own defaults (steps,
             guidance, scheduler, size); empty before the first image.
         libraries: Versions of the libraries that decide pixels, when the images were generated.
+        other_libraries: Further versions that later images were generated with.
     """
 
     name: str
@@ -46,6 +47,7 @@ class GeneratorRecord(Record):
     settings: dict[str, Any] = Field(default_factory=dict)
     effective_settings: dict[str, Any] = Field(default_factory=dict)
     libraries: dict[str, str] = Field(default_factory=dict)
+    other_libraries: list[dict[str, str]] = Field(default_factory=list)
 
 
 class EncoderRecord(Record):
@@ -213,6 +215,8 @@ def open_run(path: Path) -> RunFolder:
         BrokenRecordError: run.json is broken.
         T2IBenchError: it is not a run folder, or a newer t2ibench wrote it.
     """
+    if path.name in {"run.json", "results.json"} and path.is_file():
+        path = path.parent
     file = path / "run.json"
     if not file.is_file():
         raise T2IBenchError(

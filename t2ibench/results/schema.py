@@ -245,6 +245,8 @@ class GeneratorInfo(Record):
         fingerprint: SHA-256 over everything that decides an image besides prompt and index.
         settings: Generation settings as asked for.
         effective_settings: Settings as the model really used them, with its own defaults.
+        libraries: Versions of the libraries that decide pixels, when the images were generated.
+        other_libraries: Further versions that some of the images were generated with.
     """
 
     name: str | None
@@ -252,6 +254,8 @@ class GeneratorInfo(Record):
     fingerprint: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
     effective_settings: dict[str, Any] = Field(default_factory=dict)
+    libraries: dict[str, str] = Field(default_factory=dict)
+    other_libraries: list[dict[str, str]] = Field(default_factory=list)
 
 
 class Results(Record):

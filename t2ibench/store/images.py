@@ -190,6 +190,18 @@ class ImageStore:
             return None
         return attempt
 
+    def recorded(self, prompt: str, index: int) -> Attempt | None:
+        """What was recorded of an image, whether or not its file is still there.
+
+        Args:
+            prompt: What it was generated for.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The latest attempt; None if nothing was tried.
+        """
+        return self._attempts.get(image_key(self.fingerprint, prompt, index))
+
     def attempts(self) -> list[Attempt]:
         """What is known of every image whose file is there, ordered by prompt and index.
 
