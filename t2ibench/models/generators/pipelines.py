@@ -29,6 +29,10 @@ _FIXED_LENGTH = {
     *("PixArtAlphaPipeline", "PixArtSigmaPipeline", "CogView3PlusPipeline"),
     *("Kandinsky3Pipeline", "Flux2KleinPipeline"),
 }
+_VARIANT = (
+    "Weights have to be safetensors; where they are of a variant only, name it: "
+    "--model-args variant=fp16."
+)
 _FRAMES = {"num_frames", "video_length", "num_video_frames"}
 _REPORTED = ("steps", "guidance", "true_cfg", "max_sequence_length")
 
@@ -71,7 +75,9 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     except Exception as error:
         raise T2IBenchError(
             f"diffusers could not load '{source}': {first_line(error)}",
-            "Check the name, the connection and (for gated models) `huggingface-cli login`; "
+            _VARIANT
+            if "no file named" in str(error) and "variant" not in args
+            else "Check the name, the connection and (for gated models) `huggingface-cli login`; "
             "weights have to be safetensors.",
         ) from error
     _check_call(pipeline, source, args)
@@ -207,7 +213,9 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     except Exception as error:
         raise T2IBenchError(
             f"--model-args: lora={lora} could not be loaded: {first_line(error)}",
-            "Give a safetensors file or folder that fits this pipeline.",
+            "Give a safetensors file or folder that fits this pipeline."
+            if path.exists()
+            else f"There is no file or folder '{lora}' here either.",
         ) from error
 
 
