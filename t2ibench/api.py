@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,10 @@ def evaluate(
             the first round.
         **settings: Every other setting of `t2ibench.settings.RunSettings` by its name, such as
             model_args, images_per_prompt, limit, seed, n_permutations, n_bootstrap, batch_size,
-            device, dtype, output_dir and include_path.
+            device, dtype, output_dir, include_path and allow_missing.
 
     Returns:
-        What results.json holds.
+        What results.json holds; `folder` is the run folder, `to_dataframe()` a table of all scores.
 
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.
@@ -67,7 +68,8 @@ def evaluate(
     if results is None:
         raise AssertionError("execute always scores")
     write_reports(results, prepared.folder.path)
-    return results
+    _tell(prepared, reporter)
+    return results.in_folder(prepared.folder.path)
 
 
 def generate(
@@ -93,7 +95,9 @@ def generate(
     """
     prepared = _prepare(model, tasks, (), (), settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()
-    return generate_only(prepared, reporter).folder
+    folder = generate_only(prepared, reporter).folder
+    _tell(prepared, reporter)
+    return folder
 
 
 def score(run: str | Path) -> Results:
@@ -108,9 +112,21 @@ def score(run: str | Path) -> Results:
     Raises:
         T2IBenchError: it is not a run folder, or it holds no evidence.
     """
-    rescored = rescore(Path(run), SilentReporter())
+    reporter = SilentReporter()
+    rescored = rescore(Path(run), reporter)
     write_reports(rescored.results, rescored.folder)
-    return rescored.results
+    for line in reporter.warnings:
+        warnings.warn(line, stacklevel=2)
+    return rescored.results.in_folder(rescored.folder)
+
+
+def _tell(prepared: Prepared, reporter: ConsoleReporter | SilentReporter) -> None:
+    """What a caller must know, as warnings; a reporter on the console has told the rest."""
+    lines = list(prepared.warnings)
+    lines += [f"{task} is excluded: {why}." for task, why in prepared.skipped.items()]
+    lines += reporter.warnings if isinstance(reporter, SilentReporter) else []
+    for line in dict.fromkeys(lines):
+        warnings.warn(line, stacklevel=3)
 
 
 def _prepare(

@@ -193,7 +193,7 @@ def read_args(
     except ValidationError as error:
         item = error.errors(include_url=False)[0]
         key = str(item["loc"][0]) if item["loc"] else ""
-        known = model.model_fields
+        known = [field.alias or name for name, field in model.model_fields.items()]
         if item["type"] == "extra_forbidden":
             raise T2IBenchError(
                 f"{flag}: '{name}' has no argument '{key}'.{did_you_mean(key, known)}",

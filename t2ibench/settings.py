@@ -199,6 +199,8 @@ class RunSettings(Measurement):
         judge: Judges, for tasks that ask questions; empty for the model's default.
         judge_args: Arguments of the judges, as text.
         include_path: Folders of further tasks.
+        allow_missing: Score a task on the prompts that have images, where some have none; such a
+            result is marked, and the leaderboard does not take it.
         batch_size: Images in one call of the generator; None for its own choice.
         device: Where models run; None to choose.
         dtype: Their precision; None to choose.
@@ -237,6 +239,11 @@ class RunSettings(Measurement):
     include_path: Annotated[
         Paths, Flag("what to measure", "DIR", "further tasks; may be repeated")
     ] = ()
+    allow_missing: Annotated[
+        bool,
+        Field(strict=True),
+        Flag("what to measure", "", "score tasks without the prompts that have no image"),
+    ] = False
     control_encoder: Annotated[
         Literal["random", "none"],
         Flag("what to measure", "C", "random (an untrained encoder of the same kind), or none"),
@@ -272,6 +279,9 @@ class RunSettings(Measurement):
             if not flag.decides or value == field.get_default(call_default_factory=True):
                 continue
             option = flag_names(name, flag)[0]
+            if value is True:
+                words.append(option)
+                continue
             texts = value if name in _ONE_FLAG_EACH else [_written(value)]
             for text in texts:
                 # A value that begins like a flag has to be joined to its own.

@@ -95,6 +95,7 @@ def parse(words: list[str]) -> RunSettings:
         images_per_prompt=COUNTS,
         guided_images_per_prompt=COUNTS,
         limit=COUNTS,
+        allow_missing=st.booleans(),
         seed=st.integers(0, 10**6),
         n_permutations=st.integers(1, 10**6),
         n_bootstrap=st.integers(1, 10**6),
@@ -125,6 +126,7 @@ def test_every_flag_is_a_key_of_the_config_and_a_keyword(tmp_path: Path) -> None
         ({"sed": 1}, "unknown setting 'sed'. Did you mean 'seed'?"),
         ({"device": 3}, "device: expected text, found 3"),
         ({"tasks": {"a": 1}}, "tasks: expected a list of names"),
+        ({"allow_missing": "maybe"}, "allow_missing: expected true or false, found 'maybe'"),
     ],
 )
 def test_python_and_config_are_checked_like_the_command_line(

@@ -95,7 +95,7 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
     results = read_results(path)
     paired = read_paired(path / FILE)
     existing = [item for item in folder.record.include_path if Path(item).is_dir()]
-    loaded = load_tasks(tasks or list(results.tasks), existing)
+    loaded = load_tasks(tasks or list(results.tasks), existing, on_left_out=lambda _: None)
     found = []
     for task in loaded:
         result = results.tasks.get(task.id)

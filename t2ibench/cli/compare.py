@@ -50,6 +50,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = compare(first, second, *(read_paired_run(path) for path in paths))
     if first.limited or second.limited:
         print("Made with --limit; not a result to report.", file=sys.stderr)
+    for path, results in zip(paths, (first, second), strict=True):
+        if results.partial:
+            print(f"{path}: some prompts have no image; not a result to report.", file=sys.stderr)
     if not found:
         raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
     names = _names(first, second, (arguments.first, arguments.second))

@@ -146,10 +146,10 @@ def _widths(rows: list[Row]) -> list[int | None]:
 
 def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
     from t2ibench.tasks.index import build_index
-    from t2ibench.tasks.loader import raise_errors
 
-    registry, problems = build_index(include_paths)
-    raise_errors(problems)
+    registry, _ = build_index(include_paths)
+    for line in registry.left_out():
+        print(f"t2ibench: {line}", file=sys.stderr)
     if what == "groups":
         return [{"group": name, "tasks": ids} for name, ids in registry.groups.items()]
     if what == "tags":

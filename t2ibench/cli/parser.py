@@ -11,7 +11,7 @@ from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.values import budget, not_negative, positive, share
-from t2ibench.settings import REPEATED, flag_names, flags
+from t2ibench.settings import REPEATED, Flag, flag_names, flags
 from t2ibench.version import __version__
 
 _EXAMPLES = """examples:
@@ -93,6 +93,14 @@ _TYPES["times"] = float  # type: ignore[assignment]
 _TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
 
 
+def _kind(name: str, flag: Flag) -> dict[str, Any]:
+    if not flag.metavar:
+        return {"action": "store_const", "const": True}
+    if name in REPEATED:
+        return {"metavar": flag.metavar, "action": "append"}
+    return {"metavar": flag.metavar, "type": _TYPES.get(name, str)}
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser of the whole command line.
 
@@ -138,14 +146,12 @@ def _add_run(verbs: Any) -> None:
     titles = ("what to measure", "how much", "where and how")
     groups = {title: run.add_argument_group(title) for title in titles}
     for name, _, flag in flags():
-        repeated = name in REPEATED
         groups[flag.group].add_argument(
             *flag_names(name, flag),
             dest=name,
-            metavar=flag.metavar,
             help=flag.help,
             default=None,
-            **({"action": "append"} if repeated else {"type": _TYPES.get(name, str)}),
+            **_kind(name, flag),
         )
     much = groups["how much"]
     much.add_argument(

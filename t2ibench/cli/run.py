@@ -178,14 +178,13 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | No
         reporter.warn(f"{line}.")
     if len(outcome.damaged) > _SHOWN:
         reporter.warn(f"and {len(outcome.damaged) - _SHOWN} more images cannot be used.")
+    _say_lost(outcome, prepared, reporter)
     for line in outcome.problems:
         reporter.warn(line)
     if prepared.generator is not None:
         total = total or len(prepared.plan.requests)
         if outcome.attempts:
-            counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.attempts.items()))
-            others = f"; {outcome.by_others} by other processes" if outcome.by_others else ""
-            reporter.say(f"Generated now: {counts}{others} (of {total} images).")
+            reporter.say(_counted(outcome, prepared, total))
         elif outcome.by_others:
             reporter.say(
                 f"Generated now: {outcome.by_others} by other processes (of {total} images)."
@@ -212,6 +211,39 @@ def _nothing(prepared: Prepared, total: int) -> str:
             "them have no file any more; --generate-only generates them again."
         )
     return f"Nothing to do: all {total} images and all of their evidence are stored already."
+
+
+_OF_FILES = {"ok": "readable", "failed": "unreadable", "filtered": "black"}
+
+
+def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
+    """What became of the images that were tried now; of a folder, what became of its files."""
+    folder = prepared.from_folder
+    counts = ", ".join(
+        f"{n} {_OF_FILES.get(status, status) if folder else status}"
+        for status, n in sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
+    )
+    if not folder:
+        others = f"; {outcome.by_others} by other processes" if outcome.by_others else ""
+        return f"Generated now: {counts}{others} (of {total} images)."
+    absent = f"; {prepared.absent} more that the tasks ask for are not in the folder"
+    return f"Read now: {counts} (of {total} images{absent if prepared.absent else ''})."
+
+
+def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
+    """Why images were not got, the most frequent reasons first."""
+    lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
+    for (status, reason), count in lost[:_SHOWN]:
+        if prepared.from_folder:
+            reporter.warn(f"{prepared.settings.model}: {reason.rstrip('.')}.")
+        else:
+            plural = "" if count == 1 else "s"
+            reporter.warn(f"{count} image{plural} {status}: {reason.rstrip('.')}.")
+    if len(lost) > _SHOWN:
+        rest = sum(count for _, count in lost[_SHOWN:])
+        reporter.warn(f"and {rest} more images; results.md has the reasons.")
+    if lost and prepared.from_folder:
+        reporter.say("Replace these files, or take them out, and run the same command again.")
 
 
 def print_results(results: Any, width: int | None = None) -> None:

@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.tasks.loader import LoadedTask, bundled_tasks, library_for, load_file, task_files
+from t2ibench.tasks.loader import (
+    LoadedTask,
+    bundled_tasks,
+    library_for,
+    load_file,
+    shipped_tasks,
+    task_files,
+)
 from t2ibench.tasks.source import Problem
 
 
@@ -59,9 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _clashes(ids: dict[str, LoadedTask]) -> list[Problem]:
     """Ids that a bundled task has already."""
-    bundled = bundled_tasks().resolve()
+    shipped = shipped_tasks([task.path for task in ids.values()]).resolve()
     outside = {
-        name: task for name, task in ids.items() if not task.path.resolve().is_relative_to(bundled)
+        name: task for name, task in ids.items() if not task.path.resolve().is_relative_to(shipped)
     }
     if not outside:
         return []

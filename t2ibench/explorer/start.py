@@ -95,7 +95,9 @@ def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseT
         return []
     try:
         tasks = load_tasks(
-            run.record.tasks, [path for path in run.record.include_path if Path(path).is_dir()]
+            run.record.tasks,
+            [path for path in run.record.include_path if Path(path).is_dir()],
+            on_left_out=lambda _: None,
         )
     except T2IBenchError:
         return []

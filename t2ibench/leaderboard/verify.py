@@ -226,7 +226,12 @@ def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
             for label, fingerprint in used.items():
                 if known.get(label) != fingerprint:
                     yield f"{name} was scored by the {kind} '{label}', which submission.json lacks"
-        if task.excluded.get("failed") or task.excluded.get("missing"):
+        if task.missing_prompts:
+            yield (
+                f"{name} was scored without {len(task.missing_prompts)} of its prompts, which have "
+                "no image; such runs are not accepted"
+            )
+        elif task.excluded.get("failed") or task.excluded.get("missing"):
             yield f"{name} lacks images: complete the run"
     yield from value_problems(results)
 

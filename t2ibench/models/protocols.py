@@ -5,7 +5,7 @@ This module is imported by code that must start quickly, so it imports no model 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -44,12 +44,14 @@ class Drawn:
         image: The image, RGB, for status 'ok', unless `path` is given.
         path: An existing image file, copied byte for byte.
         reason: Why there is no image; given whenever the status is not 'ok'.
+        file: What messages call `path`, where its name alone would not tell which file it is.
     """
 
     status: Status
     image: Image | None = None
     path: Path | None = None
     reason: str | None = None
+    file: str | None = None
 
 
 @runtime_checkable
@@ -255,6 +257,22 @@ class Releasable(Protocol):
 
     def release(self) -> None:
         """Free the device's memory; the model is loaded again when it is used again."""
+        ...
+
+
+@runtime_checkable
+class KnowsWords(Protocol):
+    """A generator that knows only some words, and can say which it does not (optional)."""
+
+    def unknown_words(self, prompts: Iterable[str]) -> list[str]:
+        """The words of prompts that change nothing in their images.
+
+        Args:
+            prompts: Any prompts.
+
+        Returns:
+            The words, sorted, each once.
+        """
         ...
 
 

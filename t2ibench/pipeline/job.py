@@ -59,6 +59,8 @@ class Job:
         notices: Told for whom the run waits.
         news: How often other processes were seen to have added to the stores.
         sharing: What this process and others do.
+        gives_up: Whether failures from the start on, without a success, stop the run.
+        lost: Images that were tried now and not got, by status and reason.
     """
 
     plan: Plan
@@ -76,6 +78,8 @@ class Job:
     from_object: bool = False
     controls: Mapping[str, EncoderRun] = field(default_factory=dict)
     changed: int = 0
+    gives_up: bool = True
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
     notices: Notices = SILENT
     news: int = 0
     sharing: Sharing = field(init=False)
@@ -253,9 +257,15 @@ class Job:
                 for attempt in batch
             )
             self.attempts.update(attempt.status for attempt in batch)
+            self.lost.update(
+                (attempt.status, attempt.reason or "unknown")
+                for attempt in batch
+                if attempt.status != "ok"
+            )
             advance(len(batch))
             failed = self.attempts["failed"]
-            if failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total() and not again:
+            hopeless = failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total()
+            if hopeless and self.gives_up and not again:
                 reason = (batch[-1].reason or "unknown").rstrip(".")
                 raise T2IBenchError(
                     f"The first {failed} images all failed; the last error: {reason}.",
@@ -283,6 +293,10 @@ class Job:
         if not known.libraries and not self.from_object and not len(self.images or ()):
             # Of images that are there already it is not known what made them.
             update["libraries"] = versions(libraries_of(known.model))
+        elif known.libraries and not self.from_object:
+            now = versions(libraries_of(known.model))
+            if now not in (known.libraries, *known.other_libraries):
+                update["other_libraries"] = [*known.other_libraries, now]
         if known.model_copy(update=update) != known:
             self.folder.change(lambda record: _with_generator(record, update))
 

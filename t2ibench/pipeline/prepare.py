@@ -11,9 +11,14 @@ from t2ibench.methods import needs
 from t2ibench.methods.core.needs import Needs
 from t2ibench.models.devices import dtype_name
 from t2ibench.models.encoders import create_encoder
-from t2ibench.models.generators import create_generator, default_encoder, default_judge
+from t2ibench.models.generators import (
+    can_regenerate,
+    create_generator,
+    default_encoder,
+    default_judge,
+)
 from t2ibench.models.judges import check_judges, create_judges
-from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge
+from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.plan import Plan, make_plan
@@ -23,7 +28,9 @@ from t2ibench.results.write import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.loader import LoadedTask
+from t2ibench.tasks.loader import LoadedTask, shipped_tasks
+
+_WORDS = 12  # in a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,25 @@ class Prepared:
     warnings: list[str]
     objects: Objects
     call: str = ""
+
+    @property
+    def from_folder(self) -> bool:
+        """Whether the images exist already and are only read."""
+        named = None if self.objects.generator is not None else self.settings.model
+        return named is not None and not can_regenerate(named)
+
+    @property
+    def absent(self) -> int:
+        """Images that the tasks of the plan ask for and the model does not have."""
+        needed: dict[str, int] = {}
+        for task in self.plan.tasks:
+            for prompt, images in self.plan.needs[task.id].images_by_prompt.items():
+                needed[prompt] = max(images, needed.get(prompt, 0))
+        return sum(
+            images - self.lacking[prompt][0]
+            for prompt, images in needed.items()
+            if prompt in self.lacking
+        )
 
     def encoders(self) -> list[Encoder]:
         """The encoders, loaded; none if no task needs embeddings.
@@ -169,13 +195,16 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
     measurement = _measurement(settings, generator)
-    loaded = load_tasks(settings.tasks, settings.include_path)
+    left_out: list[str] = []
+    loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
     needs_of, defects = _needs(loaded, measurement)
     plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
-    tasks, skipped, lacking = _feasible(plan, generator)
+    tasks, skipped, lacking = _feasible(plan, generator, settings.allow_missing)
     skipped = defects | skipped
     if not tasks:
-        raise T2IBenchError(next(iter(defects.values()), _nothing_feasible(settings, lacking)))
+        raise T2IBenchError(
+            next(iter(defects.values()), _nothing_feasible(settings, plan, lacking))
+        )
     if plan.questions:
         named = [name for name in settings.judge if name not in objects.judges]
         check_judges(named, settings.judge_args)
@@ -188,7 +217,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         plain=not settings.model_args and settings.seed == 0 and settings.dtype is None,
     )
     old, lines = stored_results(folder)
-    warnings += lines
+    warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
         _recover(folder, generator, old.model)
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
@@ -274,7 +303,7 @@ def _texts_name(encoders: Sequence[str]) -> str:
 
 
 def _feasible(
-    plan: Plan, generator: Generator | None
+    plan: Plan, generator: Generator | None, allow_missing: bool
 ) -> tuple[list[LoadedTask], dict[str, str], dict[str, tuple[int, int]]]:
     """The tasks that can run, why others cannot, and prompts with fewer images than needed."""
     lacking: dict[str, tuple[int, int]] = {}
@@ -289,11 +318,29 @@ def _feasible(
         absent = [prompt for prompt in prompts if lacking.get(prompt, (1, 1))[0] == 0]
         if generator is None and prompts:
             skipped[task.id] = "it needs images, and no --model was named"
-        elif absent:
-            skipped[task.id] = f"{len(absent)} of its {len(prompts)} prompts have no image"
+        elif absent and not allow_missing:
+            skipped[task.id] = (
+                f"{len(absent)} of its {len(prompts)} prompts have no image "
+                "(--allow-missing scores it without them)"
+            )
+        elif prompts and len(absent) == len(prompts):
+            skipped[task.id] = "none of its prompts has an image"
         else:
             tasks.append(task)
     return tasks, skipped, lacking
+
+
+def _unknown_words(plan: Plan, generator: Generator | None) -> list[str]:
+    """A line about words of the user's own tasks that the generator cannot draw, if there are."""
+    if not isinstance(generator, KnowsWords):
+        return []
+    shipped = shipped_tasks([task.path for task in plan.tasks]).resolve()
+    own = [task.id for task in plan.tasks if not task.path.resolve().is_relative_to(shipped)]
+    prompts = {need.prompt for name in own for need in plan.needs[name].prompts}
+    words = generator.unknown_words(prompts)
+    more = f" and {len(words) - _WORDS} more" if len(words) > _WORDS else ""
+    shown = ", ".join(f"'{word}'" for word in words[:_WORDS])
+    return [f"{generator.name} cannot draw what these words mean: {shown}{more}."] if words else []
 
 
 def _available(generator: Generator, prompt: str) -> int | None:
@@ -301,7 +348,9 @@ def _available(generator: Generator, prompt: str) -> int | None:
         return generator.available(prompt)
 
 
-def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, int]]) -> str:
+def _nothing_feasible(
+    settings: RunSettings, plan: Plan, lacking: Mapping[str, tuple[int, int]]
+) -> str:
     if not lacking:
         return (
             "These tasks need images: name a model with --model. "
@@ -310,10 +359,13 @@ def _nothing_feasible(settings: RunSettings, lacking: Mapping[str, tuple[int, in
     absent = [prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0]
     shown = "; ".join(repr(prompt) for prompt in absent[:5])
     more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+    some = len(absent) < len(plan.prompts)
+    plural = "" if len(absent) == 1 else "s"
     return (
-        f"{settings.model} has no images for {len(absent)} prompts that the tasks need: "
+        f"{settings.model} has no images for {len(absent)} prompt{plural} that the tasks need: "
         f"{shown}{more}. `t2ibench --model toyland --tasks … --dry-run` lists all prompts of a "
-        "task; add the images or choose other tasks."
+        "task; add the images or choose other tasks"
+        + (", or score them without these prompts: --allow-missing." if some else ".")
     )
 
 

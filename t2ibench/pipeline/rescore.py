@@ -79,8 +79,10 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     kept = written.warning()
     if kept is not None:
         reporter.warn(kept)
-    complete = not (damaged or written.kept) and is_complete(written.results.tasks.values())
-    return Rescored(written.results, folder.path, complete)
+    results = written.results.in_folder(folder.path)
+    lost = damaged or written.kept
+    complete = not lost and is_complete(results.tasks.values(), record.settings.allow_missing)
+    return Rescored(results, folder.path, complete)
 
 
 def stored_plan(folder: RunFolder) -> Plan:
@@ -97,4 +99,5 @@ def stored_plan(folder: RunFolder) -> Plan:
     """
     record = folder.record
     existing = [item for item in record.include_path if Path(item).is_dir()]
-    return make_plan(load_tasks(record.tasks, existing), Settings.of(record.measurement))
+    loaded = load_tasks(record.tasks, existing, on_left_out=lambda _: None)
+    return make_plan(loaded, Settings.of(record.measurement))

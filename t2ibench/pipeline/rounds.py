@@ -177,4 +177,5 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         scored={**before.scored, **after.scored},
         paired={**before.paired, **after.paired},
         by_others=before.by_others + after.by_others,
+        lost=before.lost + after.lost,
     )

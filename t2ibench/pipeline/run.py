@@ -49,6 +49,7 @@ class Outcome:
         scored: Task id to what this call scored, whatever others have written since.
         paired: Task id to how each image moves those scores.
         by_others: Images that other processes attempted meanwhile.
+        lost: Images that were tried now and not got, by status and reason.
     """
 
     results: Results | None
@@ -61,6 +62,7 @@ class Outcome:
     scored: Mapping[str, TaskResult] = field(default_factory=dict)
     paired: Mapping[str, PairedTask] = field(default_factory=dict)
     by_others: int = 0
+    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -85,13 +87,17 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         batch_size=prepared.settings.batch_size,
         from_object=prepared.objects.generator is not None,
         notices=reporter,
+        gives_up=_gives_up(prepared),
     )
     mend(prepared.folder.path, [prepared.images], reporter)
     _save_record(prepared, reporter)
     _generate(job, prepared, reporter)
-    complete = prepared.images is None or not pending_images(prepared.plan, prepared.images)
+    complete = (
+        prepared.images is None
+        or prepared.settings.allow_missing
+        or not pending_images(prepared.plan, prepared.images)
+    )
     _log(prepared, started, job.attempts, complete)
-    by_others = job.sharing.others["generate"]
     return Outcome(
         None,
         prepared.folder.path,
@@ -100,8 +106,14 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         [],
         job.problems(),
         complete,
-        by_others=by_others,
+        by_others=job.sharing.others["generate"],
+        lost=job.lost,
     )
+
+
+def _gives_up(prepared: Prepared) -> bool:
+    """Whether failures alone, from the start on, are the set-up's fault; files fail one by one."""
+    return not (prepared.settings.allow_missing or prepared.from_folder)
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -133,6 +145,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             for name, control in prepared.controls(encoders, reporter.warn).items()
         },
         notices=reporter,
+        gives_up=_gives_up(prepared),
     )
     _check_names(job)
     mend(folder.path, [prepared.images, *job.stores()], reporter)
@@ -144,7 +157,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
         raise T2IBenchError(next(iter(job.stopped.values())))
     run_stage(job, "ask", prepared.settings.engine, reporter)
-    repair(job, prepared.settings.engine, reporter)
+    repair(job, prepared.settings.engine, reporter, prepared.from_folder)
     # From here to the end no other process scores: what is written last saw what was stored last.
     with folder.locked("results"):
         labels = LabelStore(folder.evidence)
@@ -153,8 +166,8 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         results = written.results
         failed = job.stopped or any(report.failed for report in job.reports.values())
         task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
-        lost = job.damaged or damaged or written.kept
-        complete = not (lost or failed or prepared.skipped) and is_complete(task_results)
+        lost = job.damaged or damaged or written.kept or failed or prepared.skipped
+        complete = not lost and is_complete(task_results, prepared.settings.allow_missing)
         _log(prepared, started, job.attempts, complete)
     answered = sum(report.answered for report in job.reports.values())
     return Outcome(
@@ -168,6 +181,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         scored.results,
         scored.paired,
         job.sharing.others["generate"],
+        job.lost,
     )
 
 
@@ -329,6 +343,7 @@ def _generator_record(
         settings=dict(generator.settings),
         effective_settings=known.effective_settings if known else {},
         libraries=known.libraries if known else {},
+        other_libraries=known.other_libraries if known else [],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ from t2ibench.store.checks import Damage
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
+
+_REASONS = 3  # of each status are kept in results.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +212,9 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
             else:
                 combined, by_encoder = _undefined("no encoder of this run embeds images")
             try:
-                _keep(scored, task, combined, by_encoder, settings, images)
+                _keep(scored, plan, task, combined, by_encoder, settings, images)
             except Exception as error:  # results that cannot be written down are a defect, too
-                _keep(scored, task, *_undefined(_defect(task, error)), settings, images)
+                _keep(scored, plan, task, *_undefined(_defect(task, error)), settings, images)
             if any(one.lacking for one in (*evidence.values(), *blind.values())):
                 scored.lacking.add(task.id)
             ticker.advance(1)
@@ -220,6 +223,7 @@ def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Repo
 
 def _keep(
     scored: Scored,
+    plan: Plan,
     task: LoadedTask,
     combined: MethodResult,
     by_encoder: Mapping[str, MethodResult],
@@ -228,9 +232,53 @@ def _keep(
 ) -> None:
     """Add one task to the scores: all of it, or nothing where it raises."""
     record = task_record(task, combined, by_encoder, settings)
+    if images is not None:
+        missing, because = _lost(plan, task, images)
+        record = record.model_copy(update={"missing_prompts": missing, "excluded_because": because})
     rows = _sample_rows(combined.samples, images)
     scored.paired[task.id] = paired_task(combined)
     scored.results[task.id], scored.samples[task.id] = record, rows
+
+
+def _lost(
+    plan: Plan, task: LoadedTask, images: Images
+) -> tuple[list[str], dict[str, dict[str, int]]]:
+    """A task's prompts without any image, and why images of it were excluded, by status.
+
+    A prompt whose images the model refused, or a filter took, is not missing: that is what the
+    model does with it.
+
+    Returns:
+        The prompts, sorted, and status to reason to number of images.
+    """
+    missing: list[str] = []
+    reasons: dict[str, Counter[str]] = {}
+    for prompt, count in plan.needs[task.id].images_by_prompt.items():
+        attempts = [images.get(prompt, index) for index in range(count)]
+        if all(attempt is None or attempt.status == "failed" for attempt in attempts):
+            missing.append(prompt)
+        for attempt in attempts:
+            if attempt is not None and attempt.status != "ok":
+                counts = reasons.setdefault(attempt.status, Counter())
+                counts[shortened(attempt.reason or "unknown")] += 1
+    because = {
+        status: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
+        for status, counts in sorted(reasons.items())
+    }
+    return sorted(missing), because
+
+
+def shortened(reason: str) -> str:
+    """A reason as one line; it may come from a server.
+
+    Args:
+        reason: Any text.
+
+    Returns:
+        Its words, at most 200 characters.
+    """
+    line = " ".join(reason.split())
+    return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 def _evidence(

@@ -86,19 +86,21 @@ def _text_piece(job: Job, run: EncoderRun, texts: Sequence[str]) -> Piece:
     return Piece(name, "texts", left, work, len(run.store.missing("texts", keys)))
 
 
-def repair(job: Job, engine: str, reporter: Reporter) -> None:
+def repair(job: Job, engine: str, reporter: Reporter, from_folder: bool = False) -> None:
     """Generate damaged images again, once, and observe them; where that fails, go on without.
 
     Args:
         job: The run; `damaged` says afterwards what could not be mended.
         engine: The executor's name.
         reporter: Shows progress.
+        from_folder: Whether images are read from a folder.
     """
     damaged = job.take_damaged()
     if not damaged:
         return
+    how = "read from the folder" if from_folder else "generated"
     for line in dict.fromkeys(map(str, damaged)):
-        reporter.warn(f"{line}. It is generated again.")
+        reporter.warn(f"{line}. It is {how} again.")
     try:
         _generate_again(job, [one.image for one in damaged], reporter)
     except T2IBenchError as error:

@@ -131,9 +131,10 @@ def _store(request: ImageRequest, outcome: Drawn, store: ImageStore) -> Attempt:
     try:
         image = read_image(outcome.path)
     except UnreadableImageError as error:
-        return store.add_missing(*at, "failed", f"{outcome.path.name}: {error}")
+        return store.add_missing(*at, "failed", f"{outcome.file or outcome.path.name}: {error}")
     if is_black(image):
-        return store.add_missing(*at, "filtered", "the image is all black")
+        reason = f"{outcome.file}: it is all black" if outcome.file else "the image is all black"
+        return store.add_missing(*at, "filtered", reason)
     return store.add_file(*at, outcome.path)
 
 

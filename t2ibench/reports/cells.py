@@ -161,6 +161,9 @@ def excluded(task: TaskResult) -> str:
         The text: '2 refused, 1 filtered', or '0'.
     """
     parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
+    if task.missing_prompts:
+        count = len(task.missing_prompts)
+        parts.append(f"{count} prompt{'s' if count > 1 else ''} without images")
     return ", ".join(parts) or "0"
 
 

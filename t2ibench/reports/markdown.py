@@ -9,10 +9,21 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from t2ibench.reports.cells import PUBLISHED, excluded, level_of, main_score, task_cells
+from t2ibench.methods import METHODS
+from t2ibench.reports.cells import (
+    PUBLISHED,
+    excluded,
+    format_p,
+    interval,
+    level_name,
+    level_of,
+    main_score,
+    signed,
+    task_cells,
+)
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
-from t2ibench.results.schema import Results
+from t2ibench.results.schema import Results, Score, TaskResult
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -51,6 +62,28 @@ _PUBLISHED = (
     f"{PUBLISHED} as the paper computes it, kept for comparison: its p-value and its interval are "
     "not vouched for."
 )
+
+
+PARTIAL = (
+    "Some prompts have no image, and the tasks were scored on the others; not a result to report."
+)
+_NAMED = 5
+
+
+def missing_line(task: TaskResult) -> str:
+    """Which prompts have no image, as a sentence.
+
+    Args:
+        task: A result without some of its prompts.
+
+    Returns:
+        The sentence; of many prompts it names the first.
+    """
+    missing = task.missing_prompts
+    named = ", ".join(f"'{prompt}'" for prompt in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    which = "a prompt, which has" if len(missing) == 1 else f"{len(missing)} prompts, which have"
+    return f"scored without {which} no image, so it is about the others alone: {named}{more}."
 
 
 def columns(results: Results) -> tuple[str, ...]:
@@ -151,6 +184,8 @@ def results_markdown(results: Results) -> str:
     parts = [f"# {_escape(name)}", ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
+    if results.partial:
+        parts += [f"**{PARTIAL}**", ""]
     of_generator, of_encoders = in_two(results)
     if of_generator.tasks or not of_encoders.tasks:
         parts += [_table(of_generator), ""]
@@ -166,13 +201,51 @@ def results_markdown(results: Results) -> str:
     told = [f"- `{name}`: {_escape(text)}" for name, text in sentences(results)]
     if told:
         parts += ["## In words", "", *told, ""]
-    remarks = list(_remarks(results))
+    for name, task in results.tasks.items():
+        rows = _rows_table(task)
+        if rows:
+            parts += [f"## Rows of {name}", "", rows, ""]
+    remarks = [*_mixed(results), *_remarks(results)]
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
     if results.command:
         parts += ["## Repeat this run", "", "```", shlex.join(results.command), "```", ""]
     parts += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
     return "\n".join(parts)
+
+
+def _mixed(results: Results) -> Iterator[str]:
+    """A line where images were generated with several versions of the libraries."""
+    info = results.model
+    for other in info.other_libraries:
+        changed = [
+            f"{name} {info.libraries.get(name, 'none')} and {other.get(name, 'none')}"
+            for name in sorted(info.libraries.keys() | other.keys())
+            if info.libraries.get(name) != other.get(name)
+        ]
+        yield f"- The images are a mixture: generated with {_escape(', '.join(changed))}."
+
+
+def _rows_table(task: TaskResult) -> str | None:
+    """The rows of a task whose items may lean either way, which its headline does not tell."""
+    if task.headline.scale != "mean_square" or task.method not in METHODS:
+        return None
+    wanted = METHODS.get(task.method).row_scores
+    found = [name for row in task.by for name in row.scores if name.partition(":")[0] in wanted]
+    names = list(dict.fromkeys(found))
+    if not names:
+        return None
+    level = level_name([task.settings.level])
+    heads = ["Row", "Images", *(head for name in names for head in (name, level, "p (Holm)"))]
+    rows = []
+    for row in task.by:
+        cells = [row.name, "–" if row.n_images is None else str(row.n_images)]
+        for name in names:
+            score = row.scores.get(name, Score())
+            cells += [signed(score.value), interval(score), format_p(score.p_holm)]
+        if any(name in row.scores for name in names):
+            rows.append([_escape(cell) for cell in cells])
+    return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)
 
 
 def _remarks(results: Results) -> Iterator[str]:
@@ -186,6 +259,12 @@ def _remarks(results: Results) -> Iterator[str]:
             yield f"- `{name}` has no score: {_escape(task.reason)}"
         elif task.headline.reason:
             yield f"- `{name}` has no headline: {_escape(task.headline.reason)}"
+        if task.missing_prompts:
+            yield f"- `{name}`: {_escape(missing_line(task))}"
+        for status, reasons in task.excluded_because.items():
+            for reason, count in reasons.items():
+                plural = "" if count == 1 else "s"
+                yield f"- `{name}`: {count} image{plural} {status}: {_escape(reason)}"
         for warning in task.warnings:
             yield f"- `{name}`: {_escape(warning)}"
         if task.signs_agree is False:

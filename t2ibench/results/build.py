@@ -235,17 +235,20 @@ def _adjusted_family(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     }
 
 
-def is_complete(tasks: Iterable[TaskResult]) -> bool:
+def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> bool:
     """Whether every task has a score and no evidence is missing.
 
     Args:
         tasks: Results of the tasks in question.
+        allow_missing: Whether images may be missing where a task has a score without them.
 
     Returns:
         False if an image failed or was never observed.
     """
     return not any(
-        task.reason or task.excluded.get("failed") or task.excluded.get("missing") for task in tasks
+        task.reason
+        or (not allow_missing and (task.excluded.get("failed") or task.excluded.get("missing")))
+        for task in tasks
     )
 
 

@@ -328,6 +328,7 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
         (not alike and not text_only(first), "other encoders"),
         (first.settings.judges != second.settings.judges, "other judges"),
         (len(limits) > 1, "other stimuli (--limit)"),
+        (first.missing_prompts != second.missing_prompts, "other prompts have no image"),
         (bool(first.inconclusive), "the first is inconclusive"),
         (bool(second.inconclusive), "the second is inconclusive"),
     ):
@@ -336,6 +337,8 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
             decidable = False
     if len(limits) == 1 and None not in limits:
         notes.append("made with --limit")
+    if first.missing_prompts == second.missing_prompts != []:
+        notes.append("some prompts have no image")
     if first.n_images != second.n_images:
         notes.append("other numbers of images")
     return _Remarks(notes, True, decidable)

@@ -39,6 +39,7 @@ class GeneratorRecord(Record):
         effective_settings: Settings as the model really used them, with its own defaults (steps,
             guidance, scheduler, size); empty before the first image.
         libraries: Versions of the libraries that decide pixels, when the images were generated.
+        other_libraries: Further versions that later images were generated with.
     """
 
     name: str
@@ -49,6 +50,7 @@ class GeneratorRecord(Record):
     settings: dict[str, Any] = Field(default_factory=dict)
     effective_settings: dict[str, Any] = Field(default_factory=dict)
     libraries: dict[str, str] = Field(default_factory=dict)
+    other_libraries: list[dict[str, str]] = Field(default_factory=list)
 
 
 class EncoderRecord(Record):

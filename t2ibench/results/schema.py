@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.settings import Measurement
@@ -187,7 +187,10 @@ class TaskResult(Record):
         signs_agree: Whether all encoders give the association one sign.
         n_images: Images that count.
         n_prompts: Distinct prompts (for text-only tasks: texts).
-        excluded: Number of images excluded, by reason.
+        excluded: Number of images excluded, by status.
+        excluded_because: Status to reason to number of images: the most frequent reasons.
+        missing_prompts: Prompts without any image, because each of them failed or none exists;
+            the result says nothing about them.
         settings: How it was measured.
         conventions: Choices that decide the numbers.
         warnings: What a reader must know of this result.
@@ -213,6 +216,8 @@ class TaskResult(Record):
     n_images: int = 0
     n_prompts: int = 0
     excluded: dict[str, int] = Field(default_factory=dict)
+    excluded_because: dict[str, dict[str, int]] = Field(default_factory=dict)
+    missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
@@ -222,6 +227,14 @@ class TaskResult(Record):
     controls: dict[str, Control] = Field(default_factory=dict)
     inconclusive: str | None = None
     reason: str | None = None
+
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        value = self.headline.value
+        shown = "no headline" if value is None else f"headline {value:+.3f}"
+        return f"<TaskResult '{self.title}': {shown}, {self.n_images} images>"
+
+    __str__ = __repr__
 
 
 class GeneratorInfo(Record):
@@ -233,6 +246,8 @@ class GeneratorInfo(Record):
         fingerprint: SHA-256 over everything that decides an image besides prompt and index.
         settings: Generation settings as asked for.
         effective_settings: Settings as the model really used them, with its own defaults.
+        libraries: Versions of the libraries that decide pixels, when the images were generated.
+        other_libraries: Further versions that some of the images were generated with.
     """
 
     name: str | None
@@ -240,6 +255,8 @@ class GeneratorInfo(Record):
     fingerprint: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
     effective_settings: dict[str, Any] = Field(default_factory=dict)
+    libraries: dict[str, str] = Field(default_factory=dict)
+    other_libraries: list[dict[str, str]] = Field(default_factory=list)
 
 
 class Results(Record):
@@ -262,6 +279,42 @@ class Results(Record):
     environment: dict[str, str]
     limited: bool
     tasks: dict[str, TaskResult]
+    _folder: Path | None = PrivateAttr(default=None)
+
+    @property
+    def partial(self) -> bool:
+        """Whether any task was scored without some of its prompts, which have no image."""
+        return any(task.missing_prompts for task in self.tasks.values())
+
+    @property
+    def folder(self) -> Path | None:
+        """The run folder, or the folder of the file they were read from; None where unknown."""
+        return self._folder
+
+    def in_folder(self, folder: Path) -> Results:
+        """These very results, once they know their folder."""
+        self._folder = folder
+        return self
+
+    def to_dataframe(self) -> Any:
+        """Every score as a row of a pandas DataFrame (see `t2ibench.results.rows`)."""
+        from t2ibench.results.rows import data_frame
+
+        return data_frame(self)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they hold the same; where they were read from does not count."""
+        return isinstance(other, Results) and self.model_dump() == other.model_dump()
+
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        plural = "" if len(self.tasks) == 1 else "s"
+        where = f", {self._folder}" if self._folder else ""
+        return f"<Results of {self.model.name}: {len(self.tasks)} task{plural}{where}>"
+
+    __str__ = __repr__
 
     def to_json(self, *, checked: bool = False) -> str:
         """The text of results.json.
@@ -325,7 +378,7 @@ def read_results(path: str | Path) -> Results:
         )
     _migrate(data)
     try:
-        return Results.model_validate(data)
+        return Results.model_validate(data).in_folder(file.parent)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -44,6 +44,8 @@ def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
         fingerprint=record.fingerprint,
         settings=record.settings,
         effective_settings=record.effective_settings,
+        libraries=record.libraries,
+        other_libraries=record.other_libraries,
     )
 
 

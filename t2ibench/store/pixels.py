@@ -40,6 +40,8 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
         ) as image:
             image.load()
             return _as_rgb(ImageOps.exif_transpose(image))
+    except UnreadableImageError:
+        raise
     except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
         raise UnreadableImageError(
             f"it cannot be read as an image ({type(error).__name__})"
@@ -55,6 +57,8 @@ def _as_rgb(image: Image) -> Image:
         raise UnreadableImageError("floating-point pixels have no known range")
     if image.has_transparency_data:
         layer = image.convert("RGBA")
+        if layer.getchannel("A").getbbox() is None:
+            raise UnreadableImageError("every pixel of it is transparent")
         white = images.new("RGBA", layer.size, (255, 255, 255, 255))
         return images.alpha_composite(white, layer).convert("RGB")
     return image.convert("RGB")

@@ -4,29 +4,77 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import shlex
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.store.files import natural_key
 from t2ibench.tasks.loader import (
     LoadedTask,
-    bundled_tasks,
     library_for,
     load_folder,
     raise_errors,
+    shipped_tasks,
+    task_files,
 )
 from t2ibench.tasks.source import Problem
 
 _GLOB = re.compile(r"[*?\[]")
+_ID = re.compile(r"^id:[ \t]*(\S+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskIndex:
-    """All tasks that can be named."""
+    """All tasks that can be named.
+
+    Attributes:
+        tasks: By id.
+        broken: Files with errors, each with its errors.
+    """
 
     tasks: dict[str, LoadedTask]
+    broken: dict[Path, list[Problem]] = field(default_factory=dict)
+
+    def left_out(self) -> list[str]:
+        """A line for each file with errors.
+
+        Returns:
+            Its first problem, and how to see all of them.
+        """
+        lines = []
+        for path, problems in self.broken.items():
+            if problems[0].path != path:
+                continue  # told of the word lists beside it
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            lists = path.parent.name == "stimuli"
+            whole, what = (
+                (path.parent.parent, "tasks beside it are") if lists else (path, "file is")
+            )
+            command = f"t2ibench validate {shlex.quote(str(whole))}"
+            lines.append(
+                f"{str(problems[0]).rstrip('.?')}{more}. The {what} left out; see `{command}`."
+            )
+        return lines
+
+    def _also(self) -> str:
+        """How a message about an unknown name ends."""
+        if not self.broken:
+            return "."
+        first = next(iter(self.broken))
+        others = f" and {len(self.broken) - 1} more" if len(self.broken) > 1 else ""
+        return f"; {first}{others} could not be used, because of errors."
+
+    def _problems_of(self, name: str) -> list[Problem]:
+        """The errors of the files that define a task of this id."""
+        return [
+            problem
+            for path, problems in self.broken.items()
+            if name in _ids_in(path)
+            for problem in problems
+        ]
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -57,16 +105,18 @@ class TaskIndex:
             The tasks, each once.
 
         Raises:
+            TaskFileError: the file of an id that is named has errors.
             T2IBenchError: a pattern matches nothing.
         """
         chosen: set[str] = set()
         for pattern in map(str.strip, patterns):
+            raise_errors(self._problems_of(pattern))
             matches = self._match(pattern)
             if not matches:
                 names = [*self.tasks, *self.groups, *(f"tag:{tag}" for tag in self.tags), "all"]
                 raise T2IBenchError(
                     f"Unknown task, group or tag '{pattern}'.{did_you_mean(pattern, names)}",
-                    "`t2ibench ls tasks` lists them.",
+                    "`t2ibench ls tasks` lists them" + self._also(),
                 )
             chosen.update(matches)
         return [task for name, task in self.tasks.items() if name in chosen]
@@ -97,13 +147,19 @@ def build_index(
     Raises:
         T2IBenchError: a folder does not exist.
     """
-    roots = list({root.resolve(): root for root in (bundled_tasks(), *include_paths)}.values())
+    first_root = shipped_tasks(include_paths)
+    roots = list({root.resolve(): root for root in (first_root, *include_paths)}.values())
     library = library_for(roots)
     problems = list(library.problems)
     tasks: dict[str, LoadedTask] = {}
+    broken: dict[Path, list[Problem]] = {}
     for root in roots:
         loaded, complaints = load_folder(root, library)
         problems += complaints
+        unsure = [one for one in library.problems if one.path.parent == root / "stimuli"]
+        if unsure:  # which words its tasks mean cannot be known
+            broken |= {path: list(unsure) for path in task_files(root)}
+            continue
         for task in loaded:
             first = tasks.get(task.id)
             if first and first.path.resolve() == task.path.resolve():
@@ -114,11 +170,28 @@ def build_index(
                 continue
             tasks[task.id] = task
     ordered = sorted(tasks.values(), key=lambda task: (task.group, natural_key(task.id)))
-    return TaskIndex({task.id: task for task in ordered}), problems
+    for problem in problems:
+        if not problem.warning:
+            broken.setdefault(problem.path, []).append(problem)
+    return TaskIndex({task.id: task for task in ordered}, broken), problems
+
+
+def _ids_in(path: Path) -> set[str]:
+    """The ids that a task file with errors may define: the one it names, or its own name."""
+    if "stimuli" in path.parts:
+        return set()
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    return {found.strip("'\"") for found in _ID.findall(text)} or {path.stem}
 
 
 def load_tasks(
-    patterns: str | Sequence[str] = "all", include_path: Sequence[str | Path] = ()
+    patterns: str | Sequence[str] = "all",
+    include_path: Sequence[str | Path] = (),
+    *,
+    on_left_out: Callable[[str], None] = warnings.warn,
 ) -> list[LoadedTask]:
     """Load tasks by name.
 
@@ -126,15 +199,18 @@ def load_tasks(
         patterns: Task ids, globs, groups, 'tag:NAME' or 'all'; a string may hold several,
             separated by commas.
         include_path: Folders with further task files.
+        on_left_out: Told of each file with errors; tasks of other files do not need it.
 
     Returns:
         The tasks, in the order of the index.
 
     Raises:
-        TaskFileError: a task file has errors; all of them are listed.
+        TaskFileError: the file of an id that is named has errors; all of them are listed.
         T2IBenchError: a pattern matches nothing.
     """
     names = patterns.split(",") if isinstance(patterns, str) else list(patterns)
-    registry, problems = build_index([Path(path) for path in include_path])
-    raise_errors(problems)
-    return registry.select(names)
+    registry, _ = build_index([Path(path) for path in include_path])
+    tasks = registry.select(names)
+    for line in registry.left_out():
+        on_left_out(line)
+    return tasks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,6 +80,26 @@ def bundled_tasks() -> Path:
     return installed if installed.is_dir() else package.parent / "tasks"
 
 
+def shipped_tasks(roots: Iterable[Path]) -> Path:
+    """The folder of t2ibench's own tasks, as seen from some folders of task files.
+
+    Args:
+        roots: Folders of task files, or files.
+
+    Returns:
+        The tasks of a checkout of t2ibench that one of them lies in, which are newer selves of
+        those that come with an installed package; else `bundled_tasks`.
+    """
+    bundled = bundled_tasks()
+    for root in roots:
+        resolved = Path(os.path.realpath(root))
+        for folder in (resolved, *resolved.parents):
+            source = folder.parent / "t2ibench" / "tasks" / "loader.py"
+            if folder.name == "tasks" and source.is_file():
+                return bundled if folder == bundled.resolve() else folder
+    return bundled
+
+
 def task_hash(spec: BaseTask) -> str:
     """SHA-256 of what decides a task's score; titles, notes and tags do not.
 
@@ -116,10 +137,10 @@ def read_library(roots: Iterable[Path]) -> Library:
             for name, words in stimuli.lists.items():
                 _claim_name(name, path, owners, library, document, ("lists", name))
                 library.problems += _list_problems(name, words, document)
-                library.lists[name] = words
+                library.lists.setdefault(name, words)  # a clash must not change others' tasks
             for name, table in stimuli.references.items():
                 _claim_name(name, path, owners, library, document, ("references", name))
-                library.references[name] = dict(table.shares)
+                library.references.setdefault(name, dict(table.shares))
     return library
 
 
@@ -260,8 +281,11 @@ def library_for(roots: Sequence[Path]) -> Library:
     Returns:
         The word lists and reference shares, and the problems of their files.
     """
-    extra = [root for root in roots if root.resolve() != bundled_tasks().resolve()]
-    return read_library([bundled_tasks(), *extra]) if extra else _bundled_library()
+    shipped = shipped_tasks(roots)
+    extra = [root for root in roots if root.resolve() != shipped.resolve()]
+    if not extra and shipped == bundled_tasks():
+        return _bundled_library()
+    return read_library([shipped, *extra])
 
 
 def task_files(root: Path) -> list[Path]:

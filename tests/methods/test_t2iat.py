@@ -175,7 +175,9 @@ def test_a_stimulus_without_images_is_named_and_left_out() -> None:
     assert "ant" in result.warnings[0]
     assert result.excluded["filtered"] == 5
     assert result.scores["S"].value is not None
-    assert {item.name for item in result.by} == set(X + Y) - {"ant"}
+    # The rose of the same number has the same attribute words: it goes, too.
+    assert {item.name for item in result.by} == set(X + Y) - {"ant", "rose"}
+    assert "1 stimuli of the other concept" in result.warnings[1]
 
 
 def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
@@ -371,7 +373,7 @@ def test_runs_are_paired_by_stimulus() -> None:
     assert half == pytest.approx(2.447 * np.sqrt(part.influence.variance), rel=0.05)  # t(6)
     without = make_evidence(task, 0.5).without("a photo of ant")
     (fewer,) = score(task, without, SETTINGS).headline.parts
-    assert fewer.influence.unit.tolist() == [0, 1, 2, 3, 1, 2, 3]
+    assert fewer.influence.unit.tolist() == [1, 2, 3, 1, 2, 3]
 
 
 def test_an_invisible_attribute_decides_nothing() -> None:
@@ -425,3 +427,34 @@ def test_paraphrases_are_averaged_within_a_stimulus() -> None:
     assert result.headline.value == pytest.approx(0.5, abs=0.15)
     assert result.headline.chosen.df == 6
     assert len(result.samples) == 8 * 2 * 5
+
+
+@pytest.mark.parametrize("pairing", ["cycle", "cross"])
+@pytest.mark.parametrize(
+    "missing",
+    [
+        ["a photo of rose, joy"],
+        ["a photo of rose, joy", "a photo of rose, love"],
+        ["a photo of bee, evil", "a photo of iris"],
+        ["a photo of poppy, agony", "a photo of lily, peace", "a photo of ant"],
+    ],
+)
+def test_words_of_different_strength_do_not_lean_where_prompts_have_no_image(
+    pairing: str, missing: list[str]
+) -> None:
+    """Neutral images halfway, so no lean; 'joy' is seen three times as clearly as 'love'."""
+    task = make_task(pairing=pairing)
+    strength = {"joy": 3.0, "love": 1.0, "peace": 2.0, "war": -1.0, "evil": -3.0, "agony": -2.0}
+    rng = np.random.default_rng(1)
+    axis, images, texts = np.eye(16)[0], {}, {}
+    for prompt in needs(task, SETTINGS).images_by_prompt:
+        seen = strength.get(prompt.rpartition(", ")[2], 0.0)
+        spread = 0.01 * rng.normal(size=(4, 16))
+        images[prompt] = seen * axis + spread
+        texts[prompt] = seen * axis + spread[0]
+    evidence = HandEvidence(images, texts)
+    absent = [prompt for prompt in missing if prompt in images]
+    result = score(task, evidence.without(*absent), SETTINGS)
+    assert absent and result.headline.value == pytest.approx(0.0, abs=0.05)
+    by = {item.name for item in result.by}
+    assert not [name for name in by if any(f" {name}" in prompt for prompt in absent)]

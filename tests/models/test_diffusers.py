@@ -167,7 +167,7 @@ def test_what_is_no_image_is_filtered(
     images[1] = value
     output = SimpleNamespace(images=images, nsfw_content_detected=[False, flag])
     generator = with_pipeline(folders["sd"], lambda **_: output)
-    good, bad = generator.generate(REQUESTS[:2])
+    good, bad = generator.generate(REQUESTS[:2])  # of one prompt
     assert good.status == "ok"
     assert bad.status == "filtered" and reason in (bad.reason or "")
 
@@ -184,7 +184,7 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
         return SimpleNamespace(images=np.full((len(prompt), 8, 8, 3), 0.5))
 
     generator = with_pipeline(folders["sd"], pipeline)
-    assert len(generator.generate(REQUESTS)) == 8
+    assert len(generator.generate([ImageRequest("a nurse", i, i) for i in range(8)])) == 8
     assert sizes == [8, 4, 2, 2, 2, 2]
 
 
@@ -196,6 +196,11 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
         ({"guidance": "x"}, "expected a number"),
         ({"offload": "maybe"}, "none, model or sequential"),
         ({"lora": "./nowhere"}, "no such file"),
+        ({"load.trust_remote_code": "true"}, "load.trust_remote_code is not taken. t2ibench runs"),
+        ({"call.trust_remote_code": "true"}, "call.trust_remote_code is not taken"),
+        ({"load.custom_pipeline": "x/y"}, "t2ibench runs no code that comes with a model"),
+        ({"load.use_safetensors": "false"}, "others can run code"),
+        ({"load.token": "hf_secret"}, "arguments are stored with the run"),
     ],
 )
 def test_bad_arguments_are_found_before_loading(
@@ -212,6 +217,11 @@ def test_bad_arguments_are_found_before_loading(
         ("sd", {"scheduler": "EulerDiscretScheduler"}, "Did you mean 'EulerDiscreteScheduler'?"),
         ("sd", {"max_sequence_length": "32"}, "takes no max_sequence_length"),
         ("sd", {"lora": "{empty}"}, "could not be loaded"),
+        ("sd", {"call.clip_skp": "1"}, "takes no call.clip_skp. Did you mean 'clip_skip'?"),
+        ("sd", {"call.guidance_scale": "1"}, "write guidance=… instead"),
+        ("sd", {"call.prompt": "a cat"}, "t2ibench sets it for each image"),
+        ("sd", {"load.vea": "null"}, "takes no load.vea. Did you mean 'vae'?"),
+        ("sd", {"load.vae": "other/vae"}, "a part of a pipeline cannot be replaced"),
     ],
 )
 def test_arguments_a_pipeline_does_not_take(
@@ -255,3 +265,106 @@ def test_an_alias_brings_its_own_arguments_and_the_users_win() -> None:
     assert (two.settings["steps"], two.settings["guidance"]) == (2, 0.0)
     assert two.name == "sdxl-turbo" and two.fingerprint != turbo.fingerprint
     assert "steps" not in create_generator("sdxl", {}).settings
+
+
+LONG = "a photo of a nurse, " + ", ".join(["a clerk", "a rose", "an ant", "a person"] * 2)
+
+
+@pytest.mark.parametrize("name", ["cogview4", "amused"])
+def test_an_image_is_the_same_alone_and_beside_a_longer_prompt(name: str, tmp_path: Path) -> None:
+    """CogView4 pads prompts to the longest of the batch; Amused takes one random generator."""
+    folder = getattr(tiny, name)(tmp_path / name)
+    generator = create_generator(str(folder), {"steps": "2", "size": "32"}, device="cpu")
+    prompts = ("a photo of a nurse", LONG, "a photo of a nurse", "a photo of a nurse")
+    requests = [ImageRequest(prompt, index, 7 + index) for index, prompt in enumerate(prompts)]
+    alone = draw(generator, requests, 1)
+    assert not np.array_equal(alone[0], alone[2])
+    for mine, theirs in zip(alone, draw(generator, requests, 4), strict=True):
+        assert np.abs(mine - theirs).max() <= 1
+
+
+def test_only_pipelines_of_one_prompt_length_get_several_prompts_at_once(
+    folders: dict[str, Path],
+) -> None:
+    batches: list[list[str]] = []
+
+    class Any:
+        def __call__(self, prompt: list[str], **_: object) -> object:
+            batches.append(prompt)
+            return SimpleNamespace(images=np.full((len(prompt), 8, 8, 3), 0.5))
+
+    class StableDiffusionPipeline(Any):
+        """Known to pad to one length."""
+
+    assert len(with_pipeline(folders["sd"], StableDiffusionPipeline()).generate(REQUESTS)) == 8
+    assert [len(batch) for batch in batches] == [8]
+    batches.clear()
+    assert len(with_pipeline(folders["sd"], Any()).generate(REQUESTS)) == 8
+    assert [len(batch) for batch in batches] == [2, 2, 2, 2]
+    assert all(len(set(batch)) == 1 for batch in batches)
+
+
+def test_the_output_of_kandinsky_5_and_of_a_video_pipeline(folders: dict[str, Path]) -> None:
+    one = SimpleNamespace(image=np.full((1, 8, 8, 3), 0.5))
+    (drawn,) = with_pipeline(folders["sd"], lambda **_: one).generate(REQUESTS[:1])
+    assert drawn.status == "ok"
+    video = SimpleNamespace(frames=np.zeros((1, 4, 8, 8, 3)))
+    with pytest.raises(T2IBenchError, match="holds no images"):
+        with_pipeline(folders["sd"], lambda **_: video).generate(REQUESTS[:1])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ('"WanPipeline"', "is a WanPipeline, which makes videos"),
+        ('"LTXPipeline"', "is a LTXPipeline, which makes videos"),
+        ('["pipeline", "Mine"]', "Python code of its own, which t2ibench does not run"),
+    ],
+)
+def test_what_makes_no_image_is_refused_before_it_is_loaded(
+    name: str, message: str, tmp_path: Path
+) -> None:
+    """Nothing but its index is there, so nothing else can have been read."""
+    (tmp_path / "model_index.json").write_text(f'{{"_class_name": {name}}}')
+    (tmp_path / "pipeline.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    generator = create_generator(str(tmp_path), {}, device="cpu")
+    with pytest.raises(T2IBenchError, match=message) as caught:
+        generator.generate(REQUESTS[:1])
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_further_arguments_reach_the_pipeline(folders: dict[str, Path]) -> None:
+    plain = create_generator(str(folders["sd"]), ARGS, device="cpu")
+    args = {**ARGS, "call.eta": "1", "call.guidance_rescale": "0.5"}
+    changed = create_generator(str(folders["sd"]), args, device="cpu")
+    assert changed.fingerprint != plain.fingerprint
+    assert changed.settings["call.eta"] == 1
+    assert not np.array_equal(*(draw(one, REQUESTS[:1], 1)[0] for one in (plain, changed)))
+    assert isinstance(changed, ReportsSettings)
+    assert changed.effective_settings()["call.guidance_rescale"] == 0.5
+    without = create_generator(
+        str(folders["sd3"]), {**ARGS, "load.text_encoder_3": "null", "load.tokenizer_3": "none"}
+    )
+    whole = create_generator(str(folders["sd3"]), ARGS)
+    assert not np.array_equal(*(draw(one, REQUESTS[:1], 1)[0] for one in (whole, without)))
+
+
+def test_weights_of_a_variant_only_say_how_to_name_it(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    from diffusers import StableDiffusionPipeline
+
+    pipeline = StableDiffusionPipeline.from_pretrained(folders["sd"])
+    pipeline.save_pretrained(tmp_path / "sd", variant="fp16", safe_serialization=True)
+    with pytest.raises(T2IBenchError, match="variant=fp16") as caught:
+        create_generator(str(tmp_path / "sd"), ARGS).generate(REQUESTS[:1])
+    assert "login" not in str(caught.value)
+    named = create_generator(str(tmp_path / "sd"), {**ARGS, "variant": "fp16"})
+    assert len(draw(named, REQUESTS[:1], 1)) == 1
+
+
+def test_a_lora_that_is_not_here_says_so(folders: dict[str, Path]) -> None:
+    generator = create_generator(str(folders["sd"]), {**ARGS, "lora": "pipes/nothing"})
+    with pytest.raises(T2IBenchError, match="no file or folder 'pipes/nothing' here"):
+        generator.generate(REQUESTS[:1])

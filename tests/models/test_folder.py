@@ -115,3 +115,32 @@ def test_links_to_the_outside_are_refused(tmp_path: Path) -> None:
     (tmp_path / "inside" / "nurse").mkdir(parents=True)
     (tmp_path / "inside" / "nurse" / "1.png").symlink_to(tmp_path / "outside.png")
     assert "is outside" in error_of(tmp_path / "inside")
+
+
+@pytest.mark.parametrize("layout", ["manifest", "folders"])
+@pytest.mark.parametrize("target", ["itself.png", "nothing.png", "loop/x.png"])
+def test_a_link_that_leads_nowhere_is_one_clear_line(
+    layout: str, target: str, tmp_path: Path
+) -> None:
+    nurse = tmp_path / "a nurse"
+    fill(tmp_path, ["a nurse/1.png"])
+    (nurse / "loop").symlink_to("loop")
+    (nurse / "itself.png").symlink_to(target)
+    if layout == "manifest":
+        manifest(tmp_path, [{"file": "a nurse/itself.png", "prompt": "a nurse"}])
+    message = error_of(tmp_path)
+    assert "a nurse/itself.png" in message
+    assert "is a link that leads nowhere" in message or "images that do not exist" in message
+    assert "RuntimeError" not in message and "Traceback" not in message
+
+
+def test_a_folder_with_the_name_of_an_image_is_no_image(tmp_path: Path) -> None:
+    fill(tmp_path, ["a nurse/1.png", "a nurse/2.png/x.txt.png"])
+    assert create_generator(f"folder:{tmp_path}", {}).available("a nurse") == 1
+
+
+def test_what_messages_call_a_file_tells_sub_folders_apart(tmp_path: Path) -> None:
+    fill(tmp_path, ["a nurse/1.png", "a clerk/1.png"])
+    generator = create_generator(f"folder:{tmp_path}", {})
+    drawn = generator.generate([ImageRequest(p, 0, 0) for p in ("a nurse", "a clerk")])
+    assert [one.file for one in drawn] == ["a nurse/1.png", "a clerk/1.png"]

@@ -256,6 +256,108 @@ def flux(folder: Path) -> Path:
     return folder
 
 
+def cogview4(folder: Path) -> Path:
+    """CogView4, which pads prompts to the longest of a batch."""
+    from diffusers import (
+        CogView4Pipeline,
+        CogView4Transformer2DModel,
+        FlowMatchEulerDiscreteScheduler,
+    )
+    from transformers import GlmConfig, GlmModel
+
+    _seed()
+    tokenizer = t5_tokenizer(folder)
+    tokenizer.padding_side = "left"
+    tokenizer.model_max_length = 1024
+    CogView4Pipeline(
+        tokenizer=tokenizer,
+        text_encoder=GlmModel(
+            GlmConfig(
+                vocab_size=len(tokenizer),
+                hidden_size=32,
+                intermediate_size=64,
+                num_hidden_layers=2,
+                num_attention_heads=2,
+                num_key_value_heads=1,
+                head_dim=16,
+                pad_token_id=0,
+                eos_token_id=1,
+            )
+        ).eval(),
+        vae=_vae(force_upcast=True),
+        transformer=CogView4Transformer2DModel(
+            patch_size=2,
+            in_channels=4,
+            out_channels=4,
+            num_layers=2,
+            attention_head_dim=4,
+            num_attention_heads=4,
+            text_embed_dim=32,
+            time_embed_dim=8,
+            condition_dim=4,
+        ),
+        scheduler=FlowMatchEulerDiscreteScheduler(
+            base_shift=0.25, max_shift=0.75, base_image_seq_len=256, use_dynamic_shifting=True
+        ),
+    ).save_pretrained(folder, safe_serialization=True)
+    return folder
+
+
+def amused(folder: Path) -> Path:
+    """Amused, whose scheduler takes one random generator for a whole batch."""
+    from diffusers import AmusedPipeline, AmusedScheduler, UVit2DModel, VQModel
+    from transformers import CLIPTextModelWithProjection
+
+    _seed()
+    tokenizer = clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
+    AmusedPipeline(
+        vqvae=VQModel(
+            act_fn="silu",
+            block_out_channels=[8],
+            down_block_types=["DownEncoderBlock2D"],
+            in_channels=3,
+            latent_channels=8,
+            layers_per_block=1,
+            norm_num_groups=8,
+            num_vq_embeddings=32,
+            out_channels=3,
+            sample_size=8,
+            up_block_types=["UpDecoderBlock2D"],
+            mid_block_add_attention=False,
+            lookup_from_codebook=True,
+        ),
+        tokenizer=tokenizer,
+        text_encoder=CLIPTextModelWithProjection(
+            _text_config(tokenizer, hidden_size=8, num_attention_heads=1, projection_dim=8)
+        ),
+        transformer=UVit2DModel(
+            hidden_size=8,
+            use_bias=False,
+            hidden_dropout=0.0,
+            cond_embed_dim=8,
+            micro_cond_encode_dim=2,
+            micro_cond_embed_dim=10,
+            encoder_hidden_size=8,
+            vocab_size=32,
+            codebook_size=32,
+            in_channels=8,
+            block_out_channels=8,
+            num_res_blocks=1,
+            downsample=True,
+            upsample=True,
+            block_num_heads=1,
+            num_hidden_layers=1,
+            num_attention_heads=1,
+            attention_dropout=0.0,
+            intermediate_size=8,
+            layer_norm_eps=1e-6,
+            ln_elementwise_affine=True,
+        ),
+        scheduler=AmusedScheduler(mask_token_id=31),
+    ).save_pretrained(folder, safe_serialization=True)
+    return folder
+
+
 PIPELINES = {"sd": stable_diffusion, "sdxl": sdxl, "sd3": sd3, "flux": flux}
 
 

@@ -27,9 +27,11 @@ from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.work import ask, embed, generate_batch
 from t2ibench.pipeline.work import generate as generate_images
 from t2ibench.results.run import open_run
+from t2ibench.results.schema import read_results
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
 from tests.hand import edit
+from tests.tasks.files import TEA
 
 Cli = Callable[..., tuple[int, str, str]]
 SMALL: dict[str, Any] = {
@@ -317,6 +319,11 @@ def test_versions_that_decide_pixels_are_recorded_and_compared(tmp_path: Path, c
     assert status == 0 and "generated with other versions (pillow 1.0 then," in errors
     errors = cli(*flags, "--images-per-prompt", "2")[2]
     assert "other versions" not in errors  # nothing new is generated
+    results = read_results(tmp_path / "toyland")
+    assert results.model.libraries["pillow"] == "1.0"
+    (other,) = results.model.other_libraries
+    told = (tmp_path / "toyland" / "results.md").read_text()
+    assert f"The images are a mixture: generated with pillow 1.0 and {other['pillow']}." in told
 
 
 def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
@@ -336,7 +343,9 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
     assert again["model"].pop("effective_settings") == {}
     before = json.loads(whole)
     assert before.pop("checksum") != again.pop("checksum")
-    assert before["model"].pop("effective_settings") and again == before
+    assert before["model"].pop("effective_settings")
+    assert again["model"].pop("libraries") == {} and before["model"].pop("libraries")
+    assert again == before
     edit(run / "results.json", lambda data: data.update(schema=99))
     newer = json.loads((run / "results.json").read_text())
     status, _, errors = cli(*flags)
@@ -539,3 +548,14 @@ def test_encoders_that_fail_say_which(tmp_path: Path) -> None:
 
     with pytest.raises(T2IBenchError, match="'nothing' gave embeddings that are not numbers"):
         evaluate(ToylandGenerator({}), TASK, encoder=Nothing(), output_dir=tmp_path, **SMALL)
+
+
+def test_words_of_own_tasks_that_toyland_cannot_draw_are_named(tmp_path: Path, cli: Cli) -> None:
+    own = TEA.replace("oolong", "rose").replace("words: [warm, hot]", "words: [joy, peace]")
+    (tmp_path / "tea.yaml").write_text(own)
+    flags = ("--model", "toyland", "--output-dir", tmp_path / "runs", "--dry-run")
+    _, _, errors = cli(*flags, "--include-path", tmp_path, "--tasks", f"tea_coffee,{TASK}")
+    (line,) = [line for line in errors.splitlines() if "cannot draw" in line]
+    assert "'assam'" in line and "'mocha'" in line
+    assert "'rose'" not in line and "'joy'" not in line and "'photo'" not in line
+    assert "cannot draw" not in cli(*flags, "--tasks", "all")[2]  # the shipped ones are known

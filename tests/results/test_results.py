@@ -32,6 +32,7 @@ from t2ibench.results.schema import (
     TaskResult,
     TaskSettings,
 )
+from tests import hand
 
 SETTINGS = TaskSettings(
     images_per_prompt=None, limit=None, seed=0, n_permutations=9, n_bootstrap=9, level=0.95,
@@ -235,3 +236,39 @@ def test_the_table_fits_the_terminal(width: int) -> None:
 def test_numbers_are_rounded_to_what_means_something() -> None:
     assert rounded(0.1 + 0.2) == 0.3
     assert rounded(float("nan")) is None and rounded(None) is None
+
+
+def test_rows_that_may_lean_either_way_are_in_the_text_of_results() -> None:
+    given = hand.mean_square({"nurse": [1.0, 1.0, 0.9], "chef | a": [-1.0, -0.8, -1.0]})
+    text = results_markdown(hand.results(jobs=hand.record(given), flat=hand.record(
+        hand.mean_lean({"nurse": [1.0, 0.5, 1.0]}))))  # fmt: skip
+    table = text.partition("## Rows of jobs")[2].partition("##")[0]
+    assert "| nurse" in table and "+0.967" in table and "95 % CI" in table
+    assert "chef \\| a" in table and "-0.933" in table
+    assert "Rows of flat" not in text  # its headline has the direction of all
+
+
+def test_results_in_python_are_short_and_a_table(tmp_path: Path) -> None:
+    given = hand.results(
+        jobs=hand.record(hand.mean_square({"nurse": [1.0, 0.9], "chef": [0.0, 1]}))
+    )
+    assert len(repr(given)) < 80 and "1 task>" in repr(given) and str(given) == repr(given)
+    assert len(repr(given.tasks["jobs"])) < 120 and "headline +" in repr(given.tasks["jobs"])
+    assert given.folder is None
+    (tmp_path / "results.json").write_text(given.to_json())
+    read = read_results(tmp_path)
+    assert read == given and read.folder == tmp_path and str(tmp_path) in repr(read)
+    assert read != given.model_copy(update={"limited": True}) and read != "results"
+    table = read.to_dataframe()
+    head = table[(table["row"] == "") & (table["score"] == "headline")].iloc[0]
+    assert head["value"] == given.tasks["jobs"].headline.value and head["about"] == "these"
+    leans = table[table["score"] == "lean"].set_index("row")["value"]
+    assert leans.to_dict() == {"nurse": pytest.approx(0.95), "chef": pytest.approx(0.5)}
+
+
+def test_reasons_of_excluded_images_are_in_the_text_of_results() -> None:
+    because = {"filtered": {"the image has values that are not numbers": 4}, "failed": {"x|y": 1}}
+    text = results_markdown(results(a=task(0.5, excluded_because=because, missing_prompts=["p|q"])))
+    assert "`a`: 4 images filtered: the image has values that are not numbers" in text
+    assert "`a`: 1 image failed: x\\|y" in text
+    assert "1 prompt without images" in text and "'p\\|q'" in text

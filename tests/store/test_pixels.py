@@ -64,3 +64,14 @@ def test_only_the_formats_that_are_accepted() -> None:
 def test_black_is_black() -> None:
     assert is_black(Image.new("RGB", (3, 3)))
     assert not is_black(Image.new("RGB", (3, 3), (0, 0, 1)))
+
+
+def test_an_image_of_which_nothing_can_be_seen_is_no_image() -> None:
+    with pytest.raises(UnreadableImageError, match="every pixel of it is transparent"):
+        read_image(encoded(Image.new("RGBA", (3, 3), (200, 0, 0, 0))))
+    read_image(encoded(Image.new("RGBA", (3, 3), (200, 0, 0, 1))))
+
+
+def test_pixels_of_no_known_range_say_so() -> None:
+    with pytest.raises(UnreadableImageError, match="floating-point pixels have no known range"):
+        read_image(encoded(Image.new("F", (3, 3)), "TIFF"))

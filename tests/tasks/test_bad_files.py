@@ -284,8 +284,11 @@ def test_several_yaml_problems_at_once(tmp_path: Path) -> None:
 def test_two_bad_files_are_both_reported(tmp_path: Path) -> None:
     load(tmp_path, spoil(TEA, ("pairing:", "pairng:")), "one.yaml")
     load(tmp_path, spoil(JOBS, ("group: female", "group: femal")), "two.yaml")
+    (tmp_path / "two.yaml").write_text(
+        (tmp_path / "two.yaml").read_text().replace("id: jobs", "id: tea_coffee")
+    )
     with pytest.raises(TaskFileError) as caught:
-        load_tasks("all", [tmp_path])
+        load_tasks("tea_coffee", [tmp_path])
     assert len(caught.value.problems) == 2
     assert f"{tmp_path / 'one.yaml'}:17: unknown key 'pairng'" in str(caught.value)
     assert f"{tmp_path / 'two.yaml'}:16: unknown group 'femal'" in str(caught.value)
@@ -296,7 +299,7 @@ def test_duplicate_id_across_files(tmp_path: Path) -> None:
     load(tmp_path, TEA, "one.yaml")
     load(tmp_path, "# the same id again\n" + TEA, "two.yaml")
     with pytest.raises(TaskFileError) as caught:
-        load_tasks("all", [tmp_path])
+        load_tasks("tea_coffee", [tmp_path])
     assert caught.value.problems == [
         f"{tmp_path / 'two.yaml'}:2: the id 'tea_coffee' is used by {tmp_path / 'one.yaml'}"
     ]
@@ -305,7 +308,7 @@ def test_duplicate_id_across_files(tmp_path: Path) -> None:
 def test_an_id_of_a_bundled_task_is_taken(tmp_path: Path) -> None:
     load(tmp_path, spoil(TEA, ("tea_coffee", "mcas_sports")))
     with pytest.raises(TaskFileError, match="the id 'mcas_sports' is used by"):
-        load_tasks("all", [tmp_path])
+        load_tasks("mcas_sports", [tmp_path])
 
 
 def test_wrong_article_is_a_warning(tmp_path: Path) -> None:
@@ -362,6 +365,7 @@ def test_a_stimulus_without_reference_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
+    load(tmp_path, TEA)
     stimuli = tmp_path / "stimuli"
     stimuli.mkdir()
     (stimuli / "a.yaml").write_text(
@@ -372,7 +376,7 @@ def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
     )
     (stimuli / "c.yaml").write_text("source: me\nlists:\n  teas:\n    - assam\n    - ' mint'\n")
     with pytest.raises(TaskFileError) as caught:
-        load_tasks("all", [tmp_path])
+        load_tasks("tea_coffee", [tmp_path])
     text = str(caught.value)
     assert "a.yaml:5: " in text
     assert "b.yaml:2: lists.empty: this is empty" in text
@@ -383,7 +387,7 @@ def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
     )
     (stimuli / "b.yaml").unlink()
     with pytest.raises(TaskFileError) as caught:
-        load_tasks("all", [tmp_path])
+        load_tasks("tea_coffee", [tmp_path])
     text = str(caught.value)
     assert "a.yaml:3: 'oolong' is in the list 'teas' twice" in text
     assert "a.yaml:4: the name 'flowers' is already used in " in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -146,3 +148,93 @@ def test_hidden_folders_and_other_files_are_left_alone(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(T2IBenchError, match="No such folder"):
         load_tasks("all", [tmp_path / "nowhere"])
+
+
+def broken_folder(folder: Path) -> Path:
+    """One good task, one that is no YAML, one that fits no schema."""
+    load(folder, TEA, "tea.yaml")
+    load(folder, "id: torn\nmethod: t2iat\nprompts: [\n", "torn.yaml")
+    load(folder, spoil(TEA, ("id: tea_coffee", "id: odd"), ("version: 1", "version: x")), "2.yaml")
+    return folder
+
+
+def test_a_broken_file_stops_no_task_of_another(tmp_path: Path) -> None:
+    lines: list[str] = []
+    folder = broken_folder(tmp_path)
+    for names in ("tea_coffee", "weat_7_math_arts", "tea_coffee,weat"):
+        assert load_tasks(names, [folder], on_left_out=lines.append)
+    assert len(set(lines)) == 2 and not any("\n" in line for line in lines)
+    torn = next(line for line in lines if "torn.yaml" in line)
+    assert f"{folder}/torn.yaml:4: malformed YAML" in torn
+    assert f"t2ibench validate {folder}/torn.yaml" in torn
+    with pytest.warns(UserWarning, match=r"torn\.yaml:4: malformed"):
+        load_tasks("tea_coffee", [folder])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("torn", r"torn\.yaml:4: malformed YAML"),
+        ("odd", r"2\.yaml:2: version: "),
+        ("nothing", r"Unknown task, group or tag 'nothing'.*and 1 more could not be used"),
+    ],
+)
+def test_an_id_of_a_broken_file_gets_its_problems(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(T2IBenchError, match=message):
+        load_tasks(["tea_coffee", name], [broken_folder(tmp_path)])
+
+
+def test_broken_words_stop_the_tasks_beside_them_and_change_no_others(tmp_path: Path) -> None:
+    """A task may mean the broken words: here 'flowers', which the shipped tasks have, too."""
+    before = load_tasks("t2iat_flowers_insects")[0].hash
+    own = spoil(TEA, ("stimuli: [oolong, assam]", "stimuli: flowers"))
+    load(tmp_path, own, "tea.yaml")
+    load(tmp_path, "source: me\nlists: {flowers: [rose, tulip]}\n", "stimuli/words.yaml")
+    lines: list[str] = []
+    (task,) = load_tasks("t2iat_flowers_insects", [tmp_path], on_left_out=lines.append)
+    assert task.hash == before
+    (line,) = lines
+    assert "words.yaml:2: the name 'flowers' is already used in" in line
+    assert f"The tasks beside it are left out; see `t2ibench validate {tmp_path}`" in line
+    with pytest.raises(T2IBenchError, match="the name 'flowers' is already used in"):
+        load_tasks("tea_coffee", [tmp_path])
+
+
+def test_the_command_line_goes_on_without_a_broken_file(
+    tmp_path: Path, cli: Callable[..., tuple[int, str, str]]
+) -> None:
+    folder = str(broken_folder(tmp_path / "mine"))
+    status, out, err = cli("ls", "--include-path", folder)
+    assert status == 0 and "tea_coffee" in out
+    assert len(err.splitlines()) == 2 and "torn.yaml:4" in err
+    flags = ("--model", "toyland", "--include-path", folder, "--output-dir", str(tmp_path / "runs"))
+    status, out, err = cli("run", *flags, "--tasks", "tea_coffee", "--dry-run")
+    assert status == 0 and "tea_coffee" in out and "torn.yaml:4" in err
+    status, _, err = cli("run", *flags, "--tasks", "tea_coffee,odd", "--dry-run")
+    assert status == 1 and "2.yaml:2: version" in err and "torn" not in err
+
+
+def clone(folder: Path) -> Path:
+    """A checkout of t2ibench beside the installed package: newer selves of the shipped tasks."""
+    (folder / "t2ibench" / "tasks").mkdir(parents=True)
+    (folder / "t2ibench" / "tasks" / "loader.py").touch()
+    shutil.copytree(bundled_tasks(), folder / "tasks")
+    file = folder / "tasks" / "t2iat" / "flowers_insects.yaml"
+    file.write_text(file.read_text().replace("version: 1", "version: 99"))
+    return folder / "tasks"
+
+
+def test_the_tasks_of_a_checkout_are_no_clash_with_the_installed_ones(
+    tmp_path: Path, cli: Callable[..., tuple[int, str, str]]
+) -> None:
+    tasks = clone(tmp_path)
+    one = tasks / "t2iat" / "flowers_insects.yaml"
+    for path in (tasks, one, tasks / "t2iat"):
+        status, out, err = cli("validate", "--strict", str(path))
+        assert status == 0, out + err
+    (found,) = load_tasks("t2iat_flowers_insects", [tasks])
+    assert found.path == one and found.spec.version == 99
+    (tmp_path / "mine").mkdir()
+    shutil.copy(one, tmp_path / "mine")  # the same file elsewhere is one more of that id
+    status, out, _ = cli("validate", str(tmp_path / "mine"))
+    assert status == 1 and "is used by a bundled task" in out

@@ -123,6 +123,11 @@ class PromptImages:
     def __len__(self) -> int:
         return len(self.clusters)
 
+    @property
+    def whole(self) -> bool:
+        """Whether every prompt has an image."""
+        return len(np.unique(self.clusters)) == len(self.prompts) > 0
+
     @classmethod
     def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:
         """Several sets of images as one, clusters renumbered.

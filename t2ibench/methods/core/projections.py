@@ -29,8 +29,8 @@ class Marked:
 
     @property
     def complete(self) -> bool:
-        """Whether there are images of each kind."""
-        return all(len(images) for images in (self.neutral, self.a, self.b))
+        """Whether every prompt has an image: without a word, a side says another thing."""
+        return all(images.whole for images in (self.neutral, self.a, self.b))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
     adherence_warnings,
+    left_out_warnings,
     standardised,
 )
 from t2ibench.methods.core.controls import Control, contradiction
@@ -349,10 +350,9 @@ def _collect_targets(
     lacking: list[str] = []
     for spec in chosen_targets(task, settings):
         images = collector.collect(spec.prompts, settings.images(task.images_per_prompt))
-        if not len(images):
+        if not images.whole:  # without one of its wordings it would be another target
             lacking.append(spec.name)
             continue
         texts = evidence.texts(list(spec.prompts)).astype(np.float64)
         targets.append(Target(spec, images, texts, task.unit == "image"))
-    named = ", ".join(lacking)
-    return targets, [f"Left out, because they have no image: {named}."] if lacking else []
+    return targets, left_out_warnings(lacking)

@@ -28,8 +28,10 @@ class StimulusImages:
 
     @property
     def complete(self) -> bool:
-        """Whether there are images of each kind in each wording."""
-        return all(len(images) for part in (self.neutral, *self.guided.values()) for images in part)
+        """Whether every prompt has an image."""
+        return all(
+            images.whole for part in (self.neutral, *self.guided.values()) for images in part
+        )
 
     @property
     def all_neutral(self) -> PromptImages:

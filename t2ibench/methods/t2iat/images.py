@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from t2ibench.methods.core.evidence import ImageCollector, PromptImages
@@ -25,7 +26,7 @@ class StimulusImages:
 
     @property
     def complete(self) -> bool:
-        """Whether there are images of each kind in each wording."""
+        """Whether every prompt has an image."""
         return all(one.complete for one in self.wordings)
 
     @property
@@ -42,6 +43,27 @@ class StimulusImages:
     def b(self) -> PromptImages:
         """With attribute B."""
         return PromptImages.merged([one.b for one in self.wordings])
+
+
+def balanced(task: T2iatTask, collected: Sequence[StimulusImages]) -> list[StimulusImages]:
+    """The stimuli that have all of their images, and whose partners on the other side have them.
+
+    Stimuli of one number share their attribute words, so that X and Y meet the same words equally
+    often. A stimulus without its partner would compare other words on the two sides, which leans
+    where words differ in strength. With pairing 'cross' every stimulus has all words.
+
+    Args:
+        task: The task.
+        collected: The images of all stimuli.
+
+    Returns:
+        Those to score, in their order.
+    """
+    lacking = {one.stimulus.number for one in collected if not one.complete}
+    cross = task.pairing == "cross"
+    return [
+        one for one in collected if (one.complete if cross else one.stimulus.number not in lacking)
+    ]
 
 
 def collect(task: T2iatTask, collector: ImageCollector, settings: Settings) -> list[StimulusImages]:

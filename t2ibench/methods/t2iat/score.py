@@ -17,7 +17,7 @@ from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.lean_controls import adherence_control
 from t2ibench.methods.core.lean_scores import positions
-from t2ibench.methods.t2iat.images import StimulusImages, collect
+from t2ibench.methods.t2iat.images import StimulusImages, balanced, collect
 from t2ibench.methods.t2iat.leans import Tested, tested
 from t2ibench.methods.t2iat.published import Associations, associate, published_scores
 from t2ibench.methods.t2iat.schema import T2iatTask
@@ -58,14 +58,20 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     """
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)
-    complete = [images for images in collected if images.complete]
-    warnings = left_out_warnings([i.stimulus.word for i in collected if not i.complete])
+    complete = balanced(task, collected)
+    lacking = [one for one in collected if not one.complete]
+    warnings = left_out_warnings([one.stimulus.word for one in lacking])
+    partners = len(collected) - len(complete) - len(lacking)
+    if partners:
+        warnings.append(
+            f"{partners} stimuli of the other concept, which share their attribute words, are left "
+            "out with them."
+        )
     concepts: dict[str, Associations] = {}
-    for side, concept in (("X", task.concepts.X), ("Y", task.concepts.Y)):
+    for side in ("X", "Y"):
         images = [images for images in complete if images.stimulus.side == side]
         if not images:
-            reason = f"no stimulus of {side} ({concept.name}) has all of its images"
-            return MethodResult.undefined(reason, collector, warnings)
+            return MethodResult.undefined(_nothing_left(collected), collector, warnings)
         concepts[side] = associate(task, side, images, settings)
     found = tested(task, complete, evidence, settings)
     hits, total = _adherence(complete, evidence)
@@ -89,6 +95,14 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         controls=controls,
         inconclusive=contradiction(controls),
     )
+
+
+def _nothing_left(collected: Sequence[StimulusImages]) -> str:
+    for side in ("X", "Y"):
+        mine = [one for one in collected if one.stimulus.side == side]
+        if not any(one.complete for one in mine):
+            return f"no stimulus of {side} ({mine[0].stimulus.concept}) has all of its images"
+    return "no two stimuli of the same attribute words have all of their images"
 
 
 def _conventions(task: T2iatTask) -> dict[str, Any]:

@@ -132,7 +132,8 @@ def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Ali
         raise T2IBenchError(
             f"Unknown model '{spec}'.{closest(spec, GENERATORS, ALIASES)}",
             "`t2ibench ls models` lists them; a hub id has the form ORG/NAME, images that exist "
-            "are folder:DIR, your own is package.module:factory.",
+            "are folder:DIR, a pipeline on this disk is the path of its folder, your own is "
+            "package.module:factory.",
         )
     return resolved, None
 

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from t2ibench.arguments import Arguments, PositiveInt, one_of
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request, Sizes
 from t2ibench.models.devices import choose_device, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
-from t2ibench.models.generators.pipelines import CALL_NAMES, load_pipeline
+from t2ibench.models.generators import passed
+from t2ibench.models.generators.pipelines import (
+    CALL_NAMES,
+    images_of,
+    load_pipeline,
+    mixes_prompts,
+)
 from t2ibench.models.protocols import Drawn, ImageRequest
 
 _VERSION = 1
+_PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
+_NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
 def _height_and_width(value: Any) -> Any:
@@ -61,6 +70,8 @@ class DiffusersArguments(Arguments):
         variant: Variant of the weights' files, such as fp16.
         safety_checker: False switches it off.
         offload: Where weights wait: on the device, or in main memory by model or by layer.
+        to_call: `call.NAME=VALUE`: further arguments of the pipeline's `__call__`.
+        to_load: `load.NAME=VALUE`: further arguments of `from_pretrained`.
     """
 
     steps: PositiveInt | None = None
@@ -78,10 +89,20 @@ class DiffusersArguments(Arguments):
     variant: _Text | None = None
     safety_checker: bool | None = None
     offload: Annotated[str, one_of("none", "model", "sequential")] | None = None
+    to_call: dict[str, Any] = Field(default_factory=dict, alias="call.NAME")
+    to_load: dict[str, Any] = Field(default_factory=dict, alias="load.NAME")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _collected(cls, data: Any) -> Any:
+        return passed.collected(data) if isinstance(data, Mapping) else data
 
     def given(self) -> dict[str, Any]:
         """What the user gave, converted; `size` as height and width."""
         values = super().given()
+        for start, further in ((passed.CALL, self.to_call), (passed.LOAD, self.to_load)):
+            values.pop(f"to_{start.rstrip('.')}", None)
+            values |= {f"{start}{name}": value for name, value in further.items()}
         if "size" in values:
             height, width = map(int, values.pop("size").split("x"))
             values = {"height": height, "width": width, **values}
@@ -138,7 +159,8 @@ class DiffusersGenerator:
             weights[:16] if weights else hub_revision(source, self._args.get("revision"))
         )
         settings = {**self._args, "dtype": self._dtype, "seed": seed}
-        settings.pop("offload", None)  # where weights wait decides no image
+        for place in _PLACES:
+            settings.pop(place, None)
         self.settings: Mapping[str, Any] = settings
         self.fingerprint = fingerprint(
             {
@@ -196,6 +218,9 @@ class DiffusersGenerator:
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
         """Generate the requests; halves the batch where memory runs out.
 
+        A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
+        length: else an image would depend on the longest prompt beside it.
+
         Args:
             requests: What to generate.
 
@@ -212,10 +237,14 @@ class DiffusersGenerator:
         size = self._batch_limit or len(requests)
         results: list[Drawn] = []
         while len(results) < len(requests):
-            batch = list(requests[len(results) : len(results) + size])
+            batch = self._batch(requests[len(results) : len(results) + size])
             spare = size - len(batch) if self._fills_up else 0
             try:
                 results += self._call(batch + batch[-1:] * spare)[: len(batch)]
+            except _NOT_ONE_BY_ONE as error:
+                if len(batch) == 1 or "'list'" not in str(error):
+                    raise
+                size = self._batch_limit = 1  # it takes one random generator, so one image
             except torch.cuda.OutOfMemoryError:
                 if size == 1:
                     raise
@@ -223,26 +252,34 @@ class DiffusersGenerator:
                 torch.cuda.empty_cache()
         return results
 
+    def _batch(self, requests: Sequence[ImageRequest]) -> list[ImageRequest]:
+        """The first requests that may be generated together."""
+        if mixes_prompts(self._pipeline):
+            return list(requests)
+        prompt = requests[0].prompt
+        return list(takewhile(lambda request: request.prompt == prompt, requests))
+
     def _call(self, batch: Sequence[ImageRequest]) -> list[Drawn]:
         import torch
 
         call = {CALL_NAMES[key]: self._args[key] for key in CALL_NAMES if key in self._args}
         if "negative_prompt" in call:
             call["negative_prompt"] = [call["negative_prompt"]] * len(batch)
+        call |= passed.of(self._args, passed.CALL)
+        generators = [torch.Generator(device="cpu").manual_seed(request.seed) for request in batch]
         with torch.inference_mode():
             output = self._pipeline(
                 prompt=[request.prompt for request in batch],
-                generator=[
-                    torch.Generator(device="cpu").manual_seed(request.seed) for request in batch
-                ],
+                generator=generators if len(batch) > 1 else generators[0],
                 output_type="np",  # not PIL: a NaN would become a black pixel unseen
                 **call,
             )
-        self._shape = np.asarray(output.images[0]).shape
+        images = images_of(output, self._pipeline)
+        self._shape = np.asarray(images[0]).shape
         flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         return [
             _checked(np.asarray(image), bool(unsafe))
-            for image, unsafe in zip(output.images, flagged, strict=True)
+            for image, unsafe in zip(images, flagged, strict=True)
         ]
 
 

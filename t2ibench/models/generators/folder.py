@@ -83,14 +83,23 @@ class FolderGenerator:
             return
         for folder in folders:
             for path in _images(folder):
-                yield folder.name.replace("_", " "), self._inside(path, folder.name)
+                yield folder.name.replace("_", " "), self._inside_file(path, folder.name)
 
     def _inside(self, path: Path, where: str) -> Path:
-        if not path.resolve().is_relative_to(self._root):
+        try:
+            inside = path.resolve().is_relative_to(self._root)
+        except RuntimeError:  # what pathlib raises for a loop of links
+            raise _nowhere(path, where) from None
+        if not inside:
             raise T2IBenchError(
                 f"{where}: '{path}' is outside {self._root}.",
                 "Only images inside the folder are used.",
             )
+        return path
+
+    def _inside_file(self, path: Path, where: str) -> Path:
+        if not self._inside(path, where).is_file():
+            raise _nowhere(path, where)
         return path
 
     def _manifest(self, manifest: Path) -> Iterator[tuple[str, Path]]:
@@ -119,7 +128,7 @@ class FolderGenerator:
             for line, row in _rows(metadata):
                 prompt = _cell(row, _PROMPT_KEYS, f"{metadata}:{line}")
                 for path in _images(folder / "samples"):
-                    yield prompt, self._inside(path, str(metadata))
+                    yield prompt, self._inside_file(path, str(metadata))
                 break
 
     def pictures(self) -> list[tuple[Path, str]]:
@@ -132,7 +141,8 @@ class FolderGenerator:
         for request in requests:
             files = self._files.get(normal(request.prompt), [])
             if request.index < len(files):
-                results.append(Drawn("ok", path=files[request.index]))
+                path = files[request.index]
+                results.append(Drawn("ok", path=path, file=str(path.relative_to(self._root))))
             else:
                 results.append(Drawn("failed", reason="the folder has no such image"))
         return results
@@ -177,8 +187,14 @@ def _natural(path: Path) -> tuple[tuple[int, int | str], ...]:
 def _images(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    paths = (path for path in folder.iterdir() if is_image_file(path))
+    paths = (path for path in folder.iterdir() if is_image_file(path) and not path.is_dir())
     return sorted(paths, key=_natural)
+
+
+def _nowhere(path: Path, where: str) -> T2IBenchError:
+    return T2IBenchError(
+        f"{where}: '{path}' is a link that leads nowhere.", "Remove it, or put the image there."
+    )
 
 
 def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

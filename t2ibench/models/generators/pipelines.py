@@ -9,6 +9,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.devices import quietly, torch_dtype
+from t2ibench.models.generators import passed
 
 # Argument to the name that pipelines give it.
 CALL_NAMES = {
@@ -20,6 +21,19 @@ CALL_NAMES = {
     "negative_prompt": "negative_prompt",
     "max_sequence_length": "max_sequence_length",
 }
+# They pad every prompt to one length, so that a batch may mix prompts. Others pad to the longest
+# prompt of the batch, and what is padded changes an image (CogView4), or nobody has tried.
+_FIXED_LENGTH = {
+    *("StableDiffusionPipeline", "StableDiffusionXLPipeline", "StableDiffusion3Pipeline"),
+    *("FluxPipeline", "ChromaPipeline", "AuraFlowPipeline", "LatentConsistencyModelPipeline"),
+    *("PixArtAlphaPipeline", "PixArtSigmaPipeline", "CogView3PlusPipeline"),
+    *("Kandinsky3Pipeline", "Flux2KleinPipeline"),
+}
+_VARIANT = (
+    "Weights have to be safetensors; where they are of a variant only, name it: "
+    "--model-args variant=fp16."
+)
+_FRAMES = {"num_frames", "video_length", "num_video_frames"}
 _REPORTED = ("steps", "guidance", "true_cfg", "max_sequence_length")
 
 
@@ -42,8 +56,12 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     from diffusers.utils import logging as diffusers_logging
 
     diffusers_logging.disable_progress_bar()
+    kind = _pipeline_class(source, args.get("revision"))
+    if kind is not None:
+        _check_class(kind, source, args)
     options: dict[str, Any] = {"torch_dtype": torch_dtype(dtype), "use_safetensors": True}
     options |= {key: args[key] for key in ("revision", "variant") if key in args}
+    options |= passed.of(args, passed.LOAD)
     if args.get("safety_checker") is False:
         options |= {"safety_checker": None, "requires_safety_checker": False}
     try:
@@ -57,14 +75,84 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     except Exception as error:
         raise T2IBenchError(
             f"diffusers could not load '{source}': {first_line(error)}",
-            "Check the name, the connection and (for gated models) `huggingface-cli login`; "
+            _VARIANT
+            if "no file named" in str(error) and "variant" not in args
+            else "Check the name, the connection and (for gated models) `huggingface-cli login`; "
             "weights have to be safetensors.",
         ) from error
     _check_call(pipeline, source, args)
     _set_scheduler(pipeline, args.get("scheduler"))
     _add_lora(pipeline, args.get("lora"), float(args.get("lora_scale", 1.0)))
     pipeline.set_progress_bar_config(disable=True)
+    if "load.device_map" in args:
+        return pipeline  # its parts are where they belong
     return _move(pipeline, args.get("offload", "none"), device)
+
+
+def _pipeline_class(source: str, revision: str | None) -> type[Any] | None:
+    """The class that model_index.json names; None where diffusers cannot tell or does not know."""
+    import diffusers
+
+    try:
+        with quietly():
+            config = diffusers.DiffusionPipeline.load_config(source, revision=revision)
+        name = config.get("_class_name")
+    except Exception:  # loading the pipeline says what is wrong
+        return None
+    if not isinstance(name, str):
+        raise T2IBenchError(
+            f"'{source}' is a pipeline with Python code of its own, which t2ibench does not run.",
+            "Give a pipeline of a class of diffusers, or write a generator of your own "
+            "(package.module:factory).",
+        )
+    kind = getattr(diffusers, name, None)
+    return kind if inspect.isclass(kind) else None
+
+
+def _check_class(kind: type[Any], source: str, args: Mapping[str, Any]) -> None:
+    """Refuse, before any weights are loaded, what makes no images of a prompt."""
+    known = inspect.signature(kind.__call__).parameters
+    if _FRAMES & set(known):
+        raise T2IBenchError(
+            f"'{source}' is a {kind.__name__}, which makes videos.",
+            "Give a text-to-image pipeline.",
+        )
+    passed.check_load(kind, args)
+
+
+def mixes_prompts(pipeline: Any) -> bool:
+    """Whether several prompts may be in one batch without changing each other's images.
+
+    Args:
+        pipeline: The pipeline.
+
+    Returns:
+        False unless the pipeline is known to pad every prompt to one length.
+    """
+    return type(pipeline).__name__ in _FIXED_LENGTH
+
+
+def images_of(output: Any, pipeline: Any) -> Any:
+    """The images of a pipeline's output.
+
+    Args:
+        output: What the pipeline returned.
+        pipeline: The pipeline, for the message.
+
+    Returns:
+        One array of shape (h, w, 3) an image, from 0 to 1.
+
+    Raises:
+        T2IBenchError: it holds no images.
+    """
+    for name in ("images", "image"):
+        images = getattr(output, name, None)
+        if images is not None:
+            return images
+    raise T2IBenchError(
+        f"A {type(pipeline).__name__} gave a {type(output).__name__}, which holds no images.",
+        "Give a text-to-image pipeline.",
+    )
 
 
 def _move(pipeline: Any, offload: str, device: str) -> Any:
@@ -87,6 +175,7 @@ def _check_call(pipeline: Any, source: str, args: Mapping[str, Any]) -> None:
                 f"--model-args: {type(pipeline).__name__} takes no {key}.",
                 f"Of these it takes: {', '.join(taken)}.",
             )
+    passed.check_call(type(pipeline), args, CALL_NAMES)
     if "prompt" not in known:
         raise T2IBenchError(
             f"'{source}' is a {type(pipeline).__name__}, which takes no prompt.",
@@ -124,7 +213,9 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     except Exception as error:
         raise T2IBenchError(
             f"--model-args: lora={lora} could not be loaded: {first_line(error)}",
-            "Give a safetensors file or folder that fits this pipeline.",
+            "Give a safetensors file or folder that fits this pipeline."
+            if path.exists()
+            else f"There is no file or folder '{lora}' here either.",
         ) from error
 
 
@@ -156,7 +247,10 @@ def effective_settings(
         value = args.get(key, defaults.get(CALL_NAMES[key]))
         if isinstance(value, (bool, int, float, str)):
             settings[CALL_NAMES[key]] = value
-    return settings | {"height": height, "width": width, "dtype": dtype}
+    return settings | {
+        **{"height": height, "width": width, "dtype": dtype},
+        **{f"{passed.CALL}{name}": value for name, value in passed.of(args, passed.CALL).items()},
+    }
 
 
 def _default_size(pipeline: Any, args: Mapping[str, Any]) -> tuple[int | None, int | None]:

@@ -1,0 +1,135 @@
+"""`call.NAME=VALUE` and `load.NAME=VALUE`: what a pipeline takes beyond named arguments."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, did_you_mean
+
+CALL, LOAD = "call.", "load."
+# What each image decides for itself, or what changes the form of the output.
+_OWN_CALL = {
+    *("prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "latents"),
+    *("prompt_embeds", "callback", "callback_steps", "callback_on_step_end"),
+    *("height", "width"),
+}
+_LOAD_OPTIONS = {"device_map", "max_memory", "low_cpu_mem_usage", "offload_state_dict"}
+# Each of these can run code that comes with a model, or put a secret into run.json.
+_NEVER = {
+    "trust_remote_code": "t2ibench runs no code that comes with a model.",
+    "custom_pipeline": "t2ibench runs no code that comes with a model.",
+    "custom_revision": "t2ibench runs no code that comes with a model.",
+    "use_safetensors": "Weights have to be safetensors: others can run code.",
+    "token": "Log in to the hub instead: arguments are stored with the run.",
+    "use_auth_token": "Log in to the hub instead: arguments are stored with the run.",
+}
+_WORDS = {"none": None, "null": None, "true": True, "false": False}
+
+
+def collected(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments with those that are passed on gathered in two mappings.
+
+    Args:
+        data: As the user gave them.
+
+    Returns:
+        The others as they are, and 'call.NAME' and 'load.NAME' with what is passed on.
+
+    Raises:
+        ValueError: an argument may never be passed on.
+
+    Examples:
+        >>> collected({"steps": "4", "call.clip_skip": "2", "load.vae": "null"})
+        {'steps': '4', 'call.NAME': {'clip_skip': 2}, 'load.NAME': {'vae': None}}
+    """
+    kept: dict[str, Any] = {}
+    for key, value in data.items():
+        start = next((start for start in (CALL, LOAD) if key.startswith(start)), None)
+        if start is None:
+            kept[key] = value
+            continue
+        name = key.removeprefix(start)
+        if name in _NEVER:
+            raise ValueError(f"{key} is not taken. {_NEVER[name]}")
+        kept.setdefault(f"{start}NAME", {})[name] = _value(value)
+    return kept
+
+
+def _value(value: Any) -> Any:
+    """A value of JSON, or text that is none as it is."""
+    if not isinstance(value, str):
+        return value
+    if value.strip().lower() in _WORDS:
+        return _WORDS[value.strip().lower()]
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def of(args: Mapping[str, Any], start: str) -> dict[str, Any]:
+    """What is passed on in one place.
+
+    Args:
+        args: Arguments, those that are passed on by their whole names.
+        start: `CALL` or `LOAD`.
+
+    Returns:
+        Name to value.
+    """
+    return {key.removeprefix(start): value for key, value in args.items() if key.startswith(start)}
+
+
+def check_call(kind: type[Any], args: Mapping[str, Any], named: Mapping[str, str]) -> None:
+    """Refuse what a pipeline's `__call__` does not take, or what has a name of its own.
+
+    Args:
+        kind: The pipeline's class.
+        args: Arguments of `DiffusersArguments`.
+        named: Argument to the name that pipelines give it.
+
+    Raises:
+        T2IBenchError: an argument cannot be passed on.
+    """
+    own = {name: key for key, name in named.items()}
+    parameters = inspect.signature(kind.__call__).parameters
+    known = {name for name in parameters if name not in {"self", *_OWN_CALL}}
+    for name in of(args, CALL):
+        if name in own:
+            raise T2IBenchError(f"--model-args: {CALL}{name}: write {own[name]}=… instead.")
+        if name in _OWN_CALL:
+            raise T2IBenchError(f"--model-args: {CALL}{name}: t2ibench sets it for each image.")
+        _check(name, known - own.keys(), CALL, kind)
+
+
+def check_load(kind: type[Any], args: Mapping[str, Any]) -> None:
+    """Refuse what loading a pipeline does not take.
+
+    Args:
+        kind: The pipeline's class.
+        args: Arguments of `DiffusersArguments`.
+
+    Raises:
+        T2IBenchError: an argument cannot be passed on.
+    """
+    known = {*inspect.signature(kind).parameters, *_LOAD_OPTIONS}
+    for name, value in of(args, LOAD).items():
+        _check(name, known, LOAD, kind)
+        if isinstance(value, str) and name not in _LOAD_OPTIONS:
+            raise T2IBenchError(
+                f"--model-args: {LOAD}{name}={value}: a part of a pipeline cannot be replaced.",
+                f"{LOAD}{name}=null leaves it out.",
+            )
+
+
+def _check(name: str, known: Iterable[str], start: str, kind: type[Any]) -> None:
+    names = sorted(known)
+    if name not in names:
+        near = did_you_mean(name, names)
+        raise T2IBenchError(
+            f"--model-args: {kind.__name__} takes no {start}{name}.{near}",
+            f"It takes: {', '.join(names)}.",
+        )

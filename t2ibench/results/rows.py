@@ -1,0 +1,83 @@
+"""Every score of a run as one flat row, for tables of other programs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.headline import Question
+from t2ibench.results.schema import Headline, Inference, Results, Score, TaskResult
+
+COLUMNS = (
+    *("task", "method", "row", "score", "value", "ci_low", "ci_high", "p", "p_holm", "p_bh"),
+    *("scale", "about", "fair_low", "fair_high", "square", "as_published"),
+    *("n_images", "inconclusive", "reason"),
+)
+
+
+def score_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """Every score of a run, of tasks and of their rows.
+
+    Args:
+        results: What results.json holds.
+
+    Yields:
+        One mapping a score, with the keys of `COLUMNS`; None where a score has no such number,
+        '' as the row of a score of the whole task.
+    """
+    for name, task in results.tasks.items():
+        for row, key, score, n_images in _scores(task):
+            head = score if isinstance(score, Headline) else Headline()
+            values = (
+                *(name, task.method, row, key),
+                *(score.value, score.ci_low, score.ci_high, score.p, score.p_holm, score.p_bh),
+                *(head.scale, head.question, head.fair_low, head.fair_high, head.square),
+                *(score.as_published, n_images),
+                task.inconclusive if isinstance(score, Headline) else None,
+                score.reason,
+            )
+            yield dict(zip(COLUMNS, values, strict=True))
+
+
+def data_frame(results: Results) -> Any:
+    """Every score of a run as a table.
+
+    Args:
+        results: What results.json holds.
+
+    Returns:
+        A pandas DataFrame with the columns `COLUMNS`, one row a score; scores of a whole task
+        have '' as their row.
+
+    Raises:
+        T2IBenchError: pandas is not installed.
+    """
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError:
+        raise T2IBenchError(
+            "A table needs pandas, which is not installed.", "pip install pandas"
+        ) from None
+    return pandas.DataFrame(score_rows(results), columns=list(COLUMNS))
+
+
+def _scores(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
+    """Row, name, score and number of images of every score of a task."""
+    head = task.headline
+    yield "", "headline", head, task.n_images
+    asked: tuple[tuple[Question, Inference | None], ...] = (
+        ("these", head.these),
+        ("like_these", head.like_these),
+    )
+    for question, found in asked:
+        if found is not None and question != head.question:
+            numbers = found.model_dump(include={"ci_low", "ci_high", "p", "reason"})
+            other = Headline(value=head.value, scale=head.scale, question=question, **numbers)
+            yield "", f"headline about {question}", other, task.n_images
+    for key, score in task.scores.items():
+        yield "", key, score, task.n_images
+    for row in task.by:
+        for key, score in row.scores.items():
+            yield row.name, key, score, row.n_images or 0

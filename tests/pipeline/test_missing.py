@@ -1,0 +1,294 @@
+"""Prompts without images: refused, or with --allow-missing left out and said to be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from PIL import Image
+
+from t2ibench import evaluate, generate, score
+from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.verify import _provenance_problems
+from t2ibench.methods import needs
+from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.results.schema import read_results
+from t2ibench.settings import Settings
+from t2ibench.tasks import load_tasks
+
+Cli = Callable[..., tuple[int, str, str]]
+TASK = "t2iat_flowers_insects"
+SMALL = {"limit": 4, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100}
+FLAGS = (
+    *("--limit", "4", "--images-per-prompt", "2", "--encoder", "toyland"),
+    *("--permutations", "200", "--bootstrap", "100"),
+)
+ASTER, ANT = "a photo of aster", "a photo of ant"
+
+
+def folder_of(root: Path, task: str = TASK, without: Sequence[str] = ()) -> Path:
+    """A folder of toyland's images of a task, one file a request, but for some prompts."""
+    (spec,) = (one.spec for one in load_tasks(task))
+    counts = needs(spec, Settings(limit=4, images_per_prompt=2)).images_by_prompt
+    requests = [
+        ImageRequest(prompt, index, 1000 * number + index)
+        for number, (prompt, count) in enumerate(counts.items())
+        if prompt not in without
+        for index in range(count)
+    ]
+    root.mkdir(parents=True)
+    rows = []
+    for number, drawn in enumerate(create_generator("toyland").generate(requests)):
+        assert drawn.image is not None
+        drawn.image.save(root / f"{number:03d}.png")
+        rows.append(json.dumps({"file": f"{number:03d}.png", "prompt": requests[number].prompt}))
+    (root / "prompts.jsonl").write_text("\n".join(rows) + "\n")
+    return root
+
+
+def test_a_folder_without_a_prompt_is_refused_with_the_way_on(tmp_path: Path, cli: Cli) -> None:
+    root = folder_of(tmp_path / "mine", without=[ASTER])
+    flags = ("--model", f"folder:{root}", "--output-dir", str(tmp_path / "runs"), *FLAGS)
+    status, out, err = cli("run", "--tasks", TASK, *flags)
+    assert status == 1 and not out
+    assert "no images for 1 prompt that the tasks need: 'a photo of aster'" in err
+    assert "--allow-missing" in err
+    status, _, err = cli("run", "--tasks", f"{TASK},weat_7_math_arts", *flags)
+    assert status == 3
+    assert f"{TASK} is excluded: 1 of its 40 prompts have no image (--allow-missing" in err
+
+
+def test_with_allow_missing_it_is_scored_on_the_rest_and_says_so(tmp_path: Path, cli: Cli) -> None:
+    root, runs = folder_of(tmp_path / "mine", without=[ASTER]), tmp_path / "runs"
+    flags = ("--model", f"folder:{root}", "--output-dir", str(runs), *FLAGS)
+    status, out, err = cli("run", "--tasks", TASK, *flags, "--allow-missing")
+    assert status == 0, err
+    assert "2 more that the tasks ask for are not in the folder" in err
+    assert "not a result to report" in out
+    assert "scored without a prompt, which has no image" in out and "'a photo of aster'" in out
+    assert "2 missing, 1 prompt without images" in out
+    assert "--allow-missing" in out.partition("Repeat this run")[2]
+    results = read_results(runs / "mine")
+    task = results.tasks[TASK]
+    assert results.partial and task.missing_prompts == [ASTER]
+    assert task.headline.value is not None
+    names = {row.name for row in task.by}
+    assert "aster" not in names and len(names) == 6  # nor the insect of the same words
+    written = (runs / "mine" / "results.json").read_bytes()
+    status, _, _ = cli("score", str(runs / "mine"))
+    assert status == 0
+    assert (runs / "mine" / "results.json").read_bytes() == written
+    config = tmp_path / "run.yaml"
+    config.write_text(f"model: folder:{root}\ntasks: {TASK}\nallow_missing: true\n")
+    status, _, err = cli("run", "--config", str(config), "--output-dir", str(runs), *FLAGS)
+    assert status == 0, err
+    assert (runs / "mine" / "results.json").read_bytes() == written
+
+
+def test_a_task_without_any_prompt_has_a_reason(tmp_path: Path) -> None:
+    root = folder_of(tmp_path / "mine", without=[ASTER])
+    with pytest.warns(UserWarning, match="mcas_sports is excluded: none of its prompts has"):
+        results = evaluate(
+            f"folder:{root}",
+            f"{TASK},mcas_sports",
+            encoder="toyland",
+            allow_missing=True,
+            output_dir=tmp_path / "runs",
+            **SMALL,
+        )
+    assert list(results.tasks) == [TASK]
+
+
+def test_a_concept_without_any_image_is_a_reason_and_no_number(tmp_path: Path) -> None:
+    (spec,) = (one.spec for one in load_tasks(TASK))
+    insects = spec.concepts.Y.stimuli[:4]
+    prompts = needs(spec, Settings(limit=4)).images_by_prompt
+    gone = [prompt for prompt in prompts if any(f" {name}" in prompt for name in insects)]
+    root = folder_of(tmp_path / "mine", without=gone)
+    results = evaluate(
+        f"folder:{root}", TASK, encoder="toyland", allow_missing=True,
+        output_dir=tmp_path / "runs", **SMALL,
+    )  # fmt: skip
+    task = results.tasks[TASK]
+    assert task.headline.value is None
+    assert task.reason == "no stimulus of Y (insects) has all of its images"
+    assert task.missing_prompts == sorted(gone)
+
+
+def test_compare_does_not_decide_between_other_prompts(tmp_path: Path, cli: Cli) -> None:
+    runs = tmp_path / "runs"
+    for name, without in (("all", []), ("some", [ASTER])):
+        root = folder_of(tmp_path / name, without=without)
+        status, _, err = cli(
+            "run", "--model", f"folder:{root}", "--tasks", TASK, "--output-dir", str(runs),
+            *FLAGS, "--allow-missing",
+        )  # fmt: skip
+        assert status == 0, err
+    assert not read_results(runs / "all").partial
+    status, out, err = cli("compare", str(runs / "all"), str(runs / "some"))
+    assert status == 0
+    assert f"{runs / 'some'}: some prompts have no image; not a result to report" in err
+    assert f"{runs / 'all'}:" not in err
+    assert "other prompts have no image" in out and "1 not compared" in out
+    _, out, _ = cli("compare", str(runs / "some"), str(runs / "some"))
+    assert "some prompts have no image" in out
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    plain = ToylandGenerator.generate
+
+    def fail(*prompts: str) -> None:
+        def drawn(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+            return [
+                Drawn("failed", reason="the server\nsays 500")
+                if request.prompt in prompts
+                else plain(self, [request])[0]
+                for request in requests
+            ]
+
+        monkeypatch.setattr(ToylandGenerator, "generate", drawn)
+
+    return fail
+
+
+def test_a_prompt_that_fails_for_good(
+    tmp_path: Path, cli: Cli, failing: Callable[..., None]
+) -> None:
+    failing(ANT)
+    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", str(tmp_path), *FLAGS)
+    for further, expected in (((), 3), (("--allow-missing",), 0)):
+        status, out, err = cli("run", *flags, *further)
+        assert status == expected, err
+        assert "2 images failed: the server says 500" in " ".join(err.split())
+        assert "2 images failed: the server says 500" in out
+        task = read_results(tmp_path / "toyland").tasks[TASK]
+        assert task.missing_prompts == [ANT]
+        assert task.excluded_because == {"failed": {"the server says 500": 2}}
+        assert task.excluded["failed"] == 2
+
+
+def test_a_prompt_that_the_model_refuses_is_no_missing_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it refuses is a property of the model, and was counted."""
+    plain = ToylandGenerator.generate
+
+    def refusing(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return [
+            Drawn("refused", reason="policy")
+            if request.prompt == ANT
+            else plain(self, [request])[0]
+            for request in requests
+        ]
+
+    monkeypatch.setattr(ToylandGenerator, "generate", refusing)
+    results = evaluate("toyland", TASK, output_dir=tmp_path, **SMALL)
+    assert not results.partial
+    assert results.tasks[TASK].excluded_because == {"refused": {"policy": 2}}
+
+
+def test_failures_from_the_start_stop_a_run_that_does_not_allow_them(
+    tmp_path: Path, failing: Callable[..., None]
+) -> None:
+    (spec,) = (one.spec for one in load_tasks(TASK))
+    first = sorted(needs(spec, Settings(limit=4)).images_by_prompt)[:32]
+    failing(*first)
+    options = {"output_dir": tmp_path, "batch_size": 4, **SMALL}
+    with pytest.raises(T2IBenchError, match="The first 8 images all failed"):
+        generate("toyland", TASK, **options)
+    assert generate("toyland", TASK, allow_missing=True, **options) == tmp_path / "toyland"
+
+
+def test_the_leaderboard_takes_no_run_without_some_prompts(
+    tmp_path: Path, cli: Cli, failing: Callable[..., None]
+) -> None:
+    failing(ANT)
+    results = evaluate(
+        "toyland", TASK, output_dir=tmp_path, images_per_prompt=1, n_permutations=10,
+        n_bootstrap=10, allow_missing=True,
+    )  # fmt: skip
+    run = tmp_path / "toyland"
+    status, _, err = cli("leaderboard", "add", str(run), "--to", str(tmp_path / "board"))
+    assert status == 1 and "1 images are missing, for example of 'a photo of ant'" in err
+    manifest = SimpleNamespace(
+        fingerprint=results.model.fingerprint,
+        name="toyland",
+        encoders=results.tasks[TASK].settings.encoders,
+        judges={},
+    )
+    (problem,) = _provenance_problems(manifest, results)  # one that was packed by other means
+    assert "was scored without 1 of its prompts" in problem and "not accepted" in problem
+
+
+def broken_folder(root: Path) -> Path:
+    """Files that are no images: empty, cut, text; a black, and a fully transparent one."""
+    folder_of(root)
+    (root / "000.png").write_bytes(b"")
+    (root / "001.png").write_bytes((root / "001.png").read_bytes()[:100])
+    (root / "002.png").write_text("hello")
+    Image.new("RGB", (64, 64)).save(root / "003.png")
+    Image.new("RGBA", (64, 64), (200, 0, 0, 0)).save(root / "004.png")
+    return root
+
+
+def test_a_folders_files_are_named_as_the_user_names_them(tmp_path: Path, cli: Cli) -> None:
+    root, runs = broken_folder(tmp_path / "mine"), tmp_path / "runs"
+    flags = ("--model", f"folder:{root}", "--tasks", TASK, "--output-dir", str(runs), *FLAGS)
+    for _ in range(2):  # the second run reads the bad files again, and says the same
+        status, out, err = cli("run", *flags)
+        assert status == 3
+        for name in ("000", "001", "002"):
+            assert f"folder:{root}: {name}.png: it cannot be read as an image" in err
+        assert "004.png: every pixel of it is transparent" in err
+        assert "Replace these files" in err
+        assert str(runs / "mine" / "images") not in err
+        assert "generat" not in err.lower()
+        assert "000.png: it cannot be read" in out  # results.md has it, too
+    assert "4 unreadable" in err
+    (root / "000.png").write_bytes((root / "010.png").read_bytes())
+    status, _, err = cli("run", *flags)  # a replaced file is another folder of images
+    assert "000.png" not in err and "76 readable, 3 unreadable, 1 black (of 80 images)" in err
+
+
+def test_unreadable_and_absent_files_are_told_apart(tmp_path: Path, cli: Cli) -> None:
+    root = broken_folder(tmp_path / "mine")
+    status, out, err = cli(
+        "run", "--model", f"folder:{root}", "--tasks", TASK,
+        "--output-dir", str(tmp_path / "runs"), *FLAGS, "--images-per-prompt", "3",
+    )  # fmt: skip
+    assert status == 3
+    assert "Read now: 75 readable, 1 black, 4 unreadable (of 80 images; 40 more" in err.replace(
+        "4 unreadable, 1 black", "1 black, 4 unreadable"
+    )
+    assert "1 filtered, 4 failed, 40 missing" in out
+
+
+def test_many_bad_files_at_the_start_stop_nothing(tmp_path: Path, cli: Cli) -> None:
+    root = folder_of(tmp_path / "mine")
+    rows = [json.loads(line) for line in (root / "prompts.jsonl").read_text().splitlines()]
+    for row in sorted(rows, key=lambda row: row["prompt"])[:20]:  # in the order of the run
+        (root / row["file"]).write_text("no image")
+    status, _, err = cli(
+        "run", "--model", f"folder:{root}", "--tasks", TASK,
+        "--output-dir", str(tmp_path / "runs"), *FLAGS,
+    )  # fmt: skip
+    assert status == 3
+    assert "60 readable, 20 unreadable" in err and "and 10 more images" in err
+
+
+def test_score_needs_no_image_files(tmp_path: Path) -> None:
+    evaluate("toyland", TASK, output_dir=tmp_path, **SMALL)
+    run = tmp_path / "toyland"
+    written = (run / "results.json").read_bytes()
+    for path in run.glob("images/*/*.png"):
+        path.unlink()
+    with pytest.warns(UserWarning, match="80 image files are gone; what was observed of them is"):
+        results = score(run / "results.json")
+    assert results.folder == run
+    assert (run / "results.json").read_bytes() == written
