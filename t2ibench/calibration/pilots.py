@@ -15,9 +15,10 @@ from t2ibench.methods.core.cells import Cell, ToylandWorld
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.needs import Needs
 from t2ibench.results.paired import FILE, read_paired
+from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Inference as StoredInference
-from t2ibench.results.schema import TaskResult, read_results
+from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask

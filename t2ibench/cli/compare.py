@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.results.compare import compare
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
     from t2ibench.results.paired import read_paired_run
-    from t2ibench.results.schema import read_results
+    from t2ibench.results.reading import read_results
 
     WRITERS.get(arguments.format)  # before any file is read
     gates = parse_gates(arguments.fail_on or [], COMPARISON)

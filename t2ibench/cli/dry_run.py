@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from t2ibench.methods import method_of, needs
-from t2ibench.pipeline.job import pending_images
+from t2ibench.pipeline.pending import pending_images
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.prepare import Prepared

@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.cli.gates import report
     from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.gates import RUN, check_run, parse_gates
-    from t2ibench.results.schema import read_results
+    from t2ibench.results.reading import read_results
     from t2ibench.store.files import write_text
 
     WRITERS.get(arguments.format)  # before any file is read

@@ -14,7 +14,8 @@ from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.table import Entry, asked_images, departures, families
 from t2ibench.leaderboard.verdicts import LEVELS, REFUSED, Finding
 from t2ibench.results.paired import PairedTask, read_paired_run
-from t2ibench.results.schema import Results, read_results
+from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Results
 from t2ibench.tasks.index import build_index
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")

@@ -10,7 +10,8 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.verify import verify
 from t2ibench.results.display import Displayed, displayed
-from t2ibench.results.schema import TaskResult, read_results
+from t2ibench.results.reading import read_results
+from t2ibench.results.schema import TaskResult
 
 
 class Uploads(Protocol):

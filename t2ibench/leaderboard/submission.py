@@ -23,13 +23,8 @@ from t2ibench.pipeline.rescore import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import PairedTask, write_paired
-from t2ibench.results.run import (
-    ControlRecord,
-    EncoderRecord,
-    GeneratorRecord,
-    RunFolder,
-    open_run,
-)
+from t2ibench.results.record import ControlRecord, EncoderRecord, GeneratorRecord
+from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.results.write import assemble, command_of, generator_info, stored_results
 from t2ibench.settings import Measurement

@@ -13,7 +13,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.leaderboard.names import visible
 from t2ibench.leaderboard.verify import Verdict, verify
-from t2ibench.results.schema import read_results
+from t2ibench.results.reading import read_results
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__

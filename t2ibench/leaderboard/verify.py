@@ -57,7 +57,8 @@ from t2ibench.pipeline.scoring import Scored, open_stores, score_plan
 from t2ibench.results.build import adjusted_run
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import PairedTask, read_paired
-from t2ibench.results.schema import Results, read_results
+from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Results
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.generators import libraries_of
-from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
-from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun, Question
+from t2ibench.models.protocols import Generator, ImageRequest, Releasable
+from t2ibench.pipeline.made_with import record_generator
+from t2ibench.pipeline.observers import (
+    AskReport,
+    Damaged,
+    EncoderRun,
+    JudgeRun,
+    Question,
+    problem_lines,
+)
+from t2ibench.pipeline.pending import unfinished
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.sharing import Piece, Sharing, claim_name
 from t2ibench.pipeline.work import (
@@ -20,8 +28,7 @@ from t2ibench.pipeline.work import (
     missing_embeddings,
     unanswered,
 )
-from t2ibench.results.environment import versions
-from t2ibench.results.run import RunFolder, RunRecord
+from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_key
@@ -283,22 +290,8 @@ class Job:
         )
 
     def _record_generator(self) -> None:
-        """Note what the generator really used, before its first image is stored."""
-        known, generator = self.folder.record.generator, self.generator
-        if known is None or generator is None:
-            return
-        update: dict[str, Any] = {}
-        if isinstance(generator, ReportsSettings):
-            update["effective_settings"] = dict(generator.effective_settings())
-        if not known.libraries and not self.from_object and not len(self.images or ()):
-            # Of images that are there already it is not known what made them.
-            update["libraries"] = versions(libraries_of(known.model))
-        elif known.libraries and not self.from_object:
-            now = versions(libraries_of(known.model))
-            if now not in (known.libraries, *known.other_libraries):
-                update["other_libraries"] = [*known.other_libraries, now]
-        if known.model_copy(update=update) != known:
-            self.folder.change(lambda record: _with_generator(record, update))
+        images = len(self.images) if self.images is not None else 0
+        record_generator(self.folder, self.generator, self.from_object, images)
 
     def stores(self) -> list[EvidenceStore | AnswerStore]:
         """What its encoders, controls and judges have observed."""
@@ -411,49 +404,4 @@ class Job:
         Returns:
             The most frequent reasons, with the number of questions; empty if all were answered.
         """
-        lines = []
-        for name, report in self.reports.items():
-            reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
-            lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
-        lines += [
-            f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "
-            "command to continue."
-            for name, reason in self.stopped.items()
-        ]
-        if self.changed:
-            lines.append(
-                f"{self.changed} images were generated again and differ from those before; they "
-                "count now, and everything is observed anew on them."
-            )
-        return lines
-
-
-def _with_generator(record: RunRecord, update: Mapping[str, Any]) -> dict[str, object]:
-    generator = record.generator
-    return {"generator": generator.model_copy(update=update)} if generator else {}
-
-
-def unfinished(requests: Sequence[ImageRequest], store: ImageStore) -> list[ImageRequest]:
-    """The requests that have no outcome, or whose image has no file any more.
-
-    Args:
-        requests: Images that have to be there.
-        store: The stored images.
-
-    Returns:
-        The requests, in their order.
-    """
-    return [request for request in requests if not store.is_done(request.prompt, request.index)]
-
-
-def pending_images(plan: Plan, store: ImageStore) -> list[ImageRequest]:
-    """The requests of the plan that have no outcome, or whose image has no file any more.
-
-    Args:
-        plan: The plan.
-        store: The stored images.
-
-    Returns:
-        The requests, in the order of the plan.
-    """
-    return unfinished(plan.requests, store)
+        return problem_lines(self.reports, self.stopped, self.changed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -131,3 +132,33 @@ def open_judge(judge: Judge, root: Path) -> JudgeRun:
         The judge and its store.
     """
     return JudgeRun(judge, AnswerStore(root, judge.name, judge.fingerprint))
+
+
+def problem_lines(
+    reports: Mapping[str, AskReport], stopped: Mapping[str, str], changed: int
+) -> list[str]:
+    """What was not embedded or answered, one line each.
+
+    Args:
+        reports: Judge to the outcome of asking it.
+        stopped: Encoders and judges that were stopped, with the reason.
+        changed: Images generated again whose files have other hashes than before.
+
+    Returns:
+        The most frequent reasons, with the number of questions; empty if all were answered.
+    """
+    lines = []
+    for name, report in reports.items():
+        reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
+        lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
+    lines += [
+        f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "
+        "command to continue."
+        for name, reason in stopped.items()
+    ]
+    if changed:
+        lines.append(
+            f"{changed} images were generated again and differ from those before; they count now, "
+            "and everything is observed anew on them."
+        )
+    return lines

@@ -22,7 +22,8 @@ from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, K
 from t2ibench.models.resolve import checked
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.plan import Plan, make_plan
-from t2ibench.results.run import GeneratorRecord, RunFolder, run_folder
+from t2ibench.results.record import GeneratorRecord
+from t2ibench.results.run import RunFolder, run_folder
 from t2ibench.results.schema import GeneratorInfo
 from t2ibench.results.write import stored_results
 from t2ibench.settings import RunSettings, Settings
@@ -234,6 +235,8 @@ def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> N
             model=generator.name,
             fingerprint=generator.fingerprint,
             effective_settings=known.effective_settings,
+            libraries=known.libraries,
+            other_libraries=known.other_libraries,
         )
         folder.record = folder.record.model_copy(update={"generator": record})
 

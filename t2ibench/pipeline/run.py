@@ -10,9 +10,10 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
-from t2ibench.pipeline.job import Job, pending_images
+from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
+from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Scored, Stores, score_plan
@@ -20,7 +21,7 @@ from t2ibench.pipeline.stages import embed_all_texts, repair, run_stage
 from t2ibench.results.build import is_complete
 from t2ibench.results.environment import versions
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.run import (
+from t2ibench.results.record import (
     ControlRecord,
     EncoderRecord,
     GeneratorRecord,

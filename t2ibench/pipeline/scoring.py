@@ -17,7 +17,7 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stored import Images, StoredEvidence
 from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
-from t2ibench.results.run import ControlRecord, EncoderRecord
+from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.writers import WRITERS
-from t2ibench.results.schema import Results, read_results
+from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text
 from t2ibench.store.locks import locked
 

@@ -11,16 +11,10 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.results.build import adjusted_run
 from t2ibench.results.environment import environment
 from t2ibench.results.paired import FILE, PairedTask, read_paired, write_paired
-from t2ibench.results.run import GeneratorRecord, RunFolder, RunRecord
-from t2ibench.results.schema import (
-    BrokenResultsError,
-    GeneratorInfo,
-    Headline,
-    Results,
-    TaskResult,
-    TaskSettings,
-    read_results,
-)
+from t2ibench.results.reading import BrokenResultsError, read_results
+from t2ibench.results.record import GeneratorRecord, RunRecord
+from t2ibench.results.run import RunFolder
+from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult, TaskSettings
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.jsonl import write_rows

@@ -17,7 +17,7 @@ from t2ibench.methods.core.worlds import Judging, Query
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.pipeline import rounds
 from t2ibench.results.display import displayed
-from t2ibench.results.schema import read_results
+from t2ibench.results.reading import read_results
 from t2ibench.store.jsonl import read_rows
 
 Cli = Callable[..., tuple[int, str, str]]

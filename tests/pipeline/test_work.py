@@ -26,8 +26,8 @@ from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.work import ask, embed, generate_batch
 from t2ibench.pipeline.work import generate as generate_images
+from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
-from t2ibench.results.schema import read_results
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
 from tests.hand import edit

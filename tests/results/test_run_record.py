@@ -9,16 +9,8 @@ from typing import Any
 import pytest
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.results.run import (
-    RUN_SCHEMA,
-    BrokenRecordError,
-    GeneratorRecord,
-    HistoryEntry,
-    RunFolder,
-    RunRecord,
-    open_run,
-    run_folder,
-)
+from t2ibench.results.record import RUN_SCHEMA, GeneratorRecord, HistoryEntry, RunRecord
+from t2ibench.results.run import BrokenRecordError, RunFolder, open_run, run_folder
 from t2ibench.settings import RunSettings
 
 # As t2ibench 0.1.0 wrote it before records had a type.

@@ -1,0 +1,45 @@
+"""What the images of a run were made with: settings in effect, and versions of libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from t2ibench.models.generators import libraries_of
+from t2ibench.models.protocols import Generator, ReportsSettings
+from t2ibench.results.environment import versions
+from t2ibench.results.record import RunRecord
+from t2ibench.results.run import RunFolder
+
+
+def record_generator(
+    folder: RunFolder, generator: Generator | None, from_object: bool, images: int
+) -> None:
+    """Note what a generator really used, before its first image is stored.
+
+    Args:
+        folder: The run.
+        generator: The generator.
+        from_object: Whether it was given as a Python object, whose libraries are unknown.
+        images: How many images are there already.
+    """
+    known = folder.record.generator
+    if known is None or generator is None:
+        return
+    update: dict[str, Any] = {}
+    if isinstance(generator, ReportsSettings):
+        update["effective_settings"] = dict(generator.effective_settings())
+    if not known.libraries and not from_object and not images:
+        # Of images that are there already it is not known what made them.
+        update["libraries"] = versions(libraries_of(known.model))
+    elif known.libraries and not from_object:
+        now = versions(libraries_of(known.model))
+        if now not in (known.libraries, *known.other_libraries):
+            update["other_libraries"] = [*known.other_libraries, now]
+    if known.model_copy(update=update) != known:
+        folder.change(lambda record: _with_generator(record, update))
+
+
+def _with_generator(record: RunRecord, update: Mapping[str, Any]) -> dict[str, object]:
+    generator = record.generator
+    return {"generator": generator.model_copy(update=update)} if generator else {}

@@ -1,0 +1,187 @@
+"""The content of run.json: what a run was made with, and how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from t2ibench.results.schema import Record
+from t2ibench.settings import Measurement, RunSettings
+from t2ibench.version import __version__
+
+RUN_SCHEMA = 2
+_ENOUGH_IMAGES = 50  # of one call, to tell its speed
+Status = Literal["running", "complete", "incomplete"]
+
+
+class GeneratorRecord(Record):
+    """The generator of a run.
+
+    Attributes:
+        name: Its name for people.
+        model: As given to --model.
+        model_args: As given to --model-args.
+        revision: Version of the weights.
+        fingerprint: SHA-256 over everything that decides an image besides prompt and index.
+        settings: Generation settings as asked for.
+        effective_settings: Settings as the model really used them, with its own defaults (steps,
+            guidance, scheduler, size); empty before the first image.
+        libraries: Versions of the libraries that decide pixels, when the images were generated.
+        other_libraries: Further versions that later images were generated with.
+    """
+
+    name: str
+    model: str
+    model_args: dict[str, str] = Field(default_factory=dict)
+    revision: str | None = None
+    fingerprint: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    effective_settings: dict[str, Any] = Field(default_factory=dict)
+    libraries: dict[str, str] = Field(default_factory=dict)
+    other_libraries: list[dict[str, str]] = Field(default_factory=list)
+
+
+class EncoderRecord(Record):
+    """An encoder of a run.
+
+    Attributes:
+        fingerprint: SHA-256 over everything that decides an embedding.
+        embeds_images: False for word vectors.
+    """
+
+    fingerprint: str
+    embeds_images: bool = True
+
+
+class ControlRecord(Record):
+    """An encoder that only serves as a control; no result names it as an encoder.
+
+    Attributes:
+        name: Its name, such as 'random:toy-clip'.
+        fingerprint: SHA-256 over everything that decides an embedding.
+    """
+
+    name: str
+    fingerprint: str
+
+
+class HistoryEntry(Record):
+    """One call that worked on the run.
+
+    Attributes:
+        command: The command line, or the name of the Python function.
+        started: When, UTC.
+        finished: When, UTC.
+        generated: Attempts by status.
+    """
+
+    command: str
+    started: str
+    finished: str
+    generated: dict[str, int] = Field(default_factory=dict)
+
+
+class RunRecord(Record):
+    """run.json: what a run was made with, and how far it came.
+
+    Attributes:
+        schema_version: Version of this schema ('schema' in the file).
+        t2ibench: Version of the program that wrote it last.
+        status: 'running' (or killed), 'complete', or 'incomplete' if evidence is missing.
+        generator: The generator; None where only texts are scored.
+        settings: What the latest call asked for.
+        measurement: How it measured, defaults of the generator filled in.
+        tasks: Ids of the tasks of the latest call.
+        include_path: Absolute folders of further tasks.
+        encoders: Encoders of the latest call, by name.
+        controls: Encoders of random weights, by the name of the encoder that they are held
+            against.
+        judges: Fingerprints of its judges, by name.
+        from_objects: Whether Python objects took part, which no command can name.
+        history: One entry a call, the latest last.
+    """
+
+    schema_version: int = Field(default=RUN_SCHEMA, alias="schema")
+    t2ibench: str = __version__
+    status: Status = "running"
+    generator: GeneratorRecord | None = None
+    settings: RunSettings = RunSettings()
+    measurement: Measurement = Measurement()
+    tasks: list[str] = Field(default_factory=list)
+    include_path: list[str] = Field(default_factory=list)
+    encoders: dict[str, EncoderRecord] = Field(default_factory=dict)
+    controls: dict[str, ControlRecord] = Field(default_factory=dict)
+    judges: dict[str, str] = Field(default_factory=dict)
+    from_objects: bool = False
+    history: list[HistoryEntry] = Field(default_factory=list)
+
+    def speed(self) -> float | None:
+        """Images a second of the latest call that generated enough to tell, scoring included.
+
+        Returns:
+            Images a second; None where no call did.
+        """
+        for entry in reversed(self.history):
+            generated = sum(entry.generated.values())
+            started, finished = map(datetime.fromisoformat, (entry.started, entry.finished))
+            seconds = (finished - started).total_seconds()
+            if generated >= _ENOUGH_IMAGES and seconds > 0:
+                return generated / seconds
+        return None
+
+    def repeatable(self) -> RunSettings | None:
+        """The settings of a command that repeats the run; None where no command can.
+
+        Returns:
+            The settings, with encoders and judges by name; None after a run of Python objects.
+        """
+        if self.from_objects:
+            return None
+        # Adapters as the user named them; what nothing needed is no part of the command.
+        update: dict[str, object] = {}
+        if not self.encoders:
+            update["encoder"] = ()
+        if not self.judges:
+            update |= {"judge": (), "judge_args": {}}
+        return self.settings.model_copy(update=update)
+
+
+def _from_schema_1(data: dict[str, Any]) -> dict[str, Any]:
+    """Settings were those in force, without what was asked for; encoders had no capabilities."""
+    generator = data["generator"]
+    measurement = data["settings"]
+    settings = {
+        "tasks": data["tasks"],
+        "encoder": list(data["encoders"]),
+        "judge": list(data.get("judges", {})),
+        "judge_args": data.get("judge_args", {}),
+        "include_path": data["include_paths"],
+        **measurement,
+    }
+    if generator is not None:
+        settings |= {"model": generator["model"], "model_args": generator["model_args"]}
+    return {
+        "schema": 2,
+        "t2ibench": "0.1.0",
+        "status": "complete" if data["history"] else "running",
+        "generator": generator,
+        "settings": settings,
+        "measurement": measurement,
+        "tasks": data["tasks"],
+        "include_path": data["include_paths"],
+        "encoders": {
+            name: {"fingerprint": print_, "embeds_images": not name.startswith("vectors:")}
+            for name, print_ in data["encoders"].items()
+        },
+        "judges": data.get("judges", {}),
+        "history": [
+            {**{k: v for k, v in entry.items() if k != "drawn"}, "generated": entry["drawn"]}
+            for entry in data["history"]
+        ],
+    }
+
+
+MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_schema_1}
