@@ -10,16 +10,10 @@ from typing import Any, Literal
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
+from t2ibench.pipeline.asking import ask, unanswered
 from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun, Question
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.work import (
-    ask,
-    embed,
-    embed_texts,
-    generate,
-    missing_embeddings,
-    unanswered,
-)
+from t2ibench.pipeline.work import embed, embed_texts, generate, missing_embeddings
 from t2ibench.results.environment import versions
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import Attempt, ImageStore, StoredImage

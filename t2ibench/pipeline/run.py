@@ -10,6 +10,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
+from t2ibench.models.protocols import ReportsWaits
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.observers import open_encoder, open_judge
@@ -114,6 +115,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         },
     )
     _check_names(job)
+    for judge in judges:
+        if isinstance(judge, ReportsWaits):
+            judge.report_waits(reporter.say)
     _save_record(prepared, job)
     _run_stage(job, "generate", prepared, reporter)
     job.release()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import jsonlines
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.files import disk_errors, write_text
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def dump_rows(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -22,7 +25,9 @@ def dump_rows(rows: Iterable[Mapping[str, Any]]) -> str:
     Returns:
         One line a row, each with its newline.
     """
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    # Half of a surrogate pair, as answers may have it, is no UTF-8; JSON can say it in ASCII.
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
 from PIL import Image
 
 # From a request's body to a status, what to send (text is a reply, anything else the body) and
@@ -31,6 +32,17 @@ def posted_text(body: dict[str, Any]) -> str:
     if isinstance(content, str):
         return content
     return next(str(part["text"]) for part in content if part["type"] == "text")
+
+
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long clients would have waited between attempts; they do not wait."""
+    waits: list[float] = []
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("t2ibench.models.http.pause", note)
+    return waits
 
 
 @contextmanager

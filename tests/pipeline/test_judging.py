@@ -12,7 +12,7 @@ import pytest
 from t2ibench import evaluate, score
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
-from tests.models.chat import posted_image, serving
+from tests.models.chat import posted_image, serving, without_waiting
 
 Cli = Callable[..., tuple[int, str, str]]
 QUICK = {"n_permutations": 2000, "n_bootstrap": 500}
@@ -142,7 +142,7 @@ def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> N
 def test_a_server_that_dies_loses_nothing(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    without_waiting(monkeypatch)
     left = 9
 
     def dying(body: dict[str, Any]) -> tuple[int, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.models.chat import posted_text, serving
+from tests.models.chat import posted_text, serving, without_waiting
 
 Cli = Callable[..., tuple[int, str, str]]
 CAPTIONS = [
@@ -129,7 +129,7 @@ def test_an_unreadable_reply_is_asked_again(tmp_path: Path, cli: Cli) -> None:
 def test_a_server_that_dies_loses_nothing(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    without_waiting(monkeypatch)
     captions = tmp_path / "captions.txt"
     captions.write_text("\n".join(CAPTIONS))
     left = 4

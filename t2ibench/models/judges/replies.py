@@ -67,8 +67,8 @@ def _unwrapped(reply: str) -> str:
     if match:
         try:
             value = json.loads(match.group(0))
-        except ValueError:
+            if isinstance(value, dict) and len(value) == 1:
+                return str(next(iter(value.values())))
+        except (ValueError, RecursionError):  # not JSON, or nested too deeply
             return reply
-        if isinstance(value, dict) and len(value) == 1:
-            return str(next(iter(value.values())))
     return reply
