@@ -57,10 +57,13 @@ def checked_address(base_url: str) -> str:
         T2IBenchError: it is no http(s) address, or it holds something that is stored with the run
             and must not be: a user name, a password, a query.
     """
+    import httpx
+
     try:
         parts = urlsplit(base_url)
         valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # http://[::1, or a port that is no number
+        httpx.URL(base_url)
+    except (ValueError, httpx.InvalidURL):  # http://[::1, or a port that is no number
         parts, valid = None, False
     # What may hold a password or a key is not shown.
     shown = f"base_url={base_url}" if not set("@?#") & set(base_url) else "base_url"
