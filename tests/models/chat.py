@@ -98,9 +98,9 @@ def response(body: bytes, status: int = 200, *headers: str, length: int | None =
 
 def bomb(megabytes: int) -> bytes:
     """So many megabytes of spaces, packed with gzip."""
-    packer = zlib.compressobj(9, wbits=31)
-    space = b" " * 1_000_000
-    return b"".join(packer.compress(space) for _ in range(megabytes)) + packer.flush()
+    packer, spaces = zlib.compressobj(9, wbits=31), b" " * 1_000_000
+    first, again = (packer.compress(spaces) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + again * (megabytes - 1)
 
 
 class Wire:
@@ -134,7 +134,7 @@ def wiring(handle: Callable[[Wire], bool]) -> Iterator[str]:
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):  # a client may hang up at any moment
                 while self.rfile.readline():
                     headers = {}
                     while (line := self.rfile.readline().decode("latin-1").strip()) != "":

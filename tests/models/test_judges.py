@@ -47,6 +47,11 @@ def judge(spec: str, **args: str) -> Judge:
         ("either male or female", "unknown"),
         ("", "unknown"),
         ("malevolent", "unknown"),
+        # However long or deep: read in a moment, and nothing that ends the run.
+        ('{"answer":' * 100_000 + "}", "unknown"),
+        ("{" * 1_000_000, "unknown"),
+        ('{"answer": ' + "1" * 10_000 + "}", "unknown"),
+        ('{"answer": ' + "[" * 900 + "]" * 900 + "}", "unknown"),
     ],
 )
 def test_replies(reply: str, answer: str) -> None:
