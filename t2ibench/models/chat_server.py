@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt
-from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.http import (
     BadReplyError,
@@ -98,7 +97,7 @@ class ChatServer:
 
         Raises:
             ServerAwayError: the server cannot be reached, or grants no access.
-            T2IBenchError: it declines, or does not speak the protocol.
+            BadReplyError: it declines, or does not speak the protocol.
         """
         started = self.start(messages)
         try:
@@ -135,7 +134,7 @@ class ChatServer:
 
         Raises:
             ServerAwayError: the server cannot be reached, or grants no access.
-            T2IBenchError: it declines, or does not speak the protocol.
+            BadReplyError: it declines, or does not speak the protocol.
         """
         reply = started.result()
         if reply.status == 401 and not self._key:
@@ -162,7 +161,7 @@ def _content(reply: Reply) -> str:
     except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
         raise BadReplyError("the server's reply is not a chat completion") from None
     if refusal:
-        raise T2IBenchError(f"refused: {one_line(str(refusal))}")
+        raise BadReplyError(f"refused: {one_line(str(refusal))}")
     if not isinstance(content, str):
         raise BadReplyError("the server's reply has no text")
     return content
