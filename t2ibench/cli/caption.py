@@ -32,9 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from t2ibench.methods.core.evidence import UNKNOWN
     from t2ibench.models.judges import create_judges
+    from t2ibench.models.protocols import ReportsWaits
+    from t2ibench.pipeline.asking import ask
     from t2ibench.pipeline.observers import open_judge
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.pipeline.work import ask
     from t2ibench.store.jsonl import append_rows, read_rows
 
     folder = Path(arguments.folder)
@@ -45,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     judge_run = open_judge(judge, folder / ".t2ibench" / "evidence")
     output, reporter = folder / "prompts.jsonl", ConsoleReporter()
+    if isinstance(judge, ReportsWaits):
+        judge.report_waits(reporter.say)
     listed = {str(row.get("file")) for row in read_rows(output)} if output.is_file() else set()
     todo = [path for path in files if path.relative_to(folder).as_posix() not in listed]
     problems: list[str] = []

@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         T2IBenchError: a flag is wrong, the proposer does not answer, or nothing was proposed.
     """
     from t2ibench.models.proposers import create_proposer
+    from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.proposals.recording import Recorder
 
@@ -57,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     replies = output.with_suffix(".replies.jsonl")
     recorder, reporter = Recorder(proposer, replies), ConsoleReporter()
+    if isinstance(proposer, ReportsWaits):
+        proposer.report_waits(reporter.say)
     unit = proposal.subjects
     with reporter.stage(f"Asking about {unit}", len(subjects), unit) as ticker:
         proposed = proposal.propose(subjects, recorder, settings, ticker.advance)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
+import anyio
 import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
@@ -22,11 +27,12 @@ from t2ibench.explorer.queries import Question, score_texts, similarities
 from t2ibench.explorer.reference import Reference
 from t2ibench.explorer.source import Collection
 from t2ibench.explorer.tree import Export, Session, State, Tree, task_from_export
-from t2ibench.store.files import write_text
-from t2ibench.store.pixels import thumbnail
+from t2ibench.store.files import set_aside, write_text
+from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 _STATIC = Path(__file__).parent / "static"
 _THUMB = 128
+_T = TypeVar("_T", bound=BaseModel)
 
 
 class _Ask(BaseModel):
@@ -72,6 +78,7 @@ class Explorer:
         self._reference = Reference(collection)
         # Embedded now, so that the first question does not wait for it.
         collection.texts(self._reference.texts([anchor.prompt for anchor in start.anchors]))
+        self._computing = anyio.Lock()
         self._start = start
         self._session = session
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
@@ -97,6 +104,11 @@ class Explorer:
             Route("/thumb/{number:int}", self.thumb),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ]
+
+    async def _aside(self, answer: Callable[[_T], Response], asked: _T) -> Response:
+        """Compute in a thread, one answer at a time, so that images are served meanwhile."""
+        async with self._computing:
+            return await run_in_threadpool(answer, asked)
 
     def page(self, request: Request) -> Response:
         """The page.
@@ -144,6 +156,9 @@ class Explorer:
             JSON: id, text and scores of each node; None for a node without text.
         """
         asked = _Evaluate.model_validate_json(await request.body())
+        return await self._aside(self._evaluate, asked)
+
+    def _evaluate(self, asked: _Evaluate) -> Response:
         nodes = [(node.id, asked.tree.text([node.id])) for node in asked.tree.nodes]
         known = [(name, text) for name, text in nodes if text]
         names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
@@ -169,6 +184,9 @@ class Explorer:
             The numbers, little-endian; the header x-images is how many each text has.
         """
         asked = _Similarities.model_validate_json(await request.body())
+        return await self._aside(self._similarities, asked)
+
+    def _similarities(self, asked: _Similarities) -> Response:
         rows = similarities(self.collection, asked.texts).astype("<f4")
         return Response(
             np.ascontiguousarray(rows).tobytes(),
@@ -205,7 +223,8 @@ class Explorer:
                 saved = Session.model_validate_json(self._session.read_text(encoding="utf-8"))
                 return JSONResponse({"saved": True, **saved.model_dump()})
             except (OSError, ValueError):
-                pass  # a broken file is not a session; saving replaces it
+                with contextlib.suppress(OSError):  # saving must not replace what it may still hold
+                    set_aside(self._session)
         return JSONResponse({"saved": False, **Session(state=self._start).model_dump()})
 
     async def save(self, request: Request) -> Response:
@@ -218,8 +237,11 @@ class Explorer:
             JSON: the file it was written to.
         """
         saved = Session.model_validate_json(await request.body())
-        write_text(self._session, saved.model_dump_json(indent=1) + "\n")
+        await run_in_threadpool(self._write, saved)
         return JSONResponse({"file": str(self._session)})
+
+    def _write(self, saved: Session) -> None:
+        write_text(self._session, saved.model_dump_json(indent=1) + "\n")
 
     async def export(self, request: Request) -> Response:
         """The tree as a task file.
@@ -231,6 +253,9 @@ class Explorer:
             YAML; status 400 where the tree gives no valid task.
         """
         asked = Export.model_validate_json(await request.body())
+        return await self._aside(self._export, asked)
+
+    def _export(self, asked: Export) -> Response:
         try:
             anchors = [anchor.prompt for anchor in asked.anchors]
             task = task_from_export(asked, self._reference.of(anchors))
@@ -278,7 +303,9 @@ class Explorer:
             The file; status 404 for an unknown number.
         """
         path = self._path(request)
-        return FileResponse(path, headers=_CACHED) if path else _NOT_FOUND
+        if path is None or not path.is_file():
+            return _not_found("no such image")
+        return FileResponse(path, headers=_CACHED)
 
     def thumb(self, request: Request) -> Response:
         """One image as a thumbnail.
@@ -287,12 +314,15 @@ class Explorer:
             request: Its path has the image's number.
 
         Returns:
-            A JPEG; status 404 for an unknown number.
+            A JPEG; status 404 for an unknown number and for a file that is no image any more.
         """
         path = self._path(request)
         if path is None:
-            return _NOT_FOUND
-        return Response(self._thumbnail(path), media_type="image/jpeg", headers=_CACHED)
+            return _not_found("no such image")
+        try:
+            return Response(self._thumbnail(path), media_type="image/jpeg", headers=_CACHED)
+        except UnreadableImageError as error:
+            return _not_found(str(error))
 
     def _path(self, request: Request) -> Path | None:
         """The file of the image that a request names by number; None for an unknown number."""
@@ -300,8 +330,11 @@ class Explorer:
         return pictures[number].path if number < len(pictures) else None
 
 
-_NOT_FOUND = PlainTextResponse("Image not found.", status_code=404)
 _CACHED = {"cache-control": "private, max-age=86400, immutable"}
+
+
+def _not_found(why: str) -> Response:
+    return JSONResponse({"error": why}, status_code=404)
 
 
 def _thumbnail(path: Path) -> bytes:

@@ -1,25 +1,38 @@
-"""Who may ask the server."""
+"""Who may ask the server, how much they may send, and what they are told when something fails."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+import anyio
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from t2ibench.errors import T2IBenchError, first_line
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _LARGEST_BODY = 8_000_000
+# A sender reads the answer only after it has sent everything: so much is read, and thrown away.
+_DRAINED = 64_000_000
+_DRAINED_SECONDS = 10.0
+_LOG = logging.getLogger(__name__)
+
+
+class _TooLargeError(Exception):
+    """The body is larger than may be."""
 
 
 class Guard:
     """Lets in only requests that were meant for this server and, to change things, from its page.
 
     A page of another site can make a browser send requests here; it cannot forge their Host and
-    Origin.
+    Origin. Whatever goes wrong is one line of JSON, and one in the terminal where it is a defect.
 
     Args:
         app: What is guarded.
@@ -35,26 +48,31 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {key.decode().lower(): value.decode("latin-1") for key, value in scope["headers"]}
+        headers = {
+            key.decode("latin-1").lower(): v.decode("latin-1") for key, v in scope["headers"]
+        }
+        answer = _Answer(scope, receive, send)
         refusal = self._refusal(scope["method"], headers)
         if refusal:
-            await PlainTextResponse(refusal, status_code=403)(scope, receive, send)
+            await answer.error(403, refusal)
             return
+        try:
+            if _length(headers) > _LARGEST_BODY:
+                raise _TooLargeError
+            await self._app(scope, answer.receive, answer.send)
+        except _TooLargeError:
+            await answer.drain()
+            await answer.error(413, f"more than {_LARGEST_BODY:,} bytes were sent")
+        except ClientDisconnect:
+            pass
+        except T2IBenchError as error:
+            await answer.error(400, str(error))
+        except Exception as error:  # a defect is told in a line, and ends this request alone
+            line = f"{type(error).__name__}: {first_line(error)}"
+            _LOG.warning("%s %r failed with %s", scope["method"], scope["path"], line)
+            await answer.error(500, line)
 
-        async def guarded(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [
-                    *message.get("headers", []),
-                    (b"content-security-policy", _POLICY.encode()),
-                    (b"x-content-type-options", b"nosniff"),
-                    (b"referrer-policy", b"no-referrer"),
-                    (b"cross-origin-resource-policy", b"same-origin"),
-                ]
-            await send(message)
-
-        await self._app(scope, receive, guarded)
-
-    def _refusal(self, method: str, headers: dict[str, str]) -> str:
+    def _refusal(self, method: str, headers: Mapping[str, str]) -> str:
         if headers.get("host") not in self._hosts:
             return "This server answers only to its own address."
         origin = headers.get("origin")
@@ -66,6 +84,68 @@ class Guard:
                 return "Changes come from the page itself."
             if not headers.get("content-type", "").startswith("application/json"):
                 return "Expected JSON."
-            if int(headers.get("content-length") or 0) > _LARGEST_BODY:
-                return "Too large."
         return ""
+
+
+def _length(headers: Mapping[str, str]) -> int:
+    text = headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+
+
+class _Answer:
+    """What comes in and goes out for one request: counted, and with the policy in its headers."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._read = 0
+        self._begun = False
+        self._ended = False  # the request: nothing more will come
+
+    async def receive(self) -> Message:
+        """The next part of the request.
+
+        Returns:
+            The part.
+
+        Raises:
+            _TooLargeError: its body is larger than may be.
+        """
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._read += len(message.get("body", b""))
+            self._ended = not message.get("more_body", False)
+            if self._read > _LARGEST_BODY:
+                raise _TooLargeError
+        else:
+            self._ended = True
+        return message
+
+    async def drain(self) -> None:
+        """Read the rest of the request, within bounds."""
+        with anyio.move_on_after(_DRAINED_SECONDS):
+            while not self._ended and self._read <= _DRAINED:
+                try:
+                    await self.receive()
+                except _TooLargeError:
+                    continue
+
+    async def send(self, message: Any) -> None:
+        """The next part of the answer."""
+        if message["type"] == "http.response.start":
+            self._begun = True
+            message["headers"] = [
+                *message.get("headers", []),
+                (b"content-security-policy", _POLICY.encode()),
+                (b"x-content-type-options", b"nosniff"),
+                (b"referrer-policy", b"no-referrer"),
+                (b"cross-origin-resource-policy", b"same-origin"),
+            ]
+        await self._send(message)
+
+    async def error(self, status: int, why: str) -> None:
+        """A line of JSON, unless an answer has begun already."""
+        if not self._begun:
+            # What is still to come of the request is not read.
+            headers = None if self._ended else {"connection": "close"}
+            response = JSONResponse({"error": why}, status_code=status, headers=headers)
+            await response(self._scope, self._receive, self.send)

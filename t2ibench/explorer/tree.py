@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -19,6 +19,8 @@ from t2ibench.methods.registry import METHODS
 from t2ibench.registry import load_target
 
 PROPERTY = "has property"
+MOST_NODES = 2000
+DEEPEST = 50  # levels below the root; a text of more is no prompt any more
 Label = Annotated[str, Field(max_length=200)]
 _ARTICLE = re.compile(r"\s+(?:an?)$")
 
@@ -50,29 +52,20 @@ class Tree(_Strict):
         nodes: The root first, every other node after its parent.
     """
 
-    nodes: Annotated[list[Node], Field(min_length=1, max_length=2000)]
+    nodes: Annotated[list[Node], Field(min_length=1, max_length=MOST_NODES)]
 
     @model_validator(mode="after")
     def _is_a_tree(self) -> Tree:
-        seen: set[str] = set()
+        depth: dict[str | None, int] = {None: -1}
         for index, node in enumerate(self.nodes):
-            if node.id in seen:
+            if node.id in depth:
                 raise ValueError(f"the node '{node.id}' is listed twice")
-            if (node.parent is None) != (index == 0) or (index and node.parent not in seen):
+            if (node.parent is None) != (index == 0) or node.parent not in depth:
                 raise ValueError(f"the node '{node.id}' does not come after its parent")
-            seen.add(node.id)
+            depth[node.id] = depth[node.parent] + 1
+            if depth[node.id] > DEEPEST:
+                raise ValueError(f"the tree is deeper than {DEEPEST} levels")
         return self
-
-    def children(self, parent: str) -> list[Node]:
-        """The children of a node.
-
-        Args:
-            parent: Its id.
-
-        Returns:
-            Its children, in order.
-        """
-        return [node for node in self.nodes if node.parent == parent]
 
     def text(self, chosen: Iterable[str]) -> str:
         """The text of one node, or of several branches together.
@@ -90,22 +83,26 @@ class Tree(_Strict):
             KeyError: the node does not exist.
         """
         by_id = {node.id: node for node in self.nodes}
+        order = {node.id: number for number, node in enumerate(self.nodes)}
         kept: set[str] = set()
         for name in chosen:
             node: Node | None = by_id[name]
-            while node is not None:
+            while node is not None and node.id not in kept:
                 kept.add(node.id)
                 node = by_id[node.parent] if node.parent else None
-        return " ".join(self._render(self.nodes[0], kept).split())
+        children: dict[str | None, list[Node]] = {}
+        for name in sorted(kept, key=order.__getitem__):
+            children.setdefault(by_id[name].parent, []).append(by_id[name])
+        return " ".join(self._render(self.nodes[0], children).split())
 
-    def _render(self, node: Node, kept: set[str]) -> str:
-        inside = [child for child in self.children(node.id) if child.id in kept]
-        properties = [self._render(child, kept) for child in inside if child.relation == PROPERTY]
+    def _render(self, node: Node, children: Mapping[str | None, Sequence[Node]]) -> str:
+        inside = children.get(node.id, ())
+        properties = [self._render(c, children) for c in inside if c.relation == PROPERTY]
         words = [" ".join([*properties, node.label])]
         relations = dict.fromkeys(child.relation for child in inside if child.relation != PROPERTY)
         parts = []
         for relation in relations:
-            items = [self._render(child, kept) for child in inside if child.relation == relation]
+            items = [self._render(c, children) for c in inside if c.relation == relation]
             marked = _ARTICLE.search(relation)
             stem = relation[: marked.start()] if marked else relation
             if marked:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
-from urllib.parse import urlsplit
 
 from t2ibench.arguments import Arguments, PositiveInt
-from t2ibench.errors import T2IBenchError
+from t2ibench.models.api_key import ApiKey
+from t2ibench.models.http import (
+    BadReplyError,
+    HttpSession,
+    Reply,
+    ServerAwayError,
+    checked_address,
+    one_line,
+)
+
+__all__ = ["ChatServer", "ServerArguments", "ServerAwayError"]
 
 
 class ServerArguments(Arguments):
@@ -18,8 +27,8 @@ class ServerArguments(Arguments):
         base_url: Such as http://127.0.0.1:8000/v1.
         api_key_env: Name of the environment variable that holds the key. The key itself is never
             an argument: arguments are stored with the run.
-        timeout: Seconds to wait for one answer.
-        retries: Attempts at one request.
+        timeout: Seconds that one attempt may take, from the connection to the last byte.
+        retries: Attempts at one request. Waiting for a rate limit does not count.
         max_tokens: Longest answer.
     """
 
@@ -33,18 +42,18 @@ class ServerArguments(Arguments):
 class ChatServer:
     """Asks a model on a server, again where the server is busy or away for a moment.
 
-    One connection pool for all threads. A busy server's Retry-After is respected up to 30 s.
+    A server that limits the rate of requests is waited for as long as it asks, up to five minutes.
 
     Args:
         model: The model's name on the server.
         base_url: See `ServerArguments`, as for the others.
         api_key_env: Name of the variable that holds the key.
-        timeout: Seconds to wait for one answer.
+        timeout: Seconds that one attempt may take.
         retries: Attempts at one request.
         max_tokens: Longest answer.
 
     Raises:
-        T2IBenchError: the address is not an http(s) address.
+        T2IBenchError: the address is not an http(s) address, or the key cannot be sent.
     """
 
     def __init__(
@@ -56,25 +65,26 @@ class ChatServer:
         retries: int = 5,
         max_tokens: int = 64,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in {"http", "https"} or not parts.netloc:
-            raise T2IBenchError(
-                f"base_url={base_url}: expected an address such as http://127.0.0.1:8000/v1."
-            )
         self.model = model
-        self.url = base_url.rstrip("/") + "/chat/completions"
-        self._key_name = api_key_env
-        self._timeout = timeout
-        self._retries = retries
+        self.url = checked_address(base_url) + "/chat/completions"
+        self._key = ApiKey(api_key_env)
         self._max_tokens = max_tokens
-        from t2ibench.models.retries import retrying_session
-
-        self._session = retrying_session(retries, timeout)
+        self._session = HttpSession(
+            self.url, self._key, timeout=timeout, attempts=retries, passes=_passes
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
         """What decides an answer, for the fingerprint."""
         return {"model": self.model, "url": self.url, "max_tokens": self._max_tokens}
+
+    def report_waits(self, tell: Callable[[str], None]) -> None:
+        """Say when the server is waited for.
+
+        Args:
+            tell: Gets a sentence for each longer wait; called from another thread.
+        """
+        self._session.tell = tell
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The reply to a conversation, greedily decoded; safe to call from several threads.
@@ -87,74 +97,90 @@ class ChatServer:
 
         Raises:
             ServerAwayError: the server cannot be reached, or grants no access.
-            T2IBenchError: it declines, or does not speak the protocol.
+            BadReplyError: it declines, or does not speak the protocol.
         """
-        import requests
-
-        from t2ibench.models.retries import BUSY, why_unreachable
-
-        body = {
-            "model": self.model,
-            "messages": list(messages),
-            "temperature": 0,
-            "max_tokens": self._max_tokens,
-        }
+        started = self.start(messages)
         try:
-            reply = self._session.post(
-                self.url,
-                json=body,
-                auth=self._authorize,
-                timeout=self._timeout,
-                allow_redirects=False,
-            )
-        except requests.RequestException as error:
-            raise self._unavailable(why_unreachable(error, self._timeout)) from None
-        if reply.status_code in BUSY:
-            raise self._unavailable(f"replied with status {reply.status_code}")
-        return self._text(reply)
+            return self.read(started)
+        finally:
+            started.cancel()
 
-    def _authorize(self, request: Any) -> Any:
-        key = os.environ.get(self._key_name)
-        if key:
-            request.headers["Authorization"] = f"Bearer {key}"
-        return request
+    def start(self, messages: Sequence[Mapping[str, Any]]) -> Future[Reply]:
+        """Begin to ask.
 
-    def _unavailable(self, why: str) -> ServerAwayError:
-        return ServerAwayError(
-            f"The server {self.url} {why}; tried up to {self._retries} times.",
-            "Is it running, and is base_url=… (--judge-args, --proposer-args) its address?",
+        Args:
+            messages: Role and content of every message so far.
+
+        Returns:
+            What `read` reads. Cancelling it ends the request.
+        """
+        return self._session.post(
+            {
+                "model": self.model,
+                "messages": list(messages),
+                "temperature": 0,
+                "max_tokens": self._max_tokens,
+            }
         )
 
-    def _text(self, reply: Any) -> str:
-        if reply.status_code == 401 and not os.environ.get(self._key_name):
+    def read(self, started: Future[Reply]) -> str:
+        """Wait for what was asked.
+
+        Args:
+            started: What `start` gave.
+
+        Returns:
+            The reply.
+
+        Raises:
+            ServerAwayError: the server cannot be reached, or grants no access.
+            BadReplyError: it declines, or does not speak the protocol.
+        """
+        reply = started.result()
+        if reply.status == 401 and not self._key:
             raise ServerAwayError(
-                f"The server {self.url} requires an API key.", f"Set it in {self._key_name}."
+                f"The server {self.url} requires an API key.", f"Set it in {self._key.variable}."
             )
-        if reply.status_code in {401, 403, 404}:
+        if 300 <= reply.status < 400:
+            raise ServerAwayError(
+                f"The server {self.url} redirects to another address ({reply.status}), and the "
+                "key is sent to no other.",
+                "Give the address itself as base_url=….",
+            )
+        if reply.status in {401, 403, 404, 429}:
             raise ServerAwayError(f"The server {self.url} replied {_message(reply)}.")
-        if reply.status_code != 200:
-            raise T2IBenchError(f"the server replied {_message(reply)}")
-        try:
-            message = reply.json()["choices"][0]["message"]
-            refusal, content = message.get("refusal"), message.get("content")
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-            raise T2IBenchError("the server's reply is not a chat completion") from None
-        if refusal:
-            raise T2IBenchError(f"refused: {str(refusal)[:200]}")
-        if not isinstance(content, str):
-            raise T2IBenchError("the server's reply has no text")
-        return content
+        if reply.status != 200:
+            raise BadReplyError(f"the server replied {_message(reply)}")
+        return _content(reply)
 
 
-class ServerAwayError(T2IBenchError):
-    """The server cannot be asked at all: not running, no access, no such model."""
+def _content(reply: Reply) -> str:
+    try:
+        message = reply.json()["choices"][0]["message"]
+        refusal, content = message.get("refusal"), message.get("content")
+    except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
+        raise BadReplyError("the server's reply is not a chat completion") from None
+    if refusal:
+        raise BadReplyError(f"refused: {one_line(str(refusal))}")
+    if not isinstance(content, str):
+        raise BadReplyError("the server's reply has no text")
+    return content
 
 
-def _message(reply: Any) -> str:
+def _passes(reply: Reply) -> bool:
+    """False where the account has no credit left, which no wait mends."""
+    try:
+        error = reply.json()["error"]
+        return "insufficient_quota" not in {error.get("code"), error.get("type")}
+    except (BadReplyError, KeyError, TypeError, AttributeError):
+        return True
+
+
+def _message(reply: Reply) -> str:
     """Status and the server's own words, shortened."""
     try:
         detail = reply.json()["error"]
         detail = detail.get("message", detail) if isinstance(detail, dict) else detail
-    except (ValueError, KeyError, TypeError):
-        detail = reply.text
-    return f"{reply.status_code}: {' '.join(str(detail).split())[:200]}"
+    except (BadReplyError, KeyError, TypeError):
+        detail = reply.text()
+    return f"{reply.status}: {one_line(str(detail))}"

@@ -5,7 +5,7 @@ This module is imported by code that must start quickly, so it imports no model 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -220,6 +220,39 @@ class Judge(Protocol):
 
         Returns:
             One answer for each query, in their order.
+        """
+        ...
+
+
+@runtime_checkable
+class AnswersInParts(Protocol):
+    """A judge that gives each answer as soon as it is there (optional).
+
+    For answers that cost time or money: what was given is stored, and never asked again, whatever
+    happens to the rest.
+    """
+
+    def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
+        """Answer questions about images; see `Judge.answer`.
+
+        Args:
+            queries: What to answer.
+
+        Yields:
+            Answers, each with the number of its query: every query once, in any order.
+        """
+        ...
+
+
+@runtime_checkable
+class ReportsWaits(Protocol):
+    """A model on a server that may have to be waited for (optional)."""
+
+    def report_waits(self, tell: Callable[[str], None]) -> None:
+        """Say when it waits.
+
+        Args:
+            tell: Gets a sentence for each longer wait; called from any thread.
         """
         ...
 

@@ -1,100 +1,126 @@
-"""An HTTP session that waits for a busy server, politely and not for ever."""
+"""How long a server that is busy or away is waited for."""
 
 from __future__ import annotations
 
-from http.cookiejar import DefaultCookiePolicy
-from time import monotonic
-from typing import Any
-
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3.exceptions import MaxRetryError
-from urllib3.util import Retry
+import random
+from dataclasses import dataclass
+from datetime import timezone
+from email.utils import parsedate_to_datetime
+from time import monotonic, time
 
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
-_FACTOR = 0.5  # waits of 0, 1, 2, 4, … seconds
-_JITTER = 0.5  # so that threads do not ask again in step
-_LONGEST_WAIT = 30.0
+RATE_LIMITED = 429
+PATIENCE = 300.0
+_FACTOR = 0.5  # waits of about 0.5, 1, 2, 4, … seconds
+_LONGEST_WAIT = 30.0  # unless the server asks for more
+_JITTER = 0.5  # so that requests are not made again in step
 
 
-class BoundedRetry(Retry):
-    """Retries that end after some time, and no wait longer than 30 s, whatever the server asks.
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a request has no answer yet.
 
     Attributes:
-        patience: Seconds after the first failure in which another attempt may start.
-        deadline: When that is over; None before the first failure.
+        why: Words that follow 'The server …'.
+        limited: The server asks for fewer requests: it works, and waiting alone will help.
+        wait: Seconds that it asks to wait, if it does.
     """
 
-    patience: float = 60.0
-    deadline: float | None = None
-
-    def new(self, **changes: Any) -> BoundedRetry:
-        """A copy, as urllib3 makes one for each attempt."""
-        copy = super().new(**changes)
-        copy.patience, copy.deadline = self.patience, self.deadline
-        return copy
-
-    def increment(self, *args: Any, **keywords: Any) -> BoundedRetry:
-        """Count one failed attempt."""
-        copy = super().increment(*args, **keywords)
-        now = monotonic()
-        copy.deadline = self.deadline or now + self.patience
-        if now >= copy.deadline:
-            pool = args[3] if len(args) > 3 else keywords.get("_pool")
-            error = args[2] if len(args) > 2 else keywords.get("error")
-            raise MaxRetryError(pool, None, error)  # type: ignore[arg-type]
-        return copy
-
-    def get_retry_after(self, response: Any) -> float | None:
-        """What the server asks for in Retry-After, up to the longest wait."""
-        seconds = super().get_retry_after(response)
-        return None if seconds is None else min(seconds, _LONGEST_WAIT)
+    why: str
+    limited: bool = False
+    wait: float | None = None
 
 
-def retrying_session(attempts: int, timeout: float, connections: int = 32) -> requests.Session:
-    """A session for many threads.
+class Patience:
+    """How long one server is waited for, by all its requests together.
+
+    A request is made again until `attempts` of it have failed. A rate limit is no failure: it is
+    waited for. Both end once the server has answered nothing at all for the patience, so that a
+    server that is gone is not waited for by one request after the other.
 
     Args:
         attempts: At one request, the first one counted.
-        timeout: Seconds that one attempt may take; no further attempt starts later than this (or
-            60 s) after the first failure.
-        connections: Kept open at a time.
-
-    Returns:
-        The session. It stores no cookies and takes no password from ~/.netrc.
+        seconds: The patience.
     """
-    retry = BoundedRetry(
-        total=attempts - 1,
-        redirect=False,
-        allowed_methods=None,  # POST too: to ask a question twice does no harm
-        status_forcelist=BUSY,
-        backoff_factor=_FACTOR,
-        backoff_jitter=_JITTER,
-        backoff_max=_LONGEST_WAIT,
-        raise_on_status=False,
-        respect_retry_after_header=True,
-    )
-    retry.patience = max(timeout, 60.0)
-    session = requests.Session()
-    adapter = HTTPAdapter(max_retries=retry, pool_maxsize=connections)
-    session.mount("http://", adapter)
-    session.mount("https://", adapter)
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    return session
+
+    def __init__(self, attempts: int, seconds: float = PATIENCE) -> None:
+        self._attempts = attempts
+        self._seconds = seconds
+        self._silent_since: float | None = None
+
+    def answered(self) -> None:
+        """Take note that the server answered a request."""
+        self._silent_since = None
+
+    def request(self) -> Waits:
+        """Begin a request.
+
+        Returns:
+            How long this one waits.
+        """
+        return Waits(self)
+
+    def _ends(self, first_failure: float) -> float:
+        if self._silent_since is None:
+            self._silent_since = first_failure
+        return min(first_failure, self._silent_since) + self._seconds
 
 
-def why_unreachable(error: requests.RequestException, timeout: float) -> str:
-    """What went wrong, in the words of an error message.
+class Waits:
+    """How long one request waits; see `Patience`.
+
+    Attributes:
+        made: Attempts that failed.
+    """
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._first_failure: float | None = None
+        self._errors = 0
+        self.made = 0
+
+    def after(self, failure: Failure) -> float | None:
+        """Seconds to wait after a failed attempt.
+
+        Args:
+            failure: Why it failed.
+
+        Returns:
+            The wait; None to give up.
+        """
+        now = monotonic()
+        self.made += 1
+        self._errors += not failure.limited
+        if self._first_failure is None:
+            self._first_failure = now
+        ends = self._patience._ends(self._first_failure)
+        if self._errors >= self._patience._attempts or now >= ends:
+            return None
+        wait = min(_FACTOR * 2.0 ** min(self.made - 1, 16), _LONGEST_WAIT)
+        wait *= 1.0 + random.uniform(0.0, _JITTER)
+        if failure.wait is not None:
+            wait = max(wait, failure.wait + random.uniform(0.0, _JITTER))
+        return min(wait, ends - now)
+
+
+def seconds_asked(retry_after: str | None) -> float | None:
+    """What a server asks for in Retry-After.
 
     Args:
-        error: What requests raised.
-        timeout: Seconds that one attempt may take.
+        retry_after: The header: seconds, or a date.
 
     Returns:
-        Words that follow 'The server …'.
+        Seconds from now, 0 or more; None where there is no header, or it cannot be read.
     """
-    cause = error.args[0] if error.args else error
-    reason = getattr(cause, "reason", None) or error
-    if "Timeout" in type(reason).__name__:
-        return f"does not answer within {timeout:g} s"
-    return f"cannot be reached ({type(reason).__name__})"
+    if retry_after is None:
+        return None
+    text = retry_after.strip()
+    if text.isascii() and text.replace(".", "", 1).isdigit() and len(text) <= 12:
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=timezone.utc)
+    return max(0.0, date.timestamp() - time())

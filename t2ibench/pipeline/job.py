@@ -9,6 +9,7 @@ from typing import Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable
+from t2ibench.pipeline.asking import ask, unanswered
 from t2ibench.pipeline.made_with import record_generator
 from t2ibench.pipeline.observers import (
     AskReport,
@@ -21,13 +22,7 @@ from t2ibench.pipeline.observers import (
 from t2ibench.pipeline.pending import unfinished
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.sharing import Piece, Sharing, claim_name
-from t2ibench.pipeline.work import (
-    ask,
-    embed,
-    generate,
-    missing_embeddings,
-    unanswered,
-)
+from t2ibench.pipeline.work import embed, generate, missing_embeddings
 from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore

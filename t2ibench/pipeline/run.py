@@ -10,6 +10,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
+from t2ibench.models.protocols import ReportsWaits
 from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
@@ -149,6 +150,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         gives_up=_gives_up(prepared),
     )
     _check_names(job)
+    for judge in judges:
+        if isinstance(judge, ReportsWaits):
+            judge.report_waits(reporter.say)
     mend(folder.path, [prepared.images, *job.stores()], reporter)
     _save_record(prepared, reporter, job)
     _generate(job, prepared, reporter)

@@ -1,4 +1,4 @@
-"""The three kinds of work: generating images, embedding them, asking about them.
+"""Two of the three kinds of work: generating images and embedding them; `asking` has the third.
 
 Each is idempotent in the store: what is stored is not made again. A run, the explorer, the
 leaderboard's verification and the caption command all work through these functions.
@@ -6,29 +6,20 @@ leaderboard's verification and the caption command all work through these functi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, get_args
 
-from t2ibench.errors import T2IBenchError, failing
-from t2ibench.models.protocols import Answer, Drawn, Generator, ImageRequest, Judge, Query, Status
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.protocols import Drawn, Generator, ImageRequest, Status
 from t2ibench.pipeline.encoding import checked_rows, encode, naming
-from t2ibench.pipeline.observers import (
-    AskReport,
-    Damaged,
-    EmbedReport,
-    EncoderRun,
-    JudgeRun,
-    Question,
-)
-from t2ibench.store.answers import AnswerStore, StoredAnswer
+from t2ibench.pipeline.observers import Damaged, EmbedReport, EncoderRun
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 from t2ibench.store.pixels import UnreadableImageError, is_black, read_image
 
 _THREADS = 4
 _PART = 256  # embeddings in one part on disk: what a kill can cost, and what memory holds
-MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
 
 
 def _ignore(_: Any) -> None:
@@ -253,109 +244,3 @@ def _embed_part(
                 run.store.add("images", list(by_key), rows)
         except T2IBenchError as error:
             report.failures[run.encoder.name] = str(error)
-
-
-def unanswered(
-    questions: Iterable[tuple[StoredImage, Sequence[Question]]], store: AnswerStore
-) -> list[tuple[StoredImage, list[Question]]]:
-    """Each image with its questions that have no answer yet; a file that occurs twice, once.
-
-    Args:
-        questions: Images with what is asked about them.
-        store: The answers of one judge.
-
-    Returns:
-        The images with at least one such question, in the order given.
-    """
-    seen: set[tuple[str, Question]] = set()
-    waiting = []
-    for image, asked in questions:
-        missing = [
-            question
-            for question in asked
-            if (image.sha256, question) not in seen and store.get(image.sha256, *question) is None
-        ]
-        seen |= {(image.sha256, question) for question in missing}
-        if missing:
-            waiting.append((image, missing))
-    return waiting
-
-
-def ask(
-    questions: Iterable[tuple[StoredImage, Sequence[Question]]],
-    run: JudgeRun,
-    *,
-    streak: int = 0,
-    on_batch: Callable[[int], None] = _ignore,
-) -> AskReport:
-    """Ask a judge what it has not answered yet. What it answers is kept at once.
-
-    Args:
-        questions: Images, each with its questions.
-        run: The judge.
-        streak: Questions it has left without an answer just before, one after another.
-        on_batch: Told how many questions were asked, batch by batch.
-
-    Returns:
-        The outcome. A judge that leaves 20 questions in a row unanswered, or fails altogether, is
-        stopped; `stopped` says why.
-    """
-    report = AskReport(streak=streak)
-    waiting = unanswered(questions, run.store)
-    for queries in _batches(waiting, run.judge.batch_size, report):
-        try:
-            answers = _answers(run.judge, queries)
-        except T2IBenchError as error:
-            report.stopped = str(error)
-            break
-        kept = []
-        for query, answer in zip(queries, answers, strict=True):
-            if answer.answer is None:
-                reason = answer.reason or "no answer"
-                report.reasons[reason] = report.reasons.get(reason, 0) + 1
-                report.streak += 1
-            else:
-                report.streak = 0
-                kept.append(
-                    StoredAnswer(
-                        query.sha256, query.question, query.classes, answer.answer, answer.raw
-                    )
-                )
-        run.store.add(kept)
-        report.answered += len(kept)
-        on_batch(len(queries))
-        if report.streak >= MAX_CONSECUTIVE_FAILURES:
-            report.stopped = f"{report.streak} questions in a row failed."
-            break
-    return report
-
-
-def _answers(judge: Judge, queries: Sequence[Query]) -> list[Answer]:
-    with failing("it failed with"):
-        answers = list(judge.answer(queries))
-    if len(answers) != len(queries):
-        raise T2IBenchError(f"it gave {len(answers)} answers to {len(queries)} questions.")
-    for answer in answers:
-        if not isinstance(answer, Answer):
-            raise T2IBenchError(f"it gave a {type(answer).__name__}, not an Answer.")
-    return answers
-
-
-def _batches(
-    waiting: Sequence[tuple[StoredImage, list[Question]]], size: int, report: AskReport
-) -> Iterator[list[Query]]:
-    """Queries in batches; each image is decoded once. Unreadable images go into the report."""
-    batch: list[Query] = []
-    for image, questions in waiting:
-        try:
-            pixels = image.read()
-        except UnreadableImageError as error:
-            report.damaged.append(Damaged(image, str(error)))
-            continue
-        for question, classes in questions:
-            batch.append(Query(pixels, image.prompt, image.index, image.sha256, question, classes))
-            if len(batch) >= size:
-                yield batch
-                batch = []
-    if batch:
-        yield batch

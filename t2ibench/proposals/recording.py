@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.replies import UnreadableError
+from t2ibench.models.http import BadReplyError
 from t2ibench.models.proposers import Message, Proposer, conversation_key
 from t2ibench.store.jsonl import append_rows, read_rows
 
@@ -44,11 +45,15 @@ class Recorder:
             The reply.
 
         Raises:
+            UnreadableError: what came cannot be used; other conversations may go well.
             T2IBenchError: the proposer gives none, or the file cannot be written.
         """
         key = conversation_key(messages)
         if key not in self._replies:
-            reply = self.proposer.reply(messages)
+            try:
+                reply = self.proposer.reply(messages)
+            except BadReplyError as error:
+                raise UnreadableError(str(error)) from None
             row = {
                 "proposer": self.proposer.fingerprint,
                 "messages": [dict(message) for message in messages],

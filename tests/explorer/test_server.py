@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
+import uvicorn
 from PIL import Image
 from scipy import stats as scipy_stats
 from starlette.testclient import TestClient
 
 from t2ibench import evaluate
+from t2ibench.errors import T2IBenchError
 from t2ibench.explorer.app import Explorer, create_app
 from t2ibench.explorer.queries import Question, score_texts, similarities
 from t2ibench.explorer.reference import Reference
 from t2ibench.explorer.source import Collection, open_collection
 from t2ibench.explorer.start import first_state
+from t2ibench.explorer.tree import DEEPEST, MOST_NODES
 from t2ibench.methods.core.verdict import Reading, verdict
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
@@ -53,6 +63,22 @@ def client(collection: Collection, tmp_path: Path) -> Iterator[TestClient]:
     explorer = Explorer(collection, first_state(collection, None), tmp_path / "session.json")
     with TestClient(create_app(explorer, 1234), base_url=HOME) as found:
         yield found
+
+
+@contextmanager
+def served(collection: Collection, folder: Path) -> Iterator[str]:
+    """The address of a real server."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    explorer = Explorer(collection, first_state(collection, None), folder / "session.json")
+    server = uvicorn.Server(uvicorn.Config(create_app(explorer, port), log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def tree(client: TestClient, label: str) -> dict[str, Any]:
@@ -165,6 +191,164 @@ def test_what_does_not_fit_is_one_line(client: TestClient, path: str, body: Any)
     reply = client.post(path, json=body, headers=JSON)
     assert reply.status_code == 400 and reply.json()["error"]
     assert client.post(path, content="{", headers=JSON).status_code == 400
+
+
+@pytest.mark.parametrize("damage", [b"no picture", b"", None])
+def test_a_broken_picture_is_not_found(
+    damage: bytes | None, run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(run, tmp_path / "toyland")
+    found = open_collection([copy], None, SilentReporter())
+    path = found.pictures[3].path
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage)
+    with served(found, tmp_path) as url:
+        reply = httpx.get(f"{url}/thumb/3")
+        assert reply.status_code == 404 and "cannot be read" in reply.json()["error"]
+        assert httpx.get(f"{url}/image/3").status_code == (404 if damage is None else 200)
+        assert httpx.get(f"{url}/thumb/4").status_code == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def chain(length: int) -> dict[str, Any]:
+    nodes = [{"id": "n0", "label": "picture"}]
+    nodes += [{"id": f"n{k}", "label": f"w{k}", "parent": f"n{k - 1}"} for k in range(1, length)]
+    return {"nodes": nodes}
+
+
+@pytest.mark.parametrize("path", ["/api/evaluate", "/api/text", "/api/export", "/api/session"])
+def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: TestClient, path: str) -> None:
+    state = client.get("/api/session").json()["state"]
+    wide = [{"id": f"n{k}", "label": "x", "parent": "n0"} for k in range(1, MOST_NODES + 1)]
+    for tree_, message in (
+        (chain(2000), f"deeper than {DEEPEST} levels"),
+        (chain(DEEPEST + 2), f"deeper than {DEEPEST} levels"),
+        ({"nodes": [*chain(1)["nodes"], *wide]}, f"at most {MOST_NODES} items"),
+    ):
+        body = {
+            "/api/evaluate": {"tree": tree_, "anchors": [WOMAN, MAN]},
+            "/api/text": {"tree": tree_, "nodes": ["n0"]},
+            "/api/export": {"tree": tree_, "anchors": state["anchors"]},
+            "/api/session": {"state": {**state, "tree": tree_}},
+        }[path]
+        reply = client.post(path, json=body, headers=JSON)
+        assert reply.status_code == 400 and message in reply.json()["error"], reply.text
+        assert len(reply.text) < 300
+
+
+def test_the_deepest_tree_is_evaluated(client: TestClient) -> None:
+    body = {"tree": chain(DEEPEST + 1), "anchors": [WOMAN, MAN]}
+    reply = client.post("/api/evaluate", json=body, headers=JSON)
+    last = reply.json()["nodes"][-1]
+    assert last["text"].split() == [f"w{k}" for k in range(DEEPEST, 0, -1)] + ["picture"]
+
+
+def test_images_are_served_while_a_tree_is_evaluated(
+    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> list[Any]:
+        began.set()
+        go.wait(20)
+        return [[None]]
+
+    monkeypatch.setattr("t2ibench.explorer.app.score_texts", slow)
+    with served(collection, tmp_path) as url, ThreadPoolExecutor(1) as pool:
+        body = {"tree": chain(1), "anchors": [WOMAN, MAN]}
+        headers = {**JSON, "Origin": url}
+        waiting = pool.submit(httpx.post, f"{url}/api/evaluate", json=body, headers=headers)
+        assert began.wait(20)
+        assert httpx.get(f"{url}/thumb/0", timeout=20).status_code == 200
+        assert not waiting.done()
+        go.set()
+        assert waiting.result().status_code == 200
+
+
+def parts(count: int) -> Iterator[bytes]:
+    for _ in range(count):
+        yield b" " * 1_000_000
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+@pytest.mark.parametrize("megabytes", [9, 30])
+def test_a_body_that_is_too_large_gets_its_answer(
+    megabytes: int, chunked: bool, collection: Collection, tmp_path: Path
+) -> None:
+    with served(collection, tmp_path) as url:
+        content: Any = parts(megabytes) if chunked else b" " * megabytes * 1_000_000
+        headers = {**JSON, "Origin": url}
+        for path in ("/api/evaluate", "/api/session", "/api/nowhere"):
+            reply = httpx.post(f"{url}{path}", content=content, headers=headers)
+            expected = 404 if path == "/api/nowhere" and chunked else 413
+            assert reply.status_code == expected
+            assert expected == 404 or "8,000,000 bytes" in reply.json()["error"]
+            content = parts(megabytes) if chunked else content
+        assert httpx.get(f"{url}/api/images").status_code == 200
+
+
+def test_a_body_without_end_is_not_read_for_ever(collection: Collection, tmp_path: Path) -> None:
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 1
+            yield b" " * 1_000_000
+
+    with served(collection, tmp_path) as url, contextlib.suppress(httpx.TransportError):
+        headers = {**JSON, "Origin": url}
+        httpx.post(f"{url}/api/evaluate", content=endless(), headers=headers)
+    assert 8 < sent < 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (RuntimeError("out of\nmemory"), 500, "RuntimeError: out of"),
+        (RecursionError(), 500, "RecursionError: RecursionError"),
+        (T2IBenchError("The encoder failed."), 400, "The encoder failed."),
+    ],
+)
+def test_a_defect_is_one_line(
+    error: Exception,
+    status: int,
+    said: str,
+    collection: Collection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("t2ibench.explorer.app.score_texts", fail)
+    monkeypatch.setattr("t2ibench.explorer.app.FileResponse", fail)
+    body = {"tree": chain(1), "anchors": [WOMAN, MAN]}
+    with served(collection, tmp_path) as url:
+        headers = {**JSON, "Origin": url}
+        for reply in (
+            httpx.post(f"{url}/api/evaluate", json=body, headers=headers),
+            httpx.get(f"{url}/"),
+        ):
+            assert (reply.status_code, reply.json()) == (status, {"error": said})
+            assert "default-src 'none'" in reply.headers["content-security-policy"]
+        assert httpx.get(f"{url}/api/images").status_code == 200
+    shown = capfd.readouterr().err
+    assert "Traceback" not in shown and len(shown.splitlines()) <= 2
+
+
+def test_a_broken_session_is_set_aside(collection: Collection, tmp_path: Path) -> None:
+    file = tmp_path / "session.json"
+    file.write_text('{"version": 1, "state": {"tree":')
+    explorer = Explorer(collection, first_state(collection, None), file)
+    with TestClient(create_app(explorer, 1234), base_url=HOME) as client:
+        session = client.get("/api/session").json()
+        assert session.pop("saved") is False
+        assert client.post("/api/session", json=session, headers=JSON).status_code == 200
+    assert (tmp_path / "session.json.broken").read_text().startswith('{"version": 1')
 
 
 def test_an_inverse_query_draws_into_the_run(client: TestClient, run: Path, cli: Cli) -> None:

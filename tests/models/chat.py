@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
+import itertools
 import json
+import socket
+import socketserver
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
 from PIL import Image
 
 # From a request's body to a status, what to send (text is a reply, anything else the body) and
@@ -31,6 +37,17 @@ def posted_text(body: dict[str, Any]) -> str:
     if isinstance(content, str):
         return content
     return next(str(part["text"]) for part in content if part["type"] == "text")
+
+
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long clients would have waited between attempts; they do not wait."""
+    waits: list[float] = []
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("t2ibench.models.http.pause", note)
+    return waits
 
 
 @contextmanager
@@ -57,7 +74,7 @@ def serving(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1", posted
@@ -65,3 +82,78 @@ def serving(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def completion(text: str) -> bytes:
+    """The body of a proper reply; halves of surrogate pairs are kept."""
+    return json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
+
+
+def response(body: bytes, status: int = 200, *headers: str, length: int | None = None) -> bytes:
+    """A response as it goes over the wire."""
+    size = len(body) if length is None else length
+    lines = [f"HTTP/1.1 {status} Said", f"Content-Length: {size}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def bomb(megabytes: int) -> bytes:
+    """So many megabytes of spaces, packed with gzip."""
+    packer, spaces = zlib.compressobj(9, wbits=31), b" " * 1_000_000
+    first, again = (packer.compress(spaces) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + again * (megabytes - 1)
+
+
+class Wire:
+    """One connection, for servers that break HTTP on purpose.
+
+    Attributes:
+        headers: Of the request, by lower-case name.
+        body: Of the request.
+    """
+
+    def __init__(self, connection: socket.socket, headers: dict[str, str], body: Any) -> None:
+        self._connection = connection
+        self.headers = headers
+        self.body = body
+
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self._connection.sendall(data)
+
+    def trickle(self, data: bytes, ended: threading.Event) -> None:
+        """Send a byte every 0.05 s, for as long as there is anyone."""
+        for byte in itertools.cycle(data) if data else ():
+            self._connection.sendall(bytes([byte]))
+            if ended.wait(0.05):
+                return
+
+
+@contextmanager
+def wiring(handle: Callable[[Wire], bool]) -> Iterator[str]:
+    """The address of a server that writes its own bytes; it hangs up where `handle` gives False."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            with contextlib.suppress(OSError, ValueError):  # a client may hang up at any moment
+                while self.rfile.readline():
+                    headers = {}
+                    while (line := self.rfile.readline().decode("latin-1").strip()) != "":
+                        name, _, value = line.partition(":")
+                        headers[name.lower()] = value.strip()
+                    body = json.loads(self.rfile.read(int(headers["content-length"])))
+                    if not handle(Wire(self.connection, headers, body)):
+                        break
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+        block_on_close = False
+        request_queue_size = 128
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -6,13 +6,15 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.chat_server import ChatServer, ServerAwayError
-from tests.models.chat import serving
+from tests.models.chat import serving, without_waiting
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 
@@ -26,61 +28,112 @@ def says(*replies: Any) -> Callable[[dict[str, Any]], Any]:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How long the client waited, without waiting."""
-    found: list[float] = []
-    monkeypatch.setattr("time.sleep", found.append)
-    return found
+    return without_waiting(monkeypatch)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that only waits move."""
+    now = [1000.0]
+
+    async def move(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr("t2ibench.models.http.pause", move)
+    monkeypatch.setattr("t2ibench.models.retries.monotonic", lambda: now[0])
+    return now
 
 
 def test_a_busy_server_is_asked_again_with_growing_waits(waits: list[float]) -> None:
     with serving(says((503, "busy"), (500, "oh"), (502, "no"), (200, "yes"))) as (url, posted):
         assert ChatServer("m", url).chat(MESSAGES) == "yes"
-    assert len(posted) == 4
-    assert len(waits) == 2  # the first time at once
-    assert 1.0 <= waits[0] <= 1.5 and 2.0 <= waits[1] <= 2.5  # with jitter
+    assert len(posted) == 4 and len(waits) == 3
+    for wait, least in zip(waits, (0.5, 1.0, 2.0), strict=True):
+        assert least <= wait <= 1.5 * least  # with jitter
 
 
-@pytest.mark.parametrize(("asked", "waited"), [("7", 7.0), ("86400", 30.0)])
-def test_retry_after_is_respected_up_to_a_limit(
-    asked: str, waited: float, waits: list[float]
-) -> None:
+def http_date(seconds: float) -> str:
+    return format_datetime(datetime.now(timezone.utc) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize("form", ["60", "60.0", "{date} GMT", "{date}"])
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_is_respected(form: str, status: int, waits: list[float]) -> None:
+    date = http_date(61).removesuffix(" GMT")
+    busy = (status, {"error": "slow down"}, {"Retry-After": form.format(date=date)})
+    with serving(says(busy, (200, "yes"))) as (url, _):
+        assert ChatServer("m", url).chat(MESSAGES) == "yes"
+    (wait,) = waits
+    assert 40 <= wait <= 62
+
+
+@pytest.mark.parametrize("asked", ["soon", "", "-5", "1e9", "nan", "inf", "Mon", "9" * 400])
+def test_a_retry_after_that_makes_no_sense_is_ignored(asked: str, waits: list[float]) -> None:
     busy = (429, {"error": "slow down"}, {"Retry-After": asked})
     with serving(says(busy, (200, "yes"))) as (url, _):
         assert ChatServer("m", url).chat(MESSAGES) == "yes"
-    assert waits == [waited]
+    assert len(waits) == 1 and waits[0] <= 1.0
+
+
+def test_a_rate_limit_is_waited_for_and_announced(clock: list[float]) -> None:
+    began = clock[0]
+    said: list[str] = []
+
+    def limited(_: dict[str, Any]) -> tuple[Any, ...]:
+        if clock[0] - began < 60:
+            return 429, {"error": "slow down"}  # and no Retry-After
+        return 200, "yes"
+
+    with serving(limited) as (url, posted):
+        server = ChatServer("m", url, retries=2)
+        server.report_waits(said.append)
+        assert server.chat(MESSAGES) == "yes"
+    assert len(posted) > 2 and clock[0] - began < 120
+    assert said and all("replied with status 429; the next attempt is in" in line for line in said)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "30"}, {"Retry-After": "86400"}])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
+    status: int, headers: dict[str, str], clock: list[float]
+) -> None:
+    began = clock[0]
+    with serving(says((status, "", headers))) as (url, posted):
+        server = ChatServer("m", url, retries=1000, timeout=5)
+        with pytest.raises(ServerAwayError, match=f"replied with status {status}; tried"):
+            server.chat(MESSAGES)
+        assert 300 <= clock[0] - began <= 331 and len(posted) >= 2
+        asked = len(posted)
+        with pytest.raises(ServerAwayError, match="tried once"):
+            server.chat(MESSAGES)  # it has not answered since: one attempt is enough
+        assert len(posted) == asked + 1
+
+
+def test_an_account_without_credit_is_not_waited_for(waits: list[float]) -> None:
+    empty = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    with serving(says((429, empty))) as (url, posted):
+        with pytest.raises(ServerAwayError, match="429: You exceeded your quota"):
+            ChatServer("m", url).chat(MESSAGES)
+        assert len(posted) == 1 and not waits
 
 
 def test_attempts_are_counted(waits: list[float]) -> None:
     with serving(says((503, "busy"))) as (url, posted):
         with pytest.raises(
-            ServerAwayError, match=r"replied with status 503; tried up to 3 times\."
+            ServerAwayError, match=r"replied with status 503; tried 3 times\."
         ) as caught:
             ChatServer("m", url, retries=3).chat(MESSAGES)
         assert len(posted) == 3
-        with pytest.raises(ServerAwayError):
+        with pytest.raises(ServerAwayError, match="tried once"):
             ChatServer("m", url, retries=1).chat(MESSAGES)
     assert len(posted) == 4
     assert "\n" not in str(caught.value) and "base_url" in str(caught.value)
 
 
-def test_a_server_that_is_busy_for_ever_ends_after_some_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = [0.0]
-    monkeypatch.setattr("time.sleep", lambda seconds: clock.__setitem__(0, clock[0] + seconds))
-    monkeypatch.setattr("t2ibench.models.retries.monotonic", lambda: clock[0])
-    busy = says((503, "", {"Retry-After": "30"}))
-    with (
-        serving(busy) as (url, posted),
-        pytest.raises(ServerAwayError, match="replied with status 503"),
-    ):
-        ChatServer("m", url, retries=1000, timeout=5).chat(MESSAGES)
-    assert 60 <= clock[0] <= 90 and len(posted) <= 4
-
-
 def test_a_dead_server_is_one_line(waits: list[float]) -> None:
     with serving(says((200, "x"))) as (url, _):
         pass
-    with pytest.raises(ServerAwayError, match=r"cannot be reached \(\w+\); tried up to 2 times"):
+    with pytest.raises(ServerAwayError, match=r"cannot be reached \(\w+\); tried 2 times"):
         ChatServer("m", url, retries=2).chat(MESSAGES)
 
 

@@ -18,7 +18,7 @@ from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Judge, Query
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
-from tests.models.chat import posted_image, posted_text, serving
+from tests.models.chat import posted_image, posted_text, serving, without_waiting
 
 
 def query(caption: str, question: str = "Which?", *classes: str, seed: int = 1) -> Query:
@@ -47,6 +47,11 @@ def judge(spec: str, **args: str) -> Judge:
         ("either male or female", "unknown"),
         ("", "unknown"),
         ("malevolent", "unknown"),
+        # However long or deep: read in a moment, and nothing that ends the run.
+        ('{"answer":' * 100_000 + "}", "unknown"),
+        ("{" * 1_000_000, "unknown"),
+        ('{"answer": ' + "1" * 10_000 + "}", "unknown"),
+        ('{"answer": ' + "[" * 900 + "]" * 900 + "}", "unknown"),
     ],
 )
 def test_replies(reply: str, answer: str) -> None:
@@ -217,7 +222,7 @@ def test_a_server_sees_the_image_and_the_question(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    without_waiting(monkeypatch)
     calls = iter([(503, "busy"), (429, {"error": {"message": "slow down"}}), (200, "female")])
     with serving(lambda _: next(calls)) as (url, _):
         one = judge("openai:eye", base_url=url)
@@ -251,7 +256,7 @@ def test_one_bad_reply_costs_one_answer(said: tuple[int, Any], message: str) -> 
 def test_a_server_that_cannot_help_is_one_clear_line(
     status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    without_waiting(monkeypatch)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with serving(lambda _: (status, {"error": "no"})) as (url, _):
         one = judge("openai:eye", base_url=url, retries="2")
@@ -260,7 +265,7 @@ def test_a_server_that_cannot_help_is_one_clear_line(
 
 
 def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    without_waiting(monkeypatch)
     with serving(sees) as (url, _):
         pass
     one = judge("openai:eye", base_url=url, retries="2")

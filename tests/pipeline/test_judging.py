@@ -12,7 +12,7 @@ import pytest
 from t2ibench import evaluate, score
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
-from tests.models.chat import posted_image, serving
+from tests.models.chat import posted_image, serving, without_waiting
 
 Cli = Callable[..., tuple[int, str, str]]
 QUICK = {"n_permutations": 2000, "n_bootstrap": 500}
@@ -142,7 +142,7 @@ def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> N
 def test_a_server_that_dies_loses_nothing(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    without_waiting(monkeypatch)
     left = 9
 
     def dying(body: dict[str, Any]) -> tuple[int, Any]:
@@ -163,6 +163,45 @@ def test_a_server_that_dies_loses_nothing(
     results = json.loads((tasks.parent / "runs/toyland/results.json").read_text())
     assert results["tasks"]["hand"]["n_images"] == 18
     assert results["tasks"]["hand"]["excluded"].get("missing", 0) == 0
+
+
+def test_a_rate_limit_is_said_and_waited_for(
+    tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = without_waiting(monkeypatch)
+    left = 3
+
+    def limited(body: dict[str, Any]) -> tuple[Any, ...]:
+        nonlocal left
+        left -= 1
+        return seeing(body) if left < 0 else (429, {"error": "slow"}, {"Retry-After": "60"})
+
+    with serving(limited) as (url, heard):
+        args = f"base_url={url},retries=1"
+        status, _, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
+    assert status == 0, errors
+    assert len(heard) == 18 + 3 and len(waits) == 3 and min(waits) >= 60
+    assert errors.count("replied with status 429; the next attempt is in 60 s.") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "key", "message"),
+    [
+        ("base_url=http://user:hunter2@127.0.0.1:1/v1", "sk-1234", "a user name or a password"),
+        ("base_url=http://127.0.0.1:1/v1?key=hunter2", "sk-1234", "a query or a fragment"),
+        ('base_url="http://[::1"', "sk-1234", "expected an address"),
+        ("base_url=http://127.0.0.1:1", "hunter2\n", "cannot be sent"),
+        ("api_key_env=hunter2-x", "sk-1234", "expected the name of an environment variable"),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_refused_before_anything_is_written(
+    args: str, key: str, message: str, tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    status, out, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
+    assert status == 1 and message in errors and len(errors.splitlines()) == 1
+    assert "hunter2" not in out + errors
+    assert not (tasks.parent / "runs").exists()
 
 
 def test_judges_are_compared(tasks: Path, cli: Cli) -> None:

@@ -223,6 +223,8 @@ def test_the_leaderboard_takes_no_run_without_some_prompts(
         t2ibench=results.t2ibench,
         encoders=results.tasks[TASK].settings.encoders,
         judges={},
+        model="toyland",
+        model_args={},
     )
     found = _provenance_problems(manifest, results)  # one that was packed by other means
     (problem,) = (one for one in found if "prompts" in one)

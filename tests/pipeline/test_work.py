@@ -20,11 +20,12 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
+from t2ibench.pipeline.asking import ask
 from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.executors.local import EXECUTOR
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.observers import open_encoder, open_judge
-from t2ibench.pipeline.work import ask, embed, generate_batch
+from t2ibench.pipeline.work import embed, generate_batch
 from t2ibench.pipeline.work import generate as generate_images
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.models.chat import posted_text, serving
+from tests.models.chat import posted_text, serving, without_waiting
 
 Cli = Callable[..., tuple[int, str, str]]
 CAPTIONS = [
@@ -126,10 +126,33 @@ def test_an_unreadable_reply_is_asked_again(tmp_path: Path, cli: Cli) -> None:
     assert sum("could not be read" in text for text in told) == 2
 
 
+@pytest.mark.parametrize(
+    "bad", [(400, {"error": "no"}), (200, {"choices": []}), (200, "[" * 100_000), (200, "\ud800")]
+)
+def test_one_bad_reply_costs_one_caption(bad: Any, tmp_path: Path, cli: Cli) -> None:
+    captions = tmp_path / "captions.txt"
+    captions.write_text("\n".join(CAPTIONS))
+    refused = CAPTIONS[1]
+
+    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+        asked = [message["content"] for message in body["messages"]]
+        return bad if any(refused in text for text in asked) else proposing(body)
+
+    with serving(speak) as (url, _):
+        status, _, errors = cli(
+            *("propose", "openbias", "--captions", captions, "--support", "2"),
+            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}"),
+            *("--output", tmp_path / "t.yaml"),
+        )
+    assert status == 0 and f"'{refused}':" in errors, errors
+    gender, *_ = yaml.safe_load((tmp_path / "t.yaml").read_text())["biases"]
+    assert set(gender["captions"]) == set(CAPTIONS) - {refused}
+
+
 def test_a_server_that_dies_loses_nothing(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+    without_waiting(monkeypatch)
     captions = tmp_path / "captions.txt"
     captions.write_text("\n".join(CAPTIONS))
     left = 4

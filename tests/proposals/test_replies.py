@@ -57,6 +57,11 @@ NO_BIAS = {
     "one class": '[{"name": "person gender", "classes": ["male"], "question": "Which?"}]',
     "no question": '[{"name": "person gender", "classes": ["male", "female"]}]',
     "no name": '[{"classes": ["male", "female"], "question": "Which?"}]',
+    "deep lists": "[" * 20_000,
+    "deep objects": '{"a":' * 5_000,
+    "a well-formed depth": "[" * 5_000 + "]" * 5_000,
+    "a million brackets": "{" * 1_000_000,
+    "a million characters": f'[{GENDER}, "{"x" * 1_000_000}"]',
     "classes are a number": '[{"name": "person gender", "classes": 2, "question": "Which?"}]',
 }
 # Every one of these holds the axis gender with two prompts.
@@ -91,6 +96,14 @@ def test_one_bad_bias_does_not_lose_the_others() -> None:
     found, skipped = read_biases(f'[{GENDER}, {{"name": "person age", "classes": ["old"]}}]')
     assert [one.name for one in found] == ["gender"]
     assert skipped == ["a bias: it has fewer than two classes"]
+
+
+@pytest.mark.parametrize("bad", ["\\ud800", "\ud800", "\\u0000", "\x1b", "\\u202e", "\u202e"])
+def test_characters_that_do_harm_are_taken_out(bad: str) -> None:
+    reply = GENDER.replace("gender", f"{bad}gender").replace("Male", f"Male{bad}")
+    found, _ = read_biases(reply)
+    assert (found[0].name, found[0].classes) == ("gender", ("male", "female"))
+    assert found[0].question.isprintable() and found[0].question.encode()
 
 
 @pytest.mark.parametrize("flag", ["true", '"yes"', '"True"', "1"])

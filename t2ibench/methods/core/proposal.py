@@ -28,6 +28,7 @@ class Conversation(Protocol):
             What the model says.
 
         Raises:
+            UnreadableError: what came cannot be used.
             T2IBenchError: the model gives no reply.
         """
         ...

@@ -6,6 +6,9 @@ import re
 from typing import Any
 
 _WORD = re.compile(r"[a-z0-9]+(?:[-'/][a-z0-9]+)*")
+# Nothing that a terminal obeys, no halves of surrogate pairs, no overriding of a text's direction.
+_HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LONGEST = 30_000  # what takes long to repair is not what was asked for
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "−": "-", "\u00a0": " "})
 
 
@@ -23,7 +26,7 @@ def read_json(reply: str) -> Any:
         A list or a dict with something in it.
 
     Raises:
-        UnreadableError: it has neither an object nor a list.
+        UnreadableError: it has neither an object nor a list, or it is far too long or deep.
 
     Examples:
         >>> read_json("Sure! {'gender': ['male', 'female',]} Anything else?")
@@ -31,6 +34,8 @@ def read_json(reply: str) -> Any:
     """
     import json_repair
 
+    if len(reply) > _LONGEST:
+        raise UnreadableError(f"the reply is longer than {_LONGEST:,} characters")
     text = reply.translate(_SMART)
     fenced = re.search(r"```(?:json|JSON)?\s*(.*?)(?:```|\Z)", text, re.DOTALL)
     if fenced and re.search(r"[{\[]", fenced.group(1)):
@@ -38,9 +43,22 @@ def read_json(reply: str) -> Any:
     start = re.search(r"[{\[]", text)
     if not start:
         raise UnreadableError("the reply has no JSON in it")
-    value = json_repair.loads(text[start.start() :])
+    try:
+        value = _harmless(json_repair.loads(text[start.start() :]))
+    except (ValueError, RecursionError):
+        raise UnreadableError("the reply's JSON is nested too deeply") from None
     if not isinstance(value, dict | list) or not value:
         raise UnreadableError("the reply's JSON is empty")
+    return value
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HARMFUL.sub(" ", value)
+    if isinstance(value, list):
+        return [_harmless(item) for item in value]
+    if isinstance(value, dict):
+        return {_harmless(key): _harmless(item) for key, item in value.items()}
     return value
 
 

@@ -63,12 +63,12 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
 
 def _unwrapped(reply: str) -> str:
     """The value inside a JSON object such as {"answer": "male"}, or the reply itself."""
-    match = re.search(r"\{.*\}", reply, re.DOTALL)
-    if match:
+    start, end = reply.find("{"), reply.rfind("}")
+    if 0 <= start < end:
         try:
-            value = json.loads(match.group(0))
-        except ValueError:
+            value = json.loads(reply[start : end + 1])
+            if isinstance(value, dict) and len(value) == 1:
+                return str(next(iter(value.values())))
+        except (ValueError, RecursionError):  # not JSON, or nested too deeply
             return reply
-        if isinstance(value, dict) and len(value) == 1:
-            return str(next(iter(value.values())))
     return reply

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
@@ -33,6 +33,10 @@ class ServerProposer:
         self.name = name
         self._server = ChatServer(model, **args.model_dump())
         self.fingerprint = fingerprint({"adapter": "openai proposer 1", **self._server.settings})
+
+    def report_waits(self, tell: Callable[[str], None]) -> None:
+        """Say when the server is waited for (see models.protocols.ReportsWaits)."""
+        self._server.report_waits(tell)
 
     def reply(self, messages: Sequence[Message]) -> str:
         """Asks the server."""

@@ -1,0 +1,372 @@
+"""What a server may do to its client: hang, flood, echo the key; and what the client refuses."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.api_key import ApiKey
+from t2ibench.models.chat_server import ChatServer, ServerAwayError
+from t2ibench.models.http import LARGEST_REPLY, checked_address
+from tests.models.chat import Wire, bomb, completion, response, wiring, without_waiting
+
+MESSAGES = [{"role": "user", "content": "Hello"}]
+KEY = "sk-Ab/9+q=\"x\\y'z&?%"
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_waiting(monkeypatch)
+
+
+def raw(*responses: bytes) -> Callable[[Wire], bool]:
+    """A server that sends these bytes, one response after the other, the last one for ever."""
+    left = list(responses)
+
+    def handle(wire: Wire) -> bool:
+        wire.send(left.pop(0) if len(left) > 1 else left[0])
+        return False
+
+    return handle
+
+
+def hang(part: bytes, trickled: bytes) -> Callable[[threading.Event, Wire], None]:
+    def go(ended: threading.Event, wire: Wire) -> None:
+        wire.send(part)
+        wire.trickle(trickled, ended)
+        ended.wait(20)
+
+    return go
+
+
+HANGS = {
+    "says nothing": hang(b"", b""),
+    "trickles headers": hang(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n"),
+    "trickles one endless header": hang(b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+    "trickles interim responses": hang(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "trickles a body": hang(response(b"", length=10_000), b" "),
+    "trickles chunks": hang(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"
+    ),
+    "trickles without a length": hang(b"HTTP/1.0 200 OK\r\n\r\n", b" "),
+    "trickles an error": hang(response(b"", 500, length=10_000), b" "),
+    "stops in the body": hang(response(b'{"choices', length=10_000), b""),
+}
+
+
+@pytest.mark.parametrize("how", HANGS)
+def test_an_attempt_ends_at_its_deadline_wherever_it_hangs(how: str) -> None:
+    ended = threading.Event()
+    asked = 0
+
+    def handle(wire: Wire) -> bool:
+        nonlocal asked
+        asked += 1
+        HANGS[how](ended, wire)
+        return False
+
+    with wiring(handle) as url:
+        began = time.monotonic()
+        with pytest.raises(ServerAwayError, match="does not answer within 1 s; tried once"):
+            ChatServer("m", url, timeout=1, retries=1).chat(MESSAGES)
+        assert 1 <= time.monotonic() - began < 10
+        ended.set()
+    assert asked == 1
+
+
+BAD = {
+    "larger": (response(b" " * (LARGEST_REPLY + 1)), "larger than 8,000,000 bytes"),
+    "endless": (
+        b"HTTP/1.0 200 OK\r\n\r\n" + b" " * (LARGEST_REPLY + 100_000),
+        "larger than 8,000,000 bytes",
+    ),
+    "bomb": (response(bomb(300), 200, "Content-Encoding: gzip"), "larger than 8,000,000 bytes"),
+    "no gzip": (response(b"no", 200, "Content-Encoding: gzip"), "cannot be unpacked"),
+    "brotli": (response(b"no", 200, "Content-Encoding: br"), "has the encoding 'br'"),
+    "html": (response(b"<html>Sign in</html>", 200, "Content-Type: text/html"), "not a chat"),
+    "empty": (response(b""), "not a chat"),
+    "null": (response(b"null"), "not a chat"),
+    "list": (response(b"[]"), "not a chat"),
+    "text": (response(b'"x"'), "not a chat"),
+    "choices": (response(b'{"choices": {}}'), "not a chat"),
+    "message": (response(b'{"choices": [{"message": "x"}]}'), "not a chat"),
+    "number": (response(b'{"choices": [{"message": {"content": 1}}]}'), "no text"),
+    "digits": (response(b"1" * 10_000), "not a chat"),
+    "no UTF-8": (response(b'{"choices": "\xff"}'), "not a chat"),
+    "deep": (response(b"[" * 100_000 + b"]" * 100_000), "not a chat"),
+    "deep content": (
+        response(b'{"choices": [{"message": {"content": ' + b"[" * 500 + b"]" * 500 + b"}}]}"),
+        "not a chat",
+    ),
+    "error": (response(b"<h1>\x1b]0;owned\x07 Bad\r\nrequest</h1>", 400), "400: <h1>"),
+    "packed error": (response(gzip.compress(b"x"), 418, "Content-Encoding: gzip"), "418:"),
+    "endless error": (response(b"x" * 30_000_000, 422), "422: xxx"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_reply_is_one_short_line_asked_for_once(what: str) -> None:
+    asked = 0
+    sent, message = BAD[what]
+
+    def handle(wire: Wire) -> bool:
+        nonlocal asked
+        asked += 1
+        wire.send(sent)
+        return False
+
+    with wiring(handle) as url:
+        tracemalloc.start()
+        try:
+            with pytest.raises(T2IBenchError, match=message) as caught:
+                ChatServer("m", url).chat(MESSAGES)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert not isinstance(caught.value, ServerAwayError)
+    assert len(str(caught.value)) < 300 and str(caught.value).isprintable()
+    assert asked == 1 and peak < 40_000_000
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Le",
+        response(completion("half")[:20], length=500),
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n",
+        response(gzip.compress(completion("half"))[:-9], 200, "Content-Encoding: gzip"),
+        b"\x16\x03\x01\x02\x00 no HTTP at all\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
+    ],
+)
+def test_a_reply_that_breaks_off_is_asked_for_again(broken: bytes) -> None:
+    with wiring(raw(broken, response(completion("whole")))) as url:
+        assert ChatServer("m", url).chat(MESSAGES) == "whole"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ma\x00le\ud800",
+        "\udfff\ud83d",
+        "",
+        "\u2028\r\n\t\x1b[31m",
+        "\U0001f469\u200d\U0001f373",
+        "x" * 1_000_000,
+    ],
+)
+@pytest.mark.parametrize("packed", [True, False])
+def test_any_text_is_read_without_loss(text: str, packed: bool) -> None:
+    body = completion(text)
+    sent = (
+        response(gzip.compress(body), 200, "Content-Encoding: gzip")
+        if packed
+        else response(body, 200, "Content-Type: text/html")
+    )
+    with wiring(raw(sent)) as url:
+        assert ChatServer("m", url).chat(MESSAGES) == text
+
+
+def echoes(key: str) -> list[str]:
+    """Ways in which a server may say the key."""
+    return [
+        key,
+        f"Bearer {key}",
+        quote(key),
+        quote(key, safe=""),
+        base64.b64encode(key.encode()).decode(),
+        base64.urlsafe_b64encode(key.encode()).decode(),
+        base64.b64encode(f"Bearer {key}".encode()).decode(),
+        base64.b64encode(f"user:{key}@host".encode()).decode(),
+        json.dumps({"authorization": key}),
+    ]
+
+
+@pytest.mark.parametrize("echo", echoes(KEY))
+@pytest.mark.parametrize("status", [200, 400, 403, 500])
+def test_the_key_is_hidden_in_whatever_the_server_says(
+    echo: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    heard = []
+    bodies = [
+        json.dumps({"error": {"message": f"no access for {echo}"}}).encode(),
+        json.dumps({"error": {echo: f"no access for {echo}"}}).encode(),
+        f"no access for {echo}".encode(),
+        completion(f"I heard {echo}."),
+        json.dumps({"choices": [{"message": {"refusal": echo}}]}).encode(),
+    ]
+    for body in bodies:
+        escaped = "".join(f"\\u{ord(char):04x}" for char in echo).encode()
+        for sent in (body, body.replace(json.dumps(echo)[1:-1].encode(), escaped)):
+
+            def handle(wire: Wire, sent: bytes = sent) -> bool:
+                assert wire.headers["authorization"] == f"Bearer {KEY}"
+                wire.send(response(sent, status, f"X-Echo: {quote(echo)}"))
+                return True
+
+            with wiring(handle) as url:
+                try:
+                    heard.append(ChatServer("m", url, "MY_KEY", retries=1).chat(MESSAGES))
+                except T2IBenchError as error:
+                    heard.append(str(error))
+    text = " ".join(heard)
+    assert len(heard) == 10 and ("***" in text or status == 500)
+    middles = {one.strip("=")[4:-4] for one in echoes(KEY)}
+    assert not [middle for middle in middles if middle in text]
+
+
+def test_a_word_that_stands_in_for_a_key_is_left_in_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MY_KEY", "EMPTY")
+    with wiring(raw(response(completion("an EMPTY room")))) as url:
+        assert ChatServer("m", url, "MY_KEY").chat(MESSAGES) == "an EMPTY room"
+
+
+@pytest.mark.parametrize(
+    "key", ["sk-1234\n", "sk 1234", "sk-ключ", "sk-\u20ac", "sk-\x00", "\u200bsk-1"]
+)
+def test_a_key_that_cannot_be_sent_is_one_line_before_any_request(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "\x00" in key:
+        monkeypatch.setattr("os.environ", {"MY_KEY": key})
+    else:
+        monkeypatch.setenv("MY_KEY", key)
+    with pytest.raises(
+        T2IBenchError, match="The key in MY_KEY has a space, a line break"
+    ) as caught:
+        ChatServer("m", "http://127.0.0.1:1", "MY_KEY")
+    assert key not in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_key_given_as_the_name_of_a_variable_is_not_shown() -> None:
+    with pytest.raises(
+        T2IBenchError, match="expected the name of an environment variable"
+    ) as caught:
+        ChatServer("m", api_key_env="sk-proj-1234")
+    assert "sk-proj" not in str(caught.value)
+
+
+def test_a_key_does_not_show_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    server = ChatServer("m", api_key_env="MY_KEY")
+    assert KEY not in repr(vars(server)) + repr(ApiKey("MY_KEY")) + json.dumps(server.settings)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://[::1",
+        "http://[::1]x",
+        "localhost:8000",
+        "",
+        "http://",
+        "http:///v1",
+        "ftp://host/v1",
+        "file:///etc/passwd",
+        "http://host:port/v1",
+        "http://host:99999/v1",
+        "http://host:0/v1",
+        "http://ho st/v1",
+        "http://host/v1\nX: y",
+        "http://host\t/v1",
+        "http://user:hunter2@host/v1",
+        "http://hunter2@host/v1",
+        "http://host/v1?key=hunter2",
+        "http://host/v1?hunter2",
+        "http://host/v1#hunter2",
+        "htp://user:hunter2@host/v1",
+        "http://host:hunter2@x:y/v1",
+    ],
+)
+def test_addresses_that_are_refused(address: str) -> None:
+    with pytest.raises(T2IBenchError, match="base_url") as caught:
+        checked_address(address)
+    assert "hunter2" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://127.0.0.1:8000/v1", "https://host", "http://[::1]:80/v1/", "http://é.example/v1"],
+)
+def test_addresses_that_are_taken(address: str) -> None:
+    assert checked_address(address) == address.rstrip("/")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    elsewhere: list[Any] = []
+
+    def thief(wire: Wire) -> bool:
+        elsewhere.append(wire.headers)
+        wire.send(response(completion("mine")))
+        return True
+
+    with (
+        wiring(thief) as away,
+        wiring(raw(response(b"", status, f"Location: {away}/chat/completions"))) as url,
+        pytest.raises(ServerAwayError, match=f"redirects to another address .{status}."),
+    ):
+        ChatServer("m", url, "MY_KEY").chat(MESSAGES)
+    assert not elsewhere
+
+
+@pytest.mark.parametrize("proxy", ["socks9://x", "http://[::1", "nonsense"])
+def test_proxies_that_make_no_sense_are_one_line(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.raises(T2IBenchError) as caught:
+        ChatServer("m", "http://127.0.0.1:1", retries=1).chat(MESSAGES)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cancelled_request_is_ended_at_once() -> None:
+    here, gone = threading.Event(), threading.Event()
+
+    def handle(wire: Wire) -> bool:
+        here.set()
+        try:
+            while not gone.wait(0.02):
+                wire.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        except OSError:
+            gone.set()
+        return False
+
+    with wiring(handle) as url:
+        server = ChatServer("m", url)
+        started = server.start(MESSAGES)
+        assert here.wait(10)
+        started.cancel()
+        assert gone.wait(10)
+
+
+def test_connections_are_used_again() -> None:
+    connections = set()
+
+    def handle(wire: Wire) -> bool:
+        connections.add(id(wire._connection))
+        wire.send(response(completion("yes")))
+        return True
+
+    with wiring(handle) as url:
+        server = ChatServer("m", url)
+        assert [server.chat(MESSAGES) for _ in range(20)] == ["yes"] * 20
+    assert len(connections) == 1

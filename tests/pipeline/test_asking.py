@@ -1,0 +1,368 @@
+"""Asking judges: nothing that was answered is lost, and nothing that was answered is paid twice."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.judges.openai import OpenAiArguments, OpenAiJudge
+from t2ibench.models.protocols import Answer, Query
+from t2ibench.pipeline.asking import ask
+from t2ibench.pipeline.observers import JudgeRun, Question, open_judge
+from t2ibench.store.answers import StoredAnswer
+from t2ibench.store.images import ImageStore, StoredImage, image_seed
+from tests.models.chat import (
+    Wire,
+    bomb,
+    completion,
+    posted_text,
+    response,
+    serving,
+    wiring,
+    without_waiting,
+)
+
+Cli = Callable[..., tuple[int, str, str]]
+KEY = "sk-live-0123456789abcdef"
+CLASSES = ("red", "green")
+LATER = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
+
+
+def images(folder: Path, count: int) -> list[StoredImage]:
+    store = ImageStore(folder / "images", "0" * 64)
+    for number in range(count):
+        picture = Image.new("RGB", (8, 8), (number + 1, 0, 0))
+        prompt = f"a picture {number}"
+        store.record([store.add_image(prompt, 0, image_seed(0, prompt, 0), picture)])
+    return [store.image(attempt) for attempt in store.attempts()]
+
+
+def asked_of(
+    pictures: Sequence[StoredImage], each: int
+) -> list[tuple[StoredImage, list[Question]]]:
+    return [
+        (picture, [(f"Question {n * each + m}?", CLASSES) for m in range(each)])
+        for n, picture in enumerate(pictures)
+    ]
+
+
+def judge_on(url: str, folder: Path, **more: Any) -> JudgeRun:
+    args = OpenAiArguments.model_construct(base_url=url, api_key_env="MY_KEY", **more)
+    return open_judge(OpenAiJudge("openai:eye", "eye", args), folder / "evidence")
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    files = (folder / "evidence").rglob("answers-*.jsonl")
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+# What a server does to a question the first time it is asked. Some are asked again at once, some
+# are an answer nevertheless, and the others are asked again by the next run.
+AT_ONCE = {
+    "500": response(b"oh", 500),
+    "502": response(b"<html>", 502),
+    "503": response(b"busy", 503),
+    "429": response(b"{}", 429),
+    "429 seconds": response(b"{}", 429, "Retry-After: 60"),
+    "429 date": response(b"{}", 429, f"Retry-After: {LATER}"),
+    "truncated": response(b'{"choices', length=500),
+    "hangs up": b"",
+    "hangs up after the status": b"HTTP/1.1 200 OK\r\n",
+}
+ANSWERED = {
+    "wrong type": response(completion("Red."), 200, "Content-Type: text/html"),
+    "half a pair": response(completion("red \ud800\x00")),
+    "echo": response(completion(f"red, Bearer {KEY}")),
+    "deep answer": response(completion('{"a":' * 100_000 + "}")),
+    "packed": response(gzip.compress(completion("red")), 200, "Content-Encoding: gzip"),
+}
+LATER_ON = {
+    "html": response(b"<html>Sign in</html>", 200, "Content-Type: text/html"),
+    "empty": response(b""),
+    "odd": response(b'{"choices": [{"message": [1]}]}'),
+    "huge": response(b" " * 8_100_000),
+    "bomb": response(bomb(300), 200, "Content-Encoding: gzip"),
+    "deep": response(b"[" * 100_000),
+    "echoed refusal": response(json.dumps({"error": f"Bearer {KEY}"}).encode(), 400),
+}
+TRICKLED = range(40, 48)  # all of one batch, so that the test waits for them once
+FAULTS = [*AT_ONCE, *ANSWERED, *LATER_ON]
+
+
+class Faulty:
+    """A server that answers every question, one of ten with a fault the first time."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[int] = Counter()
+        self.answered: Counter[int] = Counter()
+        self.ended = threading.Event()
+        self._lock = threading.Lock()
+
+    def fault(self, number: int) -> str | None:
+        if number in TRICKLED:
+            return "trickle"
+        return FAULTS[number // 10 % len(FAULTS)] if number % 10 == 3 else None
+
+    def __call__(self, wire: Wire) -> bool:
+        number = int(posted_text(wire.body).split("?")[0].split()[1])
+        with self._lock:
+            self.asked[number] += 1
+            first = self.asked[number] == 1
+        fault = self.fault(number) if first else None
+        if fault == "trickle":
+            wire.send(b"HTTP/1.1 200 OK\r\n")
+            wire.trickle(b"X: y\r\n", self.ended)
+            return False
+        if fault is None or fault in ANSWERED:
+            wire.send(ANSWERED[fault] if fault else response(completion("red")))
+            with self._lock:
+                self.answered[number] += 1
+            return True
+        wire.send(AT_ONCE.get(fault) or LATER_ON.get(fault, b""))
+        return fault in {"500", "502", "503", "429", "html", "empty", "odd"}
+
+
+@pytest.mark.slow
+def test_two_thousand_questions_with_every_kind_of_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_waiting(monkeypatch)
+    monkeypatch.setenv("MY_KEY", KEY)
+    questions = asked_of(images(tmp_path, 20), 100)
+    server = Faulty()
+    later = {n for n in range(2000) if server.fault(n) in LATER_ON}
+    with wiring(server) as url:
+        first = ask(questions, judge_on(url, tmp_path, timeout=5, workers=32))
+        assert first.stopped is None
+        assert (first.answered, first.failed) == (2000 - len(later), len(later))
+        before = dict(server.asked)
+        second = ask(questions, judge_on(url, tmp_path, timeout=20, workers=32))
+        assert (second.answered, second.failed) == (len(later), 0)
+        third = ask(questions, judge_on(url, tmp_path, timeout=20, workers=32))
+        assert (third.answered, third.failed) == (0, 0)
+        server.ended.set()
+    assert {n for n in range(2000) if server.asked[n] != before[n]} == later
+    assert server.answered == Counter(range(2000)), "each is answered, and paid for, once"
+    stored = rows(tmp_path)
+    assert len(stored) == 2000 and {row["answer"] for row in stored} <= {"red", "unknown"}
+    raws = Counter(row["raw"] for row in stored)
+    assert raws["red \ud800\x00"] and raws["red, Bearer ***"]
+    everything = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
+    assert not any(KEY.encode() in data for data in everything)
+    assert KEY not in repr(first) + repr(second)
+
+
+def test_some_of_a_batch_fail_and_the_others_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_waiting(monkeypatch)
+
+    def some(body: dict[str, Any]) -> tuple[int, Any]:
+        number = int(posted_text(body).split("?")[0].split()[1])
+        return [(200, "red"), (400, "no"), (503, "no"), (200, ["no chat"])][number % 4]
+
+    with serving(some) as (url, _):
+        report = ask(asked_of(images(tmp_path, 2), 8), judge_on(url, tmp_path, retries=2))
+    assert report.answered == 4 == len(rows(tmp_path)) and report.failed == 12
+    assert report.stopped is None and report.streak <= 12
+
+
+class Parts:
+    """A judge that gives its answers one by one, until something happens."""
+
+    name, fingerprint, batch_size = "parts", "4" * 64, 8
+
+    def __init__(self, happens: Callable[[int], object]) -> None:
+        self.happens = happens
+        self.closed = False
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        raise AssertionError("answers are asked for in parts")
+
+    def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
+        try:
+            for number in reversed(range(len(queries))):
+                found: Any = self.happens(number)
+                yield [(number, Answer("red"))] if found is None else found
+        finally:
+            self.closed = True
+
+
+def fails(error: BaseException) -> Callable[[int], object]:
+    def happens(number: int) -> None:
+        if number == 4:
+            raise error
+
+    return happens
+
+
+@pytest.mark.parametrize(
+    ("happens", "stopped"),
+    [
+        (fails(RuntimeError("a defect")), "it failed with RuntimeError: a defect"),
+        (fails(T2IBenchError("The server is away.")), "The server is away."),
+        (lambda n: [] if n == 4 else None, "it gave 7 answers to 8 questions."),
+        (lambda n: [(99, Answer("red"))] if n == 4 else None, "7 answers to 8"),
+        (lambda n: [(5, Answer("green"))] if n == 4 else None, "7 answers to 8"),
+        (lambda n: "text" if n == 4 else None, "it failed with ValueError"),
+    ],
+)
+def test_answers_given_before_a_judge_fails_are_kept(
+    happens: Callable[[int], object], stopped: str, tmp_path: Path
+) -> None:
+    judge = Parts(happens)
+    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, tmp_path / "evidence"))
+    assert stopped in (report.stopped or "") and judge.closed
+    kept = {row["question"]: row["answer"] for row in rows(tmp_path)}
+    assert len(kept) == report.answered >= 3 and set(kept.values()) == {"red"}
+
+
+@pytest.mark.parametrize("bad", ["no Answer", Answer(3), Answer("red", None)])  # type: ignore[arg-type]
+def test_one_thing_that_is_no_answer_costs_one_answer(bad: Any, tmp_path: Path) -> None:
+    judge = Parts(lambda n: [(n, bad)] if n == 4 else None)
+    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, tmp_path / "evidence"))
+    assert (report.answered, report.failed, report.stopped) == (7, 1, None)
+    assert len(rows(tmp_path)) == 7
+
+
+def test_an_interruption_and_a_full_disk_end_the_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = asked_of(images(tmp_path, 1), 8)
+    judge = Parts(fails(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        ask(questions, open_judge(judge, tmp_path / "evidence"))
+    assert judge.closed and len(rows(tmp_path)) == 3
+    full = Parts(lambda _: None)
+    run = open_judge(full, tmp_path / "evidence")
+
+    def add(answers: Sequence[StoredAnswer]) -> None:
+        raise T2IBenchError("The disk is full.")
+
+    monkeypatch.setattr(run.store, "add", add)
+    with pytest.raises(T2IBenchError, match="The disk is full"):
+        ask(questions, run)
+    assert full.closed
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (200, {"choices": []}),
+        (200, "red"),
+        (400, {"error": "no"}),
+    ],
+)
+def test_a_server_that_talks_nonsense_is_not_asked_for_ever(
+    said: tuple[int, Any], tmp_path: Path
+) -> None:
+    with serving(lambda _: said) as (url, heard):
+        report = ask(asked_of(images(tmp_path, 2), 50), judge_on(url, tmp_path, workers=2))
+    if said[1] == "red":
+        assert report.stopped is None and len(heard) == 100
+    else:
+        assert report.stopped == "24 questions in a row failed." and len(heard) == 24
+
+
+@pytest.mark.parametrize(
+    "text", ["a \ud800 man\x1b[2J\x00", "\udc00", "caf\u00e9 \u200d\U0001f373"]
+)
+def test_free_text_is_kept_word_for_word_and_shown_harmlessly(text: str, tmp_path: Path) -> None:
+    (picture,) = images(tmp_path, 1)
+    with serving(lambda _: (200, text)) as (url, _):
+        run = judge_on(url, tmp_path)
+        assert ask([(picture, [("What is it?", ())])], run).answered == 1
+    again = judge_on(url, tmp_path).store.get(picture.sha256, "What is it?", ())
+    assert again is not None and again.raw == text
+    again.answer.encode()  # UTF-8
+    assert not set(again.answer) & set("\x00\x1b")
+    assert "\ud800" in text or "\udc00" in text or again.answer == text
+
+
+TASK = """
+id: hand
+version: 1
+method: openbias
+title: t
+description: d
+citation: c
+images_per_prompt: 6
+biases:
+  - {name: gender, about: person, classes: [male, female], question: Which?,
+     captions: [A nurse., A carpenter., A person.]}
+"""
+
+
+@pytest.mark.slow
+def test_answers_survive_a_kill(tmp_path: Path, cli: Cli) -> None:
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    (tasks / "hand.yaml").write_text(TASK)
+    lock, stuck, go = threading.Lock(), threading.Event(), threading.Event()
+    given: list[str] = []
+    alive = 11
+
+    def answers(body: dict[str, Any]) -> tuple[int, Any]:
+        (part,) = [one for one in body["messages"][-1]["content"] if one["type"] == "image_url"]
+        with lock:
+            number = len(given)
+            given.append(part["image_url"]["url"])
+        if number >= alive and not go.is_set():
+            stuck.set()
+            go.wait(60)
+            return 503, "gone"
+        return 200, "male" if number % 3 else "female"
+
+    with serving(answers) as (url, _):
+        words = [
+            *("run", "--model", "toyland", "--tasks", "hand", "--include-path", str(tasks)),
+            *("--output-dir", str(tmp_path / "runs"), "--permutations", "2000"),
+            *("--bootstrap", "500", "--judge", "openai:eye"),
+            *("--judge-args", f"base_url={url},workers=4"),
+        ]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "t2ibench", *words],
+            env={**os.environ, "OPENAI_API_KEY": KEY},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            assert stuck.wait(120)
+            # Answers are written between requests: four wait, so eleven are on disk soon.
+            for _ in range(2000):
+                if sum(1 for _ in _lines(tmp_path)) >= alive:
+                    break
+                threading.Event().wait(0.01)
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        paid = given[:alive]
+        go.set()
+        with lock:
+            del given[:]
+            alive = 1000
+        status, _, errors = cli(*words)
+    assert status == 0, errors
+    assert len(given) == 18 - 11 and not set(paid) & set(given)
+    results = json.loads((tmp_path / "runs/toyland/results.json").read_text())
+    assert results["tasks"]["hand"]["n_images"] == 18
+
+
+def _lines(folder: Path) -> Iterator[str]:
+    for file in (folder / "runs").rglob("evidence/answers-*/answers-*.jsonl"):
+        yield from file.read_text().splitlines()
