@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown
 from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
     document = read_yaml(path)
     if document.problems:
-        raise T2IBenchError("\n".join(str(problem) for problem in document.problems))
+        raise TaskFileError(str(problem) for problem in document.problems)
     if not isinstance(document.data, dict):
         raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
     values: dict[str, Any] = {}
@@ -144,7 +144,9 @@ def _read_config(path: Path) -> dict[str, Any]:
         name = "generate_only" if key in {"generate_only", "generate-only"} else field_of(str(key))
         if name is None:
             near = did_you_mean(str(key).replace("_", "-"), known).replace("-", "_")
-            raise T2IBenchError(str(document.problem((key,), f"unknown key '{key}'.")) + near)
+            raise T2IBenchError(
+                str(document.problem((key,), f"unknown key '{shown(key)}'.")) + near
+            )
         read_settings({name: value}, f"{path}:{document.line((key,))}: ")
         values[name] = value
     return values

@@ -52,7 +52,7 @@ class AnswerStore:
         self.folder = root / f"answers-{slug(name)}-{fingerprint[:12]}"
         self._rows: dict[Key, StoredAnswer] = {}
         self._writer = self.folder / f"answers-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-        for path in sorted(self.folder.glob("*.jsonl")):
+        for path in sorted(filter(Path.is_file, self.folder.glob("*.jsonl"))):
             for row in read_rows(path):
                 answer = _answer(row)
                 if answer is not None:

@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from t2ibench.arrays import Float32Array
-from t2ibench.store.files import write_atomically
+from t2ibench.store.files import write_bytes
 
 Kind = Literal["images", "texts"]
 
@@ -130,11 +130,14 @@ class EvidenceStore:
             kind: 'images' or 'texts'.
             keys: One for each row.
             embeddings: Shape (n, d).
+
+        Raises:
+            T2IBenchError: the path cannot be written to.
         """
         raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(len(keys), -1)
         rows = np.ascontiguousarray(embeddings, dtype=np.float32)
         path = self.folder / f"{kind}-{self._writer}-{self._parts:06d}.safetensors"
         self._parts += 1
-        write_atomically(path, lambda file: save_file({"keys": raw, "embeddings": rows}, file))
+        write_bytes(path, save({"keys": raw, "embeddings": rows}))
         for key, row in zip(keys, rows, strict=True):
             self._rows[kind][key] = row

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.store.problems import disk_errors
 
+UNWRITABLE = "backslashreplace"  # what is done with half of a surrogate pair
 _counter = itertools.count()
 
 
@@ -29,37 +29,7 @@ def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
         ['task_9', 'task_10']
     """
     parts = re.findall(r"\d+|\D+", name)
-    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)
-
-
-@contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turn a full or read-only disk into one clear line.
-
-    Args:
-        path: What is written, for the message.
-
-    Yields:
-        Nothing; the block does the writing.
-
-    Raises:
-        T2IBenchError: the disk is full, or the path cannot be written to.
-        OSError: anything else that goes wrong with the disk.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise T2IBenchError(
-                f"The disk is full: {path} could not be written.",
-                "Everything before it is kept; free some space and run the same command again.",
-            ) from error
-        if error.errno in {errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR}:
-            raise T2IBenchError(
-                f"{path} cannot be written: {error.strerror}.",
-                "Choose another folder with --output-dir.",
-            ) from error
-        raise
+    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts)
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -70,7 +40,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         write: Gets the temporary path and writes to it.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +49,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
             write(temporary)
             temporary.replace(path)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # what went wrong first is what is said
+                temporary.unlink(missing_ok=True)
             raise
 
 
@@ -88,12 +59,16 @@ def write_text(path: Path, text: str) -> None:
 
     Args:
         path: Where the file goes; folders are created.
-        text: Its content, written as UTF-8.
+        text: Its content, written as UTF-8; what UTF-8 cannot hold (half of a surrogate pair, as
+            file names of another encoding have it) is written as its escape, which JSON reads back.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_atomically(
+        path,
+        lambda temporary: temporary.write_text(text, encoding="utf-8", errors=UNWRITABLE),
+    )
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -104,7 +79,7 @@ def write_bytes(path: Path, data: bytes) -> None:
         data: Its content.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
     write_atomically(path, lambda temporary: temporary.write_bytes(data))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.store.files import write_bytes
 from t2ibench.store.jsonl import append_rows, read_rows
 from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.problems import reading
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -160,7 +161,7 @@ class ImageStore:
     def reload(self) -> None:
         """Read every writer's rows; an image that exists outranks a failed attempt at it."""
         self._attempts.clear()
-        for path in sorted(self.root.glob("*.jsonl")):
+        for path in sorted(filter(Path.is_file, self.root.glob("*.jsonl"))):
             for row in read_rows(path):
                 attempt = _attempt(row)
                 if attempt is not None:
@@ -271,10 +272,12 @@ class ImageStore:
             The attempt, to be recorded.
 
         Raises:
-            T2IBenchError: the disk is full or read-only.
+            T2IBenchError: the image cannot be read, or the path cannot be written to.
         """
         suffix = path.suffix.lower() if is_image_file(path) else ".png"
-        return self._add_bytes(prompt, index, seed, path.read_bytes(), suffix)
+        with reading(path):
+            data = path.read_bytes()
+        return self._add_bytes(prompt, index, seed, data, suffix)
 
     def _add_bytes(self, prompt: str, index: int, seed: int, data: bytes, suffix: str) -> Attempt:
         key = image_key(self.fingerprint, prompt, index)

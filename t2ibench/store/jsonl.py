@@ -9,8 +9,9 @@ from typing import Any
 
 import jsonlines
 
-from t2ibench.errors import T2IBenchError
-from t2ibench.store.files import disk_errors, write_text
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.store.files import UNWRITABLE, write_text
+from t2ibench.store.problems import disk_errors, reading
 
 
 def dump_rows(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -33,7 +34,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         rows: Mappings of JSON values.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
     write_text(path, dump_rows(rows))
 
@@ -46,21 +47,21 @@ def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
         rows: Mappings of JSON values.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
     text = dump_rows(rows)
     if not text:
         return
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
+        with path.open("a", encoding="utf-8", errors=UNWRITABLE) as file:
             file.write(text)
 
 
 def _loads(line: str | bytes) -> Any:
     try:
         return json.loads(line)
-    except RecursionError:
+    except (RecursionError, OverflowError):
         raise ValueError("nested too deeply") from None
 
 
@@ -74,9 +75,9 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         The rows, in the order of the file.
 
     Raises:
-        OSError: it cannot be opened.
+        T2IBenchError: it cannot be read.
     """
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with reading(path), path.open(encoding="utf-8", errors="replace") as file:
         yield from jsonlines.Reader(file, loads=_loads).iter(
             type=dict, skip_invalid=True, skip_empty=True
         )
@@ -95,22 +96,17 @@ def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[st
     Raises:
         T2IBenchError: it cannot be read, or a line is not a JSON object.
     """
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    row = None
-                if not isinstance(row, dict):
-                    raise T2IBenchError(
-                        f"{path}:{number}: not a JSON object.",
-                        f"Expected one a line, such as {expected}.",
-                    )
-                yield number, row
-    except UnicodeDecodeError:
-        raise T2IBenchError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from None
-    except OSError as error:
-        raise T2IBenchError(f"{path} cannot be read: {error.strerror}.") from None
+    with reading(path), path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict):
+                raise T2IBenchError(
+                    f"{shown(path, 400)}:{number}: not a JSON object.",
+                    f"Expected one a line, such as {expected}.",
+                )
+            yield number, row
