@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments, parse_args, read_args
-from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean
+from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.proposal import Proposal
@@ -97,7 +97,7 @@ def _proposal(name: str) -> Proposal[Any]:
     hint = f"These can be proposed: {', '.join(targets)}."
     if name in METHODS:
         raise T2IBenchError(f"No language model proposes tasks of the method '{name}'.", hint)
-    raise T2IBenchError(f"Unknown method '{name}'.{did_you_mean(name, targets)}", hint)
+    raise T2IBenchError(f"Unknown method '{shown(name)}'.{did_you_mean(name, targets)}", hint)
 
 
 def _flag(name: str) -> str:

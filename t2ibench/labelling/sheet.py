@@ -161,7 +161,8 @@ def _class(answer: str, item: Item, where: str) -> str:
     for option in options:
         if answer.casefold() == option.casefold():
             return option
+    near = did_you_mean(answer, options)
     raise T2IBenchError(
-        f"{where}: '{shown(answer)}' is no answer to '{item.question}'.{did_you_mean(answer, options)} "
+        f"{where}: '{shown(answer)}' is no answer to '{item.question}'.{near} "
         f"Answers: {', '.join(options)}."
     )

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ConfigDict, create_model
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError, failing, nearest
+from t2ibench.errors import T2IBenchError, failing, nearest, shown
 from t2ibench.models.adapter import Adapter, Request, listed
+from t2ibench.models.devices import check_device, dtype_name
 from t2ibench.registry import Registry, is_target, load_target
 
 T = TypeVar("T")
@@ -210,7 +211,9 @@ def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -
     Raises:
         T2IBenchError: it cannot be made, or lacks members of the Protocol.
     """
-    with failing(f"The {kind} '{request.spec}' cannot be made:"):
+    check_device(request.device)
+    dtype_name(request.dtype)
+    with failing(f"The {kind} '{shown(request.spec)}' cannot be made:"):
         value = adapter.create(request)
     return checked(value, protocol, kind, request.spec)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.store.files import natural_key
 from t2ibench.tasks.loader import (
     LoadedTask,
@@ -65,7 +65,7 @@ class TaskIndex:
             if not matches:
                 names = [*self.tasks, *self.groups, *(f"tag:{tag}" for tag in self.tags), "all"]
                 raise T2IBenchError(
-                    f"Unknown task, group or tag '{pattern}'.{did_you_mean(pattern, names)}",
+                    f"Unknown task, group or tag '{shown(pattern)}'.{did_you_mean(pattern, names)}",
                     "`t2ibench ls tasks` lists them.",
                 )
             chosen.update(matches)

@@ -65,8 +65,8 @@ class VectorEncoder:
     def _malformed(self, line: int, wanted: int | None, found: int) -> T2IBenchError:
         numbers = "its numbers" if wanted is None else f"{wanted} numbers"
         return T2IBenchError(
-            f"{shown(self.path)}:{line}: expected a word and {numbers}, separated by single spaces, "
-            f"found a word and {found} cells.",
+            f"{shown(self.path)}:{line}: expected a word and {numbers}, separated by single "
+            f"spaces, found a word and {found} cells.",
             "Correct the line or remove it; if it is the last one, the file is incomplete.",
         )
 

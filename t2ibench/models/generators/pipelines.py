@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly, torch_dtype
+from t2ibench.models.places import loading_hint
 
 # Argument to the name that pipelines give it.
 CALL_NAMES = {
@@ -57,7 +58,8 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     except Exception as error:
         raise T2IBenchError(
             f"diffusers could not load '{source}': {first_line(error)}",
-            "Check the name, the connection and (for gated models) `huggingface-cli login`; "
+            loading_hint(source, error, "--model-args")
+            or "Check the name, the connection and (for gated models) `hf auth login`; "
             "weights have to be safetensors.",
         ) from error
     _check_call(pipeline, source, args)
@@ -123,7 +125,7 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
         pipeline.fuse_lora(lora_scale=scale)
     except Exception as error:
         raise T2IBenchError(
-            f"--model-args: lora={lora} could not be loaded: {first_line(error)}",
+            f"--model-args: lora={shown(lora)} could not be loaded: {first_line(error)}",
             "Give a safetensors file or folder that fits this pipeline.",
         ) from error
 
