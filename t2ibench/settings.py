@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.arguments import args_of, format_args, names_of, paths_of
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -359,12 +359,13 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
 def _problem(name: str, item: Any) -> str:
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
-        return f"unknown setting '{name}'.{did_you_mean(name, RunSettings.model_fields)}"
+        return f"unknown setting '{shown(name)}'.{did_you_mean(name, RunSettings.model_fields)}"
     expected = {
         "int_type": "a whole number",
         "int_from_float": "a whole number",
         "greater_than_equal": f"a whole number of {item.get('ctx', {}).get('ge')} or more",
         "string_type": "text",
+        "string_unicode": "text in UTF-8",
         "tuple_type": "a list of names",
         "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
         "bool_parsing": "true or false",
@@ -372,7 +373,7 @@ def _problem(name: str, item: Any) -> str:
         "literal_error": str(item.get("ctx", {}).get("expected")),
     }.get(kind)
     if expected is None:
-        return f"{name}: {item['msg']} (found {value!r})."
+        return f"{name}: {item['msg']} (found {shown(repr(value))})."
     if kind == "int_type" and name in RunSettings.model_fields:
         expected = f"a whole number of {0 if name == 'seed' else 1} or more"
-    return f"{name}: expected {expected}, found {value!r}."
+    return f"{name}: expected {expected}, found {shown(repr(value))}."

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
 from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.files import write_reports
 
     reporter = ConsoleReporter()
-    prepared = prepare(settings, call=shlex.join(arguments.argv))
+    prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
     _announce(prepared, reporter)
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
@@ -135,7 +135,8 @@ def _read_config(path: Path) -> dict[str, Any]:
 
     document = read_yaml(path)
     if document.problems:
-        raise TaskFileError(str(problem) for problem in document.problems)
+        problems = [str(problem) for problem in document.problems]
+        raise T2IBenchError(problems[0]) if len(problems) == 1 else TaskFileError(problems)
     if not isinstance(document.data, dict):
         raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
     values: dict[str, Any] = {}

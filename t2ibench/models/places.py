@@ -60,7 +60,9 @@ def is_path(text: str) -> bool:
     if exists(text) or text.startswith((".", "/", "~")) or "\\" in text or _DRIVE.match(text):
         return True
     first, slash, _ = text.partition("/")
-    return bool(slash) and (not is_hub_id(text) or exists(first))
+    if not slash or ":" in first:  # a name, or one with a scheme that may be misspelt
+        return False
+    return not is_hub_id(text) or exists(first)
 
 
 def no_folder(text: str, hint: str | None = None) -> T2IBenchError:

@@ -15,7 +15,10 @@ _WIDTH = 400  # characters of a path that a message shows
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _OTHER_PLACE = "Choose another place, or change its permissions."
 # Number of an error to what it means and what can be done; the system's own words otherwise.
-_KNOWN = {
+_KNOWN: dict[int, tuple[str, str | None]] = {
+    errno.ENOSPC: ("the disk is full", "Free some space."),
+    errno.EDQUOT: ("your share of the disk is full", "Free some space."),
+    errno.EBADF: ("it is closed, or not open for this", None),
     errno.EACCES: ("permission denied", _OTHER_PLACE),
     errno.EPERM: ("permission denied", _OTHER_PLACE),
     errno.EROFS: ("the disk is read-only", "Choose a place that can be written to."),
@@ -55,6 +58,8 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
     """A part of a path that cannot be passed: a broken link, a file, a folder that is gone."""
     try:
         for part in (*reversed(path.parents), path):
+            if part.is_symlink() and _in_circle(part):
+                return f"'{shown(part, _WIDTH)}' is a link that leads to itself", "Remove the link."
             if part.is_symlink() and not part.exists():
                 return (
                     f"'{shown(part, _WIDTH)}' is a link to '{shown(part.readlink(), _WIDTH)}', "
@@ -64,7 +69,7 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
             if part != path and part.exists() and not part.is_dir():
                 return (f"'{shown(part, _WIDTH)}' is a file, not a folder", "Choose another place.")
         if not path.is_absolute():
-            _current_folder()
+            Path.cwd()
     except FileNotFoundError:
         return "the current folder has been deleted", "Go to a folder that exists (cd)."
     except (OSError, ValueError, RuntimeError):  # Python before 3.13 raises the last for loops
@@ -72,8 +77,12 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
     return None
 
 
-def _current_folder() -> Path:
-    return Path.cwd()
+def _in_circle(link: Path) -> bool:
+    try:
+        link.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 @contextmanager
@@ -146,7 +155,7 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
             "Give a part of it.",
         ) from None
     except OSError as error:
-        reason, advice = _unreadable(error, path)
+        reason, advice = why_unreadable(error, path)
         raise T2IBenchError(
             f"{shown(path, _WIDTH)} cannot be read: {reason}.", advice or hint
         ) from None
@@ -166,7 +175,16 @@ def _undecodable_line(path: Path) -> str:
     return ""
 
 
-def _unreadable(error: OSError, path: Path) -> tuple[str, str | None]:
+def why_unreadable(error: OSError, path: Path) -> tuple[str, str | None]:
+    """What an error of the operating system means for a file that is to be read.
+
+    Args:
+        error: What was raised.
+        path: What was to be read.
+
+    Returns:
+        The reason, to follow a colon, and the next step, if there is one to name.
+    """
     if error.errno is None:  # not the system's: gzip and the like
         return first_line(error).rstrip("."), None
     if error.errno == errno.ENOENT and _in_the_way(path) is None:

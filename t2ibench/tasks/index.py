@@ -83,6 +83,26 @@ class TaskIndex:
         return self.groups.get(pattern, [])
 
 
+def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
+    """Tasks whose id is also the name of a group or a tag of other tasks.
+
+    Args:
+        tasks: All tasks that can be named.
+
+    Returns:
+        A problem for each: `--tasks NAME` could mean either.
+    """
+    index = TaskIndex({task.id: task for task in tasks})
+    problems = []
+    for kind, choices in (("group", index.groups), ("tag", index.tags)):
+        for name, ids in choices.items():
+            task = index.tasks.get(name)
+            if task is not None and set(ids) != {name}:
+                message = f"the id '{name}' is also the name of a {kind}; choose another"
+                problems.append(Problem(task.path, task.line, message))
+    return problems
+
+
 def build_index(
     include_paths: Sequence[Path] = (),
 ) -> tuple[TaskIndex, list[Problem]]:
@@ -113,6 +133,7 @@ def build_index(
                 problems.append(Problem(task.path, task.line, message))
                 continue
             tasks[task.id] = task
+    problems += shadowed(tasks.values())
     ordered = sorted(tasks.values(), key=lambda task: (task.group, natural_key(task.id)))
     return TaskIndex({task.id: task for task in ordered}), problems
 
