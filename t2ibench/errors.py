@@ -158,7 +158,10 @@ def first_line(error: BaseException) -> str:
     Returns:
         One line, of at most 300 characters.
     """
-    lines = str(error).strip().splitlines()
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # an exception of other people's code, whose own text raises
+        lines = []
     return visible((lines[0] if lines else type(error).__name__)[:300])
 
 

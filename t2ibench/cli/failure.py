@@ -6,6 +6,7 @@ Nothing here may fail: every step that can (a full disk, a closed stream) is giv
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import tempfile
@@ -19,6 +20,8 @@ from t2ibench.store.problems import why
 
 TRACEBACK = "T2IBENCH_TRACEBACK"
 KEPT = "Everything done so far is kept."
+# What a write to standard output answers where it cannot be written.
+_STREAM = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG}
 _LONGEST = 200_000  # characters of a report
 _MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
@@ -98,7 +101,7 @@ def explain(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -
         say(str(error))
         return 1
     if isinstance(error, OSError):
-        lost = flush_output("\n") if error.filename is None else None
+        lost = flush_output("\n") if error.errno in _STREAM and error.filename is None else None
         if lost is not None:
             return output_lost(lost, 0)
         if error.filename is not None:

@@ -8,10 +8,18 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 HIDDEN = "***"
-_NAME = r"[\w.-]*(?:key|token(?!s)|secret|passw|credential|auth|bearer)[\w.-]*"
-_NAMED = re.compile(rf"(?i)(?<![\w.-])({_NAME})(\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,&]+)")
+# Words of a name that say it is a secret's: an api_key, but neither a KeyError nor an author.
+_WORD = (
+    "(?:(?<![a-z])|api)key(?![a-z])|token(?![a-z])|secret|passw|credential|"
+    "auth(?:orization)?(?![a-z])|bearer"
+)
+_NAME = rf"[\w.-]*(?:{_WORD})[\w.-]*"
+_NAMED = re.compile(
+    rf"(?i)(?<![\w.-])({_NAME})([\"']?\s*[=:]\s*)"
+    r"(\"[^\"]*\"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,&]+)"
+)
 _IS_NAME = re.compile(rf"(?i){_NAME}")
-_USER = re.compile(r"(://)[^/@\s]+@")
+_USER = re.compile(r"(://)([^/@\s]+)@")
 # What keys of well-known services look like, wherever they stand.
 _KEYS = re.compile(r"\b(?:sk-|hf_|gh[pousr]_|AKIA|AIza|xox[abp]-)[\w-]{8,}")
 _ENV = re.compile(r"(?i)\w*env\s*=\s*[\"']?(\w+)")
@@ -31,6 +39,8 @@ class Redacted:
         values = [os.environ.get(name, "") for name in named]
         values += [value for name, value in os.environ.items() if _IS_NAME.fullmatch(name)]
         values += [match.group(3).strip("\"'") for word in argv for match in _NAMED.finditer(word)]
+        for match in (match for word in argv for match in _USER.finditer(word)):
+            values += [match.group(2), match.group(2).partition(":")[2]]
         values += self._after_flags()
         self._secrets = _longest_first(values)
 

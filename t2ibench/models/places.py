@@ -36,6 +36,21 @@ def exists(text: str) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Whether a path is a file.
+
+    Args:
+        path: Any path; one that no file can have is not one.
+
+    Returns:
+        Whether a file, or a link to one, is there.
+    """
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def is_hub_id(text: str) -> bool:
     """Whether a text has the form ORG/NAME.
 

@@ -15,6 +15,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.places import is_file
 from t2ibench.store.problems import reading
 
 _DIGITS = 12  # of a number in the header
@@ -33,8 +34,8 @@ class VectorEncoder:
     """
 
     def __init__(self, name: str, path: Path) -> None:
-        if not path.is_file():
-            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after vectors:")
+        if not is_file(path):
+            raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after vectors:")
         if path.suffix == ".bin":
             raise T2IBenchError(
                 f"'{path}' is word2vec's binary format.",

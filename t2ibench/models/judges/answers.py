@@ -12,6 +12,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.places import is_file
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.problems import reading
@@ -34,8 +35,8 @@ class AnswersJudge:
     """
 
     def __init__(self, name: str, path: Path) -> None:
-        if not path.is_file():
-            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after answers:")
+        if not is_file(path):
+            raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after answers:")
         self.name = f"answers:{path.name}"
         self.batch_size = 256
         self.fingerprint = fingerprint({"adapter": "answers 1", "file": file_hash(path)})
