@@ -133,6 +133,7 @@ class DiffusersGenerator:
         self._batch_limit: int | None = sizes.fixed_batch
         self._fills_up = sizes.fixed_batch is not None
         self.name = name
+        lora = self._lora_hash()  # a typo is found before the hub is asked anything
         local = Path(source).is_dir()
         weights = folder_hash(Path(source)) if local else None
         self.revision: str | None = (
@@ -146,7 +147,7 @@ class DiffusersGenerator:
                 "adapter": f"diffusers {_VERSION}",
                 "weights": weights or [source, self.revision],
                 "settings": settings,
-                "lora": self._lora_hash(),
+                "lora": lora,
             }
         )
         self.images_per_prompt = sizes.images_per_prompt
