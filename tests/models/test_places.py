@@ -45,7 +45,7 @@ LOCAL = {
     "../sd/x": "No such folder: '../sd/x'.",
     "~/nowhere/sd": "No such folder: '~/nowhere/sd'.",
     "/nowhere/sd": "No such folder: '/nowhere/sd'.",
-    "C:\\models\\sd": "No such folder: 'C:\\models\\sd'. Paths of this machine are written with '/'",
+    "C:\\models\\sd": "'C:\\models\\sd'. Paths of this machine are written with '/'",
     "models\\sd": "written with '/'",
     "pipes/weights.safetensors": "'pipes/weights.safetensors' is a file; a folder is needed.",
     "./" + "x" * 5000: "(5002 characters)",
