@@ -182,5 +182,5 @@ def failing(what: str) -> Iterator[None]:
         yield
     except T2IBenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # code that ends the program has failed, too
         raise T2IBenchError(f"{what} {type(error).__name__}: {first_line(error)}") from error

@@ -92,11 +92,9 @@ def _guarded(given: Sequence[str]) -> int:
         if lost is None:
             raise
         return failure.output_lost(lost, int(stop.code or 0))
-    except Exception as error:
-        return failure.explain(error, given, places)
-    except BaseException as error:
-        if type(error).__name__ != "PanicException":  # of libraries written in Rust
-            raise
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # libraries written in Rust raise kinds of their own
         return failure.explain(error, given, places)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,21 +121,38 @@ def read_yaml(path: Path) -> Document:
 
 def _text(path: Path) -> str | Problem:
     """What is in a file, or why it cannot be used."""
+    line = None
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            return Problem(path, None, "the file is larger than 8 MiB")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        return Problem(path, None, f"cannot be read: {why_unreadable(error, path)[0]}")
-    except UnicodeDecodeError as error:
-        return Problem(path, None, f"is not UTF-8 text (byte {error.start})")
-    except ValueError:  # a NUL in a name that a file gave
-        return Problem(path, None, "cannot be read: no file has such a name")
-    try:
-        deep = _too_deep(text)
+        why = _unfit(path)
+        if why is None:
+            text = path.read_text(encoding="utf-8")
+            line = _too_deep(text)
+            if line is None:
+                return text
+            why = "is nested too deeply"
     except yaml.YAMLError as error:
         return _syntax_problem(path, error)
-    return Problem(path, deep, "is nested too deeply") if deep else text
+    except OSError as error:
+        why = f"cannot be read: {why_unreadable(error, path)[0]}"
+    except UnicodeDecodeError as error:
+        why = f"is not UTF-8 text (byte {error.start})"
+    except ValueError:  # a NUL in a name that a file gave
+        why = "cannot be read: no file has such a name"
+    return Problem(path, line, why)
+
+
+def _unfit(path: Path) -> str | None:
+    """Why a file is not even opened: it is too large, or could be endless."""
+    status = path.stat()
+    if status.st_size > _MAX_BYTES:
+        return "the file is larger than 8 MiB"
+    file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return None if file or _is_from_a_shell(path) else "is no ordinary file"
+
+
+def _is_from_a_shell(path: Path) -> bool:
+    """Whether a path is how a shell hands over the output of a command: <(…), or a pipe."""
+    return str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
 
 
 def _too_deep(text: str) -> int | None:

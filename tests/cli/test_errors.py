@@ -513,3 +513,49 @@ def stored_answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     argv = ["openbias_examples" if word == TASK else word for word in SMALL]
     assert main([*argv, "--output-dir", str(root)]) == 0
     return root / "toyland"
+
+
+@pytest.mark.parametrize("where", ["tasks", "config"])
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_a_file_without_end_is_not_read(
+    where: str, kind: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    path = Path("mine/x.yaml")
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    flags = ("--include-path", "mine") if where == "tasks" else ("--config", path)
+    status, _, err = cli(*SMALL, *flags)
+    assert status == 1 and "mine/x.yaml: is no ordinary file" in err.splitlines()[0]
+
+
+def test_a_config_from_a_shell(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m t2ibench {' '.join(SMALL)} --config <(echo 'seed: 3')"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    (record,) = (tmp_path / "runs").glob("*/run.json")
+    assert json.loads(record.read_text())["settings"]["seed"] == 3
+
+
+@pytest.mark.parametrize("name", ["x\x1b[2J", "a\u202eb", "two\nlines"])
+def test_results_with_names_that_mislead_are_refused(
+    name: str, cli: Cli, stored: Path, tmp_path: Path
+) -> None:
+    for change in ("model", "task"):
+        data = json.loads((stored / "results.json").read_text())
+        if change == "model":
+            data["model"]["name"] = name
+        else:
+            data["tasks"][name] = data["tasks"][TASK]
+        (tmp_path / "results.json").write_text(json.dumps(data))
+        status, out, err = cli("report", tmp_path)
+        assert status == 1 and "invisible characters" in one_line(err) and not out

@@ -290,3 +290,80 @@ def test_many_failures_at_once_have_a_report_each(
         thread.join()
     assert len(list(temporary.iterdir())) == 8
     assert len(re.findall("unexpected error", capsys.readouterr().err)) == 8
+
+
+# --- code of other people -----------------------------------------------------------------------
+
+CODE = """
+import sys
+from t2ibench.models.protocols import Drawn
+
+def quits():
+    sys.exit(0)
+
+def recurses():
+    return recurses()
+
+class Base:
+    name, settings, revision, batch_size, fingerprint = "base", {}, None, 8, "ab" * 32
+    images_per_prompt = guided_images_per_prompt = None
+    def available(self, prompt):
+        return None
+    def generate(self, requests):
+        return [Drawn("refused", reason="\\ud800\\x1b[31m") for _ in requests]
+
+class Quits(Base):
+    def generate(self, requests):
+        sys.exit(0)
+
+class Deep(Base):
+    def generate(self, requests):
+        return self.generate(requests)
+
+class Panics(Base):
+    def generate(self, requests):
+        raise type("Panic", (BaseException,), {})("boom")
+
+class Escapes(Base):
+    name = "g\\x1b[31m"
+
+class Halves(Base):
+    name = "g\\udcff"
+"""
+OTHERS = {
+    "quits": "cannot be made: SystemExit: 0",
+    "recurses": "cannot be made: RecursionError",
+    "Quits": "The first 8 images all failed; the last error: SystemExit",
+    "Deep": "The first 8 images all failed; the last error: RecursionError",
+    "Panics": "unexpected error: Panic: boom",
+    "Escapes": "has the name 'g\\x1b[31m'",
+    "Halves": "has the name 'g\\udcff'",
+}
+
+
+@pytest.mark.parametrize(("name", "message"), OTHERS.items())
+def test_code_of_others_is_told_in_one_line(
+    name: str, message: str, cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    Path(f"code_{name}.py").write_text(CODE)
+    status, _, err = cli(
+        *("--model", f"code_{name}:{name}", *RUN[2:], "--encoder", "toyland"),
+        *("--limit", "1", "--images-per-prompt", "1"),
+    )
+    assert status == 1 and message in err.strip().splitlines()[-1]
+    assert len(err.strip().splitlines()) == 1 and "Traceback" not in err
+
+
+def test_odd_reasons_of_a_model_are_stored_and_shown(
+    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    Path("code_odd.py").write_text(CODE)
+    argv = (
+        *("--model", "code_odd:Base", *RUN[2:], "--encoder", "toyland", "--limit", "1"),
+        *("--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50"),
+    )
+    for _ in range(2):
+        status, out, err = cli(*argv)
+        assert status == 3 and "\x1b" not in out + err, err
