@@ -14,6 +14,7 @@ _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_LAYOUT = {"\n", "\r\n", "\t"}
 _VALUE = 120  # characters of a value that a message shows
 _LINE = 2000  # characters of a line
 _LONGEST_NAME = 200  # of anything that could be misspelt
@@ -37,6 +38,20 @@ def visible(text: str) -> str:
         return match.group().encode("unicode_escape").decode("ascii")
 
     return _UNSEEN.sub(escape, text)
+
+
+def visible_lines(text: str) -> str:
+    """A text of several lines, such as a table, as `visible` shows one.
+
+    Args:
+        text: The text; its line ends and tabs stay.
+
+    Returns:
+        The text, every other character that a terminal would obey, or not show, as its escape.
+    """
+    return "".join(
+        part if part in _LAYOUT else visible(part) for part in re.split("(\r?\n|\t)", text)
+    )
 
 
 def shown(value: object, width: int = _VALUE) -> str:

@@ -225,7 +225,7 @@ def print_results(results: Any, width: int | None = None) -> None:
         if console.is_terminal:
             console.print(results_table(results, console.width))
             for name, text in sentences(results):
-                console.print(f"{name}: {text}", markup=False, highlight=False)
+                console.print(visible(f"{name}: {text}"), markup=False, highlight=False)
             for text in explanations(results):
                 console.print(text, style="dim", markup=False, highlight=False)
         else:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from t2ibench.errors import T2IBenchError, shown, visible
+from t2ibench.errors import T2IBenchError
 from t2ibench.settings import Measurement
 
 SCHEMA_VERSION = 2
@@ -312,9 +312,6 @@ def read_results(path: str | Path) -> Results:
             "Upgrade t2ibench.",
         )
     _migrate(data)
-    for name in _names(data):
-        if visible(name) != name:
-            raise _broken(file, f"the name '{shown(name)}' has invisible characters")
     try:
         return Results.model_validate(data)
     except ValidationError as error:
@@ -337,14 +334,6 @@ def _migrate(data: dict[str, Any]) -> None:
             if isinstance(headline, dict):
                 headline.pop("null", None)
                 headline.pop("debiased", None)
-
-
-def _names(data: dict[str, Any]) -> list[str]:
-    """Names that tables and terminals show as they are."""
-    tasks, model = data.get("tasks"), data.get("model")
-    name = model.get("name") if isinstance(model, dict) else None
-    found = [*(tasks if isinstance(tasks, dict) else ()), name]
-    return [text for text in found if isinstance(text, str)]
 
 
 def _broken(file: Path, why: str) -> BrokenResultsError:

@@ -136,6 +136,8 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     Raises:
         T2IBenchError: the file cannot be read; one that the block raises passes unchanged.
     """
+    if _is_device(path):
+        raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: it is no ordinary file.", hint)
     try:
         yield
     except T2IBenchError:
@@ -162,6 +164,14 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     except (ValueError, OverflowError, EOFError, csv.Error, zlib.error) as error:
         reason = first_line(error).rstrip(".")
         raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: {reason}.", hint) from None
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a path is a device, which could be read for ever; pipes of a shell are none."""
+    try:
+        return path.is_char_device() or path.is_block_device()
+    except (OSError, ValueError):
+        return False
 
 
 def _undecodable_line(path: Path) -> str:

@@ -273,6 +273,33 @@ def test_what_is_typed_wrong_is_one_line(
 
 
 @pytest.mark.parametrize(
+    ("flag", "number", "message"),
+    [
+        ("--images-per-prompt", "1000000000", "images_per_prompt: expected a number of 1000000 or"),
+        ("--guided-images-per-prompt", "1000001", "expected a number of 1000000 or less"),
+        ("--bootstrap", "1000000000000", "n_bootstrap: expected a number of 10000000 or less"),
+        ("--permutations", "9" * 400, "n_permutations: expected a number of 10000000 or less"),
+        ("--times", "1e9", "times"),
+        ("--level", "nan", "level"),
+    ],
+)
+def test_numbers_that_no_machine_can_do(flag: str, number: str, message: str, cli: Cli) -> None:
+    words = [*SMALL, flag, number]
+    status, _, err = cli(*words)
+    assert status == 1 and message in one_line(err)
+
+
+def test_a_port_that_cannot_be(cli: Cli, stored: Path) -> None:
+    status, _, err = cli("explore", stored, "--port", "99999")
+    assert status == 1 and "Port 99999 cannot be used" in err.splitlines()[-1]
+
+
+def test_a_device_is_no_table(cli: Cli) -> None:
+    status, _, err = cli("agree", "/dev/zero", "--score", "a", "--rating", "b")
+    assert status == 1 and "/dev/zero cannot be read: it is no ordinary file" in one_line(err)
+
+
+@pytest.mark.parametrize(
     "argv",
     [
         ("x" * 5000,),
@@ -546,16 +573,18 @@ def test_a_config_from_a_shell(tmp_path: Path) -> None:
     assert json.loads(record.read_text())["settings"]["seed"] == 3
 
 
-@pytest.mark.parametrize("name", ["x\x1b[2J", "a\u202eb", "two\nlines"])
-def test_results_with_names_that_mislead_are_refused(
-    name: str, cli: Cli, stored: Path, tmp_path: Path
+@pytest.mark.parametrize("name", ["x\x1b[2J", "a\u202eb", "a\u2028b"])
+@pytest.mark.parametrize("form", ["md", "csv", "latex"])
+def test_names_that_mislead_are_seen_in_tables(
+    form: str, name: str, cli: Cli, stored: Path, tmp_path: Path
 ) -> None:
-    for change in ("model", "task"):
-        data = json.loads((stored / "results.json").read_text())
-        if change == "model":
-            data["model"]["name"] = name
-        else:
-            data["tasks"][name] = data["tasks"][TASK]
-        (tmp_path / "results.json").write_text(json.dumps(data))
-        status, out, err = cli("report", tmp_path)
-        assert status == 1 and "invisible characters" in one_line(err) and not out
+    data = json.loads((stored / "results.json").read_text())
+    data["model"]["name"] = name
+    data["tasks"][name] = data["tasks"][TASK]
+    (tmp_path / "results.json").write_text(json.dumps(data))
+    attacks = [("report", tmp_path, "--format", form)]
+    attacks += [("compare", tmp_path, stored, "--format", form)]
+    for argv in attacks:
+        status, out, err = cli(*argv)
+        assert status == 0, err
+        assert all(line.replace("\t", "").isprintable() for line in (out + err).split("\n"))
