@@ -84,13 +84,14 @@ class TaskIndex:
 
 
 def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
-    """Tasks whose id is also the name of a group or a tag of other tasks.
+    """Tasks whose id is also the name of a group, or of a tag, of other tasks.
 
     Args:
         tasks: All tasks that can be named.
 
     Returns:
-        A problem for each: `--tasks NAME` could mean either.
+        A problem for each group: `--tasks NAME` could mean either. A warning for each tag, which
+        only a reader can mistake: tags are written tag:NAME.
     """
     index = TaskIndex({task.id: task for task in tasks})
     problems = []
@@ -99,7 +100,7 @@ def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
             task = index.tasks.get(name)
             if task is not None and set(ids) != {name}:
                 message = f"the id '{name}' is also the name of a {kind}; choose another"
-                problems.append(Problem(task.path, task.line, message))
+                problems.append(Problem(task.path, task.line, message, warning=kind == "tag"))
     return problems
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from t2ibench.errors import TaskFileError
 from t2ibench.tasks import load_tasks
+from t2ibench.tasks.index import build_index
 from t2ibench.tasks.source import read_yaml
 from tests.tasks.files import JOBS, TEA, load, spoil
 
@@ -407,9 +408,14 @@ def test_an_id_that_is_a_group_or_a_tag(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     with pytest.raises(TaskFileError) as caught:
         load_tasks("tea_coffee", [tmp_path])
-    assert len(caught.value.problems) == 2
+    assert len(caught.value.problems) == 1
     assert "b.yaml:1: the id 'drinks' is also the name of a group" in str(caught.value)
-    assert "c.yaml:1: the id 'gender' is also the name of a tag" in str(caught.value)
+    (tmp_path / "b.yaml").unlink()
+    index, problems = build_index([tmp_path])
+    assert [str(problem) for problem in problems] == [
+        f"{tmp_path}/c.yaml:1: warning: the id 'gender' is also the name of a tag; choose another"
+    ]
+    assert [task.id for task in index.select(["gender"])] == ["gender"]
 
 
 def test_an_id_may_be_that_of_its_own_folder(tmp_path: Path) -> None:
