@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _BARE = re.compile(r"[\w.:/@+%~-]+")
@@ -33,7 +33,7 @@ class Arguments(BaseModel):
 def _positive(value: Any) -> Any:
     try:
         number = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = 0
     if number < 1 or isinstance(value, bool):
         raise ValueError("expected a whole number of 1 or more")
@@ -43,7 +43,7 @@ def _positive(value: Any) -> Any:
 def _share(value: Any) -> Any:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = -1.0
     if not 0.0 <= number <= 1.0 or isinstance(value, bool):
         raise ValueError("expected a number from 0 to 1")
@@ -80,7 +80,7 @@ def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
     args: dict[str, str] = {}
     for key, value in _parts(text, flag):
         if key in args:
-            raise T2IBenchError(f"{flag}: '{key}' is given twice.", "Keep one of them.")
+            raise T2IBenchError(f"{flag}: '{shown(key)}' is given twice.", "Keep one of them.")
         args[key] = value
     return args
 
@@ -97,7 +97,7 @@ def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
         key = text[position:equals].strip()
         if equals < 0 or (0 <= end < equals) or not key:
             raise T2IBenchError(
-                f"{flag}: '{part}' is not of the form key=value.",
+                f"{flag}: '{shown(part)}' is not of the form key=value.",
                 f"Write for example {flag} steps=30,guidance=7.5",
             )
         value, position = _value(text, equals + 1, flag, key)
@@ -123,7 +123,7 @@ def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
         position += 1
     if open_brackets:
         raise T2IBenchError(
-            f"{flag}: {key}={text[start:]}: a bracket is not closed.",
+            f"{flag}: {shown(key)}={shown(text[start:])}: a bracket is not closed.",
             f'Close it, or quote the value: {key}="…".',
         )
     return text[start:position].strip(), position + 1
@@ -137,12 +137,14 @@ def _quoted(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
         value += text[position]
         position += 1
     if position >= len(text):
-        raise T2IBenchError(f"{flag}: {key}={text[start:]}: a quote is not closed.", "Close it.")
+        raise T2IBenchError(
+            f"{flag}: {shown(key)}={shown(text[start:])}: a quote is not closed.", "Close it."
+        )
     end = text.find(",", position)
     end = len(text) if end < 0 else end
     if text[position + 1 : end].strip():
         raise T2IBenchError(
-            f"{flag}: {key}={text[start:end]}: text follows the closing quote.",
+            f"{flag}: {shown(key)}={shown(text[start:end])}: text follows the closing quote.",
             'Quote the whole value; inside, write a quote as \\" and a backslash as \\\\.',
         )
     return value, end + 1
@@ -196,13 +198,13 @@ def read_args(
         known = [field.alias or name for name, field in model.model_fields.items()]
         if item["type"] == "extra_forbidden":
             raise T2IBenchError(
-                f"{flag}: '{name}' has no argument '{key}'.{did_you_mean(key, known)}",
+                f"{flag}: '{name}' has no argument '{shown(key)}'.{did_you_mean(key, known)}",
                 f"It takes: {', '.join(sorted(known)) or 'none'}.",
             ) from None
         if item["type"] == "missing":
             raise T2IBenchError(f"{flag}: '{name}' needs the argument '{key}'.") from None
-        shown = f"{key}={args.get(key)}: " if key else ""
-        raise T2IBenchError(f"{flag}: {shown}{_expected(item)}") from None
+        where = f"{key}={shown(args.get(key))}: " if key else ""
+        raise T2IBenchError(f"{flag}: {where}{_expected(item)}") from None
 
 
 _KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false"}

@@ -3,8 +3,91 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+
+# What a terminal obeys instead of showing it, or shows as nothing: control characters, line and
+# paragraph separators, bidirectional controls, zero-width characters, lone surrogates. The two
+# joiners that scripts and emoji need are not among them.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_LAYOUT = {"\n", "\r\n", "\t"}
+_VALUE = 120  # characters of a value that a message shows
+_LINE = 2000  # characters of a line
+_LONGEST_NAME = 200  # of anything that could be misspelt
+
+
+def visible(text: str) -> str:
+    r"""A text with every character that a terminal would obey, or not show, as its escape.
+
+    Args:
+        text: From a user, a file, a server or a library.
+
+    Returns:
+        One line of text that can be printed and encoded everywhere.
+
+    Examples:
+        >>> print(visible("a\nb\u202ec"))
+        a\nb\u202ec
+    """
+
+    def escape(match: re.Match[str]) -> str:
+        return match.group().encode("unicode_escape").decode("ascii")
+
+    return _UNSEEN.sub(escape, text)
+
+
+def visible_lines(text: str) -> str:
+    """A text of several lines, such as a table, as `visible` shows one.
+
+    Args:
+        text: The text; its line ends and tabs stay.
+
+    Returns:
+        The text, every other character that a terminal would obey, or not show, as its escape.
+    """
+    return "".join(
+        part if part in _LAYOUT else visible(part) for part in re.split("(\r?\n|\t)", text)
+    )
+
+
+def shown(value: object, width: int = _VALUE) -> str:
+    """A value as messages show it: in one line, visible, and not longer than a reader needs.
+
+    Args:
+        value: Anything a user wrote, or a file holds.
+        width: Characters to show.
+
+    Returns:
+        The text, its end replaced by its length where it is longer.
+
+    Examples:
+        >>> shown("short"), shown("x" * 5000, 3)
+        ('short', 'xxx… (5000 characters)')
+    """
+    text = str(value)
+    if len(text) <= width:
+        return visible(text)
+    return f"{visible(text[:width])}… ({len(text)} characters)"
+
+
+def one_line(text: str) -> str:
+    """A message in one visible line; of a very long one, the middle is left out.
+
+    Args:
+        text: The message, with whatever it quotes.
+
+    Returns:
+        One line of at most about 2,000 characters.
+    """
+    if len(text) > _LINE:
+        left_out = len(text) - _LINE
+        head, tail = text[: _LINE * 2 // 3], text[-(_LINE // 3) :]
+        text = f"{head} … ({left_out} characters left out) … {tail}"
+    return visible(text)
 
 
 class T2IBenchError(Exception):
@@ -16,9 +99,9 @@ class T2IBenchError(Exception):
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = one_line(message)
+        self.hint = hint and one_line(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}" if self.hint else self.message
@@ -28,11 +111,10 @@ class TaskFileError(T2IBenchError):
     """One or more problems in task or stimuli files; `problems` holds a line for each."""
 
     def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = list(problems)
+        self.problems = [one_line(problem) for problem in problems]
         count = len(self.problems)
-        super().__init__(
-            "\n".join(self.problems) + f"\n{count} problem{'s' if count != 1 else ''} found."
-        )
+        super().__init__(f"{count} problem{'s' if count != 1 else ''} found.")
+        self.message = "\n".join([*self.problems, self.message])
 
 
 class MissingEvidence(T2IBenchError):
@@ -60,6 +142,8 @@ def nearest(name: str, options: Iterable[str]) -> str | None:
     Returns:
         The option, or None if none is close.
     """
+    if len(name) > _LONGEST_NAME:
+        return None
     choices = sorted(set(options))
     lowered = {choice.lower(): choice for choice in choices}
     matches = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
@@ -89,8 +173,11 @@ def first_line(error: BaseException) -> str:
     Returns:
         One line, of at most 300 characters.
     """
-    lines = str(error).strip().splitlines()
-    return (lines[0] if lines else type(error).__name__)[:300]
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # an exception of other people's code, whose own text raises
+        lines = []
+    return visible((lines[0] if lines else type(error).__name__)[:300])
 
 
 @contextmanager
@@ -110,5 +197,5 @@ def failing(what: str) -> Iterator[None]:
         yield
     except T2IBenchError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # code that ends the program has failed, too
         raise T2IBenchError(f"{what} {type(error).__name__}: {first_line(error)}") from error

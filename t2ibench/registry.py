@@ -14,7 +14,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar, cast
 
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 
 T = TypeVar("T")
 _OWN = "t2ibench"
@@ -212,7 +212,7 @@ class Registry(Generic[T]):
         known = self.names()
         listed = f"{self.kind.capitalize()}s: {', '.join(known)}."
         return T2IBenchError(
-            f"Unknown {self.kind} '{name}'.{did_you_mean(name, known)}",
+            f"Unknown {self.kind} '{shown(name)}'.{did_you_mean(name, known)}",
             f"{listed} {self._hint}" if self._hint else listed,
         )
 

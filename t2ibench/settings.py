@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.arguments import args_of, format_args, names_of, paths_of
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 Positive = Annotated[int, Field(strict=True, ge=1)]
+Images = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+Draws = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 NotNegative = Annotated[int, Field(strict=True, ge=0)]
 
 
@@ -83,11 +85,11 @@ class Measurement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     images_per_prompt: Annotated[
-        Positive | None,
+        Images | None,
         Flag("how much", "N", "images of every prompt (by default the task's number)"),
     ] = None
     guided_images_per_prompt: Annotated[
-        Positive | None,
+        Images | None,
         Flag("how much", "N", "of prompts that name an attribute (as many as of the others)"),
     ] = None
     times: Annotated[
@@ -100,10 +102,10 @@ class Measurement(BaseModel):
     ] = None
     seed: Annotated[NotNegative, Flag("how much", "N", "of images and statistics (0)")] = 0
     n_permutations: Annotated[
-        Positive, Flag("how much", "N", "draws (100000)", ("--permutations", "--n-permutations"))
+        Draws, Flag("how much", "N", "draws (100000)", ("--permutations", "--n-permutations"))
     ] = 100_000
     n_bootstrap: Annotated[
-        Positive, Flag("how much", "N", "draws (10000)", ("--bootstrap", "--n-bootstrap"))
+        Draws, Flag("how much", "N", "draws (10000)", ("--bootstrap", "--n-bootstrap"))
     ] = 10_000
     level: Annotated[
         float, Field(gt=0, lt=1), Flag("how much", "L", "level of the intervals (0.95)")
@@ -369,12 +371,14 @@ def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
 def _problem(name: str, item: Any) -> str:
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
-        return f"unknown setting '{name}'.{did_you_mean(name, RunSettings.model_fields)}"
+        return f"unknown setting '{shown(name)}'.{did_you_mean(name, RunSettings.model_fields)}"
     expected = {
         "int_type": "a whole number",
         "int_from_float": "a whole number",
         "greater_than_equal": f"a whole number of {item.get('ctx', {}).get('ge')} or more",
+        "less_than_equal": f"a number of {item.get('ctx', {}).get('le')} or less",
         "string_type": "text",
+        "string_unicode": "text in UTF-8",
         "tuple_type": "a list of names",
         "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
         "bool_parsing": "true or false",
@@ -382,7 +386,7 @@ def _problem(name: str, item: Any) -> str:
         "literal_error": str(item.get("ctx", {}).get("expected")),
     }.get(kind)
     if expected is None:
-        return f"{name}: {item['msg']} (found {value!r})."
+        return f"{name}: {item['msg']} (found {shown(repr(value))})."
     if kind == "int_type" and name in RunSettings.model_fields:
         expected = f"a whole number of {0 if name == 'seed' else 1} or more"
-    return f"{name}: expected {expected}, found {value!r}."
+    return f"{name}: expected {expected}, found {shown(repr(value))}."

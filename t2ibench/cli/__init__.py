@@ -36,10 +36,11 @@ def _normalise(argv: Sequence[str]) -> list[str]:
     if words and words[0] not in VERBS and words[0] not in {"-h", "--help", "--version"}:
         if words[0].startswith("-"):
             return ["run", *words]
-        from t2ibench.errors import did_you_mean
+        from t2ibench.cli.failure import say
+        from t2ibench.errors import did_you_mean, shown
 
-        message = f"unknown command '{words[0]}'.{did_you_mean(words[0], VERBS)}"
-        print(f"t2ibench: {message} Commands: {', '.join(VERBS)}.", file=sys.stderr)
+        message = f"unknown command '{shown(words[0])}'.{did_you_mean(words[0], VERBS)}"
+        say(f"{message} Commands: {', '.join(VERBS)}.")
         raise SystemExit(2)
     return words
 
@@ -47,43 +48,73 @@ def _normalise(argv: Sequence[str]) -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
+    Whatever goes wrong is one line on standard error; T2IBENCH_TRACEBACK=1 prints where it came
+    from.
+
     Args:
         argv: The words after 't2ibench'; None takes those of the process.
 
     Returns:
-        0 done; 1 the input is wrong; 3 finished, some evidence is missing; 4 a gate
-        (--fail-on) failed; 130 interrupted.
+        0 done; 1 the input is wrong, or t2ibench failed; 3 finished, some evidence is missing; 4 a
+        gate (--fail-on) failed; 130 interrupted.
         argparse exits with 2 on wrong usage.
     """
+    from t2ibench.cli import failure
+
+    failure.usable_streams()
+    given = list(sys.argv[1:] if argv is None else argv)
+    status = _guarded(given)
+    lost = failure.flush_output()
+    return status if lost is None else failure.output_lost(lost, status)
+
+
+def _guarded(given: Sequence[str]) -> int:
+    """Run a command; every error becomes a line and an exit status."""
     import warnings
 
-    from t2ibench.cli.parser import build_parser
-    from t2ibench.errors import T2IBenchError
+    from t2ibench.cli import failure
 
-    given = list(sys.argv[1:] if argv is None else argv)
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+    places: list[str] = []
+    try:
+        with warnings.catch_warnings():
+            if not sys.warnoptions:
+                # What libraries announce to each other; a user cannot act on it.
+                warnings.simplefilter("ignore")
+            return _call(given, places)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        failure.say(f"interrupted. {failure.KEPT} Run the same command again to continue.")
+        return 130
+    except BrokenPipeError:
+        return 0
+    except SystemExit as stop:
+        lost = failure.flush_output()
+        if lost is None:
+            raise
+        return failure.output_lost(lost, int(stop.code or 0))
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # libraries written in Rust raise kinds of their own
+        return failure.explain(error, given, places)
+
+
+def _call(given: Sequence[str], places: list[str]) -> int:
+    """Parse and run a command; folders that a report may go to are put into `places`."""
+    from t2ibench.cli.parser import build_parser
+
+    try:
+        here = str(Path.cwd())
+    except FileNotFoundError:  # deleted; absolute paths still work
+        here = ""
+    if "" not in sys.path and here and here not in sys.path:
         # For package.module:factory in this folder; last, so that it shadows no installed package.
-        sys.path.append(str(Path.cwd()))
+        sys.path.append(here)
     parser = build_parser()
     if not given:
         parser.print_help()
         return 0
     arguments = parser.parse_args(_normalise(given))
     arguments.argv = ["t2ibench", *given]
-    # What libraries announce to each other about their future; a user cannot act on it.
-    warnings.simplefilter("ignore", FutureWarning)
-    try:
-        return int(arguments.handler(arguments))
-    except T2IBenchError as error:
-        print(f"t2ibench: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print(
-            "\nt2ibench: interrupted. Everything done so far is kept; "
-            "re-run the same command to continue.",
-            file=sys.stderr,
-        )
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+    named = (getattr(arguments, name, None) for name in ("output_dir", "run", "to"))
+    places += [str(name) for name in named if name]
+    return int(arguments.handler(arguments))

@@ -46,23 +46,22 @@ def _read(
     """Pairs of numbers, by group; rows that lack one of them are left out, and said."""
     import sys
 
-    from t2ibench.errors import T2IBenchError, did_you_mean
+    from t2ibench.errors import T2IBenchError, did_you_mean, shown
+    from t2ibench.store.problems import reading
 
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            columns = list(reader.fieldnames or ())
-            for name in filter(None, (score, rating, by)):
-                if name not in columns:
-                    raise T2IBenchError(
-                        f"{file} has no column '{name}'.{did_you_mean(name, columns)} "
-                        f"Columns: {', '.join(columns) or 'none'}."
-                    )
-            lines = [(reader.line_num, row) for row in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise T2IBenchError(
-            f"{file} cannot be read: {error}.", "Give a CSV with a header."
-        ) from None
+    with (
+        reading(file, "Give a CSV with a header."),
+        file.open(encoding="utf-8-sig", newline="") as stream,
+    ):
+        reader = csv.DictReader(stream)
+        columns = list(reader.fieldnames or ())
+        for name in filter(None, (score, rating, by)):
+            if name not in columns:
+                raise T2IBenchError(
+                    f"{file} has no column '{shown(name)}'.{did_you_mean(name, columns)} "
+                    f"Columns: {', '.join(map(shown, columns)) or 'none'}."
+                )
+        lines = [(reader.line_num, row) for row in reader]
     groups: dict[str, list[tuple[float, float]]] = {}
     lacking = 0
     for number, row in lines:
@@ -74,7 +73,7 @@ def _read(
             pair = (float(texts[0]), float(texts[1]))
         except ValueError:
             bad = next(text for text in texts if not _is_number(text))
-            raise T2IBenchError(f"{file}:{number}: '{bad}' is not a number.") from None
+            raise T2IBenchError(f"{file}:{number}: '{shown(bad)}' is not a number.") from None
         groups.setdefault((row[by] or "") if by else "", []).append(pair)
     if lacking:
         print(f"{lacking} rows without one of the two numbers are left out.", file=sys.stderr)

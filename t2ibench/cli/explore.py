@@ -70,9 +70,10 @@ def _listener(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or "ports go up to 65535"
         raise T2IBenchError(
-            f"Port {port} cannot be used: {error.strerror}.", "Omit --port to use a free one."
+            f"Port {port} cannot be used: {why}.", "Omit --port to use a free one."
         ) from None
     return listener
 

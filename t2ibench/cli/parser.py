@@ -23,6 +23,8 @@ _EXAMPLES = """examples:
   t2ibench --model sdxl --tasks all --dry-run              what it would generate, how long
   t2ibench propose tibet --prompt "a chef" --proposer openai:my-llm --output my-tasks/chef.yaml
   t2ibench ls                                              tasks, groups, tags, models, encoders
+
+Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where they come from.
 """
 _FORMATS = "md, latex, csv; see t2ibench ls writers"
 _RUN_EXAMPLES = """examples:
@@ -39,6 +41,7 @@ _RUN_EXAMPLES = """examples:
 Running the same command again resumes: what is stored already is not made again.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
 4 a gate (--fail-on) failed; 130 interrupted, resumable
+T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 """
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments, parse_args, read_args
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.proposal import Proposal
@@ -100,7 +100,7 @@ def _proposal(name: str) -> Proposal[Any]:
     hint = f"These can be proposed: {', '.join(targets)}."
     if name in METHODS:
         raise T2IBenchError(f"No language model proposes tasks of the method '{name}'.", hint)
-    raise T2IBenchError(f"Unknown method '{name}'.{did_you_mean(name, targets)}", hint)
+    raise T2IBenchError(f"Unknown method '{shown(name)}'.{did_you_mean(name, targets)}", hint)
 
 
 def _flag(name: str) -> str:
@@ -174,10 +174,11 @@ def _captions(arguments: argparse.Namespace) -> list[str]:
 def _prompts(arguments: argparse.Namespace) -> list[str]:
     prompts = list(arguments.prompt or ())
     if arguments.prompts:
-        try:
-            lines = Path(arguments.prompts).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise T2IBenchError(f"{arguments.prompts} cannot be read: {error}.") from None
+        from t2ibench.store.problems import reading
+
+        path = Path(arguments.prompts)
+        with reading(path, "Give a text file with one prompt a line."):
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
         prompts += [line.strip() for line in lines if line.strip()]
     if not prompts:
         raise T2IBenchError('Which prompts? Give --prompt "…" or --prompts FILE.')
@@ -217,7 +218,7 @@ def _write(output: Path, task: dict[str, Any]) -> None:
     """Write the task and check it as `validate` does.
 
     Raises:
-        T2IBenchError: the task is not valid.
+        TaskFileError: the task is not valid.
     """
     import yaml
 
@@ -229,4 +230,4 @@ def _write(output: Path, task: dict[str, Any]) -> None:
     _, problems = load_file(output, output.parent, library_for([output.parent]))
     errors = [str(problem) for problem in problems if not problem.warning]
     if errors:
-        raise T2IBenchError("\n".join(errors), "Correct the file by hand; the replies are kept.")
+        raise TaskFileError([*errors, f"{output}: correct it by hand; the replies are kept"])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
 from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.files import write_reports
 
     reporter = ConsoleReporter()
-    prepared = prepare(settings, call=shlex.join(arguments.argv))
+    prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
     _announce(prepared, reporter)
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
@@ -135,7 +135,8 @@ def _read_config(path: Path) -> dict[str, Any]:
 
     document = read_yaml(path)
     if document.problems:
-        raise T2IBenchError("\n".join(str(problem) for problem in document.problems))
+        problems = [str(problem) for problem in document.problems]
+        raise T2IBenchError(problems[0]) if len(problems) == 1 else TaskFileError(problems)
     if not isinstance(document.data, dict):
         raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
     values: dict[str, Any] = {}
@@ -144,7 +145,9 @@ def _read_config(path: Path) -> dict[str, Any]:
         name = "generate_only" if key in {"generate_only", "generate-only"} else field_of(str(key))
         if name is None:
             near = did_you_mean(str(key).replace("_", "-"), known).replace("-", "_")
-            raise T2IBenchError(str(document.problem((key,), f"unknown key '{key}'.")) + near)
+            raise T2IBenchError(
+                str(document.problem((key,), f"unknown key '{shown(key)}'.")) + near
+            )
         read_settings({name: value}, f"{path}:{document.line((key,))}: ")
         values[name] = value
     return values
@@ -267,7 +270,7 @@ def print_results(results: Any, width: int | None = None) -> None:
         if console.is_terminal:
             console.print(results_table(results, console.width))
             for name, text in sentences(results):
-                console.print(f"{name}: {text}", markup=False, highlight=False)
+                console.print(visible(f"{name}: {text}"), markup=False, highlight=False)
             for text in explanations(results):
                 console.print(text, style="dim", markup=False, highlight=False)
         else:

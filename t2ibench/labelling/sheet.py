@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.labelling.sample import Item
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.csv import cell
@@ -19,6 +19,7 @@ from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import Label
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
+from t2ibench.store.problems import reading
 
 SHEET = "sheet.csv"
 PAGE = "label.html"
@@ -125,28 +126,16 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
         T2IBenchError: the file cannot be read, a row is of another run, an answer is no class, or
             two rows of one image contradict each other. Nothing is stored then.
     """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise T2IBenchError(
-            f"{file} cannot be read: {error}.", "Give a filled sheet.csv."
-        ) from None
-    reader = csv.DictReader(io.StringIO(text))
-    lacking = [name for name in ("id", "answer") if name not in (reader.fieldnames or ())]
-    if lacking:
-        raise T2IBenchError(
-            f"{file} has no column '{lacking[0]}'.", f"Columns of a sheet: {', '.join(_COLUMNS)}."
-        )
     labels: dict[str, Label] = {}
-    for row in reader:
-        where = f"{file}:{reader.line_num}"
+    for line, row in _rows(file):
+        where = f"{file}:{line}"
         answer = (row["answer"] or "").strip()
         if not answer:
             continue
         item = known.get((row["id"] or "").strip())
         if item is None:
             raise T2IBenchError(
-                f"{where}: no image of this run has the id '{row['id']}'.",
+                f"{where}: no image of this run has the id '{shown(row['id'])}'.",
                 "Give the run that the sheet was exported from.",
             )
         label = Label(
@@ -157,12 +146,29 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
     return list(labels.values())
 
 
+def _rows(file: Path) -> list[tuple[int, dict[str, str | None]]]:
+    """The rows of a sheet with their line numbers."""
+    with (
+        reading(file, "Give a filled sheet.csv."),
+        file.open(encoding="utf-8-sig", newline="") as stream,
+    ):
+        reader = csv.DictReader(stream)
+        lacking = [name for name in ("id", "answer") if name not in (reader.fieldnames or ())]
+        if lacking:
+            raise T2IBenchError(
+                f"{file} has no column '{lacking[0]}'.",
+                f"Columns of a sheet: {', '.join(_COLUMNS)}.",
+            )
+        return [(reader.line_num, dict(row)) for row in reader]
+
+
 def _class(answer: str, item: Item, where: str) -> str:
     options = [*item.classes, UNKNOWN]
     for option in options:
         if answer.casefold() == option.casefold():
             return option
+    near = did_you_mean(answer, options)
     raise T2IBenchError(
-        f"{where}: '{answer}' is no answer to '{item.question}'.{did_you_mean(answer, options)} "
+        f"{where}: '{shown(answer)}' is no answer to '{item.question}'.{near} "
         f"Answers: {', '.join(options)}."
     )

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.files import write_atomically, write_text
+from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import Attempt
 
 _Hashes = Mapping[tuple[str, int], str]
@@ -105,4 +105,4 @@ def _answers(answers: AnswerStore, name: str, plan: Plan, hashes: _Hashes) -> It
 
 
 def _save(path: Path, tensors: dict[str, Any]) -> None:
-    write_atomically(path, lambda file: save_file(tensors, file))
+    write_bytes(path, save(tensors))

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import torch
 
+DEVICES = ("cpu", "cuda", "mps")
+_DIGITS = 4  # of a device's number
 DTYPES = ("float32", "float16", "bfloat16")
 _SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "half": "float16"}
 
@@ -39,7 +41,8 @@ def dtype_name(name: str | None) -> str | None:
     full = _SHORT.get(name, name)
     if full not in DTYPES:
         raise T2IBenchError(
-            f"--dtype {name}: expected one of {', '.join(DTYPES)}.{did_you_mean(name, DTYPES)}"
+            f"--dtype {shown(name)}: expected one of {', '.join(DTYPES)}."
+            f"{did_you_mean(name, DTYPES)}"
         )
     return full
 
@@ -60,6 +63,26 @@ def model_dtype(name: str | None, device: str) -> str:
     return dtype_name(name) or ("bfloat16" if device.startswith("cuda") else "float32")
 
 
+def check_device(device: str | None) -> None:
+    """Check how a device is written, also for models that need none.
+
+    Args:
+        device: 'cpu', 'cuda', 'cuda:N' or 'mps'; None or 'auto' to choose.
+
+    Raises:
+        T2IBenchError: it is no such name.
+    """
+    if device is None or device == "auto":
+        return
+    kind, colon, number = device.partition(":")
+    numbered = not colon or (number.isascii() and number.isdecimal() and len(number) <= _DIGITS)
+    if kind not in DEVICES or not numbered:
+        raise T2IBenchError(
+            f"--device {shown(device)}: expected cpu, cuda, cuda:N or mps."
+            f"{did_you_mean(kind, DEVICES)}"
+        )
+
+
 def choose_device(device: str | None) -> str:
     """The device asked for, or the best there is.
 
@@ -70,10 +93,11 @@ def choose_device(device: str | None) -> str:
         A device that torch can use.
 
     Raises:
-        T2IBenchError: the device does not exist here.
+        T2IBenchError: it is no such name, or the device does not exist here.
     """
     import torch
 
+    check_device(device)
     if device in {None, "auto"}:
         if torch.cuda.is_available():
             return "cuda"
@@ -85,10 +109,6 @@ def choose_device(device: str | None) -> str:
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
     }
-    if kind not in known:
-        raise T2IBenchError(
-            f"--device {device}: expected cpu, cuda, cuda:N or mps.{did_you_mean(kind, known)}"
-        )
     if not known[kind]:
         raise T2IBenchError(
             f"--device {device}: this machine has no {kind} device that torch can use.",
@@ -130,7 +150,7 @@ def quietly() -> Iterator[None]:
     try:
         with warnings.catch_warnings():
             # Notes between libraries about their own interfaces; the user cannot act on them.
-            warnings.simplefilter("ignore", FutureWarning)
+            warnings.simplefilter("ignore")
             yield
     finally:
         logging.disable(before)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.models.places import exists, is_path, no_folder
 
 _WHOLE = 64 * 1024 * 1024  # files up to this size are hashed from end to end
 _BLOCK = 1024 * 1024
@@ -90,11 +90,11 @@ def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
     Raises:
         T2IBenchError: it looks like a path, and the folder does not exist.
     """
-    folder = Path(source).expanduser()
-    if folder.is_dir():
+    if is_path(source):
+        folder = Path(source).expanduser() if exists(source) else Path()
+        if not exists(source) or not folder.is_dir():
+            raise no_folder(source, f"Check the path after {scheme}")
         return str(folder), lambda: folder_hash(folder)
-    if source.startswith((".", "/", "~")):
-        raise T2IBenchError(f"No such folder: '{source}'.", f"Check the path after {scheme}")
     return source, lambda: [source, hub_revision(source, None)]
 
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ConfigDict, create_model
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError, failing, nearest
+from t2ibench.errors import T2IBenchError, failing, nearest, shown, visible
 from t2ibench.models.adapter import Adapter, Request, listed
+from t2ibench.models.devices import check_device, dtype_name
 from t2ibench.registry import Registry, is_target, load_target
 
 T = TypeVar("T")
@@ -210,7 +211,9 @@ def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -
     Raises:
         T2IBenchError: it cannot be made, or lacks members of the Protocol.
     """
-    with failing(f"The {kind} '{request.spec}' cannot be made:"):
+    check_device(request.device)
+    dtype_name(request.dtype)
+    with failing(f"The {kind} '{shown(request.spec)}' cannot be made:"):
         value = adapter.create(request)
     return checked(value, protocol, kind, request.spec)
 
@@ -243,6 +246,7 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
             f"See {protocol.__module__}.{protocol.__name__}; `t2ibench check-adapter --kind "
             "generator|encoder|judge` says what each must do.",
         )
+    _check_name(getattr(value, "name", None), value, spec)
     for name, wanted in (("name", str), ("fingerprint", str), ("batch_size", int)):
         if name not in members_of(protocol):
             continue
@@ -253,6 +257,15 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
                 f"{_origin(value, spec)} has the {name} {member!r}; expected {expected}."
             )
     return value
+
+
+def _check_name(name: object, value: Any, spec: str) -> None:
+    """A name goes into files, tables and terminals."""
+    if isinstance(name, str) and visible(name) != name:
+        raise T2IBenchError(
+            f"{_origin(value, spec)} has the name '{shown(name)}'.",
+            "Control and invisible characters, and text that is not UTF-8, are not allowed in it.",
+        )
 
 
 def _origin(value: Any, spec: str) -> str:

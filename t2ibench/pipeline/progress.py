@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Protocol
 
 from rich.console import Console
@@ -19,6 +19,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.text import Text
+
+from t2ibench.errors import one_line
 
 
 class Ticker(Protocol):
@@ -101,12 +103,18 @@ class _Lines:
         self._last = now
         rate = self._done / (now - self._started)
         left = (self._total - self._done) / rate if rate else 0.0
-        self._console.print(
+        _print(
+            self._console,
             f"{self._name}: {self._done} of {self._total}, {rate:.1f} {self._unit}/s, "
             f"about {left:.0f} s left",
-            highlight=False,
-            markup=False,
         )
+
+
+def _print(console: Console, text: str, style: str | None = None) -> None:
+    """Write one line; a terminal that has gone, or a full log, does not stop the work."""
+    seen = "\n".join(map(one_line, text.split("\n")))
+    with suppress(OSError, ValueError):
+        console.print(seen, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 class ConsoleReporter:
@@ -146,7 +154,7 @@ class ConsoleReporter:
         Args:
             text: The line.
         """
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        _print(self.console, text)
 
     def warn(self, text: str) -> None:
         """Write one line, marked as a warning.
@@ -154,9 +162,7 @@ class ConsoleReporter:
         Args:
             text: The line.
         """
-        self.console.print(
-            f"warning: {text}", style="yellow", highlight=False, markup=False, soft_wrap=True
-        )
+        _print(self.console, f"warning: {text}", "yellow")
 
 
 class _Nothing:

@@ -46,7 +46,7 @@ def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[
         return [_checked(outcome) for outcome in outcomes]
     except T2IBenchError:
         raise
-    except Exception as error:  # any failure of a model must not lose the other images
+    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
         if len(batch) == 1:
             return [Drawn("failed", reason=f"{type(error).__name__}: {error}"[:500])]
     return [generate_batch(generator, [request])[0] for request in batch]

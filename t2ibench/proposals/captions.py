@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown
 from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.problems import reading
 
 _NAMES = ("caption", "captions", "text", "prompt", "sentence", "raw", "comment")
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
@@ -114,7 +115,7 @@ def cleaned(prompts: Iterable[str]) -> Iterator[str]:
 
 
 def _from_file(path: Path, column: str | None) -> Iterator[str]:
-    try:
+    with reading(path, "Give captions as --captions describes them."):
         if path.suffix.lower() == ".json":
             yield from _from_json(path, column)
         elif path.suffix.lower() == ".jsonl":
@@ -123,8 +124,6 @@ def _from_file(path: Path, column: str | None) -> Iterator[str]:
         else:
             with path.open(encoding="utf-8-sig", newline="") as file:
                 yield from _from_text(file.read(), column, path)
-    except (OSError, ValueError, csv.Error) as error:
-        raise T2IBenchError(f"{path} cannot be read: {error}.") from None
 
 
 def _from_json(path: Path, column: str | None) -> Iterator[str]:
@@ -164,9 +163,9 @@ def _from_rows(rows: Iterable[Any], column: str | None, path: Path | str) -> Ite
             raise T2IBenchError(f"{path}: row {number} is not a record of columns.")
         name = column or next((name for name in _NAMES if name in row), None)
         if name is None or name not in row:
-            known = ", ".join(map(str, row))
+            known = ", ".join(map(shown, row))
             raise T2IBenchError(
-                f"{path}: row {number} has no column '{name or 'caption'}'."
+                f"{path}: row {number} has no column '{shown(name or 'caption')}'."
                 f"{did_you_mean(name or 'caption', [str(key) for key in row])}",
                 f"Name the captions' column with --column; there are: {known}.",
             )
@@ -188,4 +187,5 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
             f"datasets could not load '{source}': {first_line(error)}",
             "Give a file, or a public dataset's id and --split.",
         ) from error
-    yield from _from_rows(rows, column, source)
+    with failing(f"datasets could not read '{shown(source)}':"):
+        yield from _from_rows(rows, column, source)

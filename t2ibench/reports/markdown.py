@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from t2ibench.errors import visible, visible_lines
 from t2ibench.methods import METHODS
 from t2ibench.reports.cells import (
     PUBLISHED,
@@ -211,7 +212,7 @@ def results_markdown(results: Results) -> str:
     if results.command:
         parts += ["## Repeat this run", "", "```", shlex.join(results.command), "```", ""]
     parts += [f"t2ibench {results.t2ibench}, schema {results.schema_version}.", ""]
-    return "\n".join(parts)
+    return visible_lines("\n".join(parts))
 
 
 def _mixed(results: Results) -> Iterator[str]:
@@ -309,14 +310,14 @@ def _rich_table(results: Results, title: str | None, width: int) -> RichTable:
         if sum(kept) + 1 <= width:
             break
         dropped.add(name)
-    table = RichTable(title=f"t2ibench: {escape(title or 'text encoders')}")
+    table = RichTable(title=f"t2ibench: {escape(visible(title or 'text encoders'))}")
     for column, head in zip(COLUMNS, heads, strict=True):
         if column not in dropped:
             table.add_column(head, justify="left" if column == "Task" else "right", no_wrap=True)
     for row, task in zip(rows, results.tasks.values(), strict=True):
         cells = zip(COLUMNS, row, strict=True)
         table.add_row(
-            *(escape(cell) for column, cell in cells if column not in dropped),
+            *(escape(visible(cell)) for column, cell in cells if column not in dropped),
             style="dim" if task.inconclusive else None,
         )
     return table

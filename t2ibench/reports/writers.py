@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError, first_line, visible_lines
 from t2ibench.registry import Registry
 from t2ibench.results.schema import Results
 
@@ -90,7 +90,9 @@ def render(name: str, content: Table | Results) -> str:
     """
     writer = WRITERS.get(name)
     try:
-        return writer.table(content) if isinstance(content, Table) else writer.results(content)
+        return visible_lines(
+            writer.table(content) if isinstance(content, Table) else writer.results(content)
+        )
     except Exception as error:
         raise T2IBenchError(
             f"The writer '{name}' of {WRITERS.origin(name)} failed with {type(error).__name__}: "

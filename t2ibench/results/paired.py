@@ -123,6 +123,7 @@ def read_paired(file: Path) -> dict[str, PairedTask]:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
+    damaged = (SafetensorError, OSError, LookupError, TypeError, ValueError, AttributeError)
     if not file.is_file():
         return {}
     try:
@@ -134,7 +135,7 @@ def read_paired(file: Path) -> dict[str, PairedTask]:
         tasks = reader.tasks(table["tasks"])
         reader.finish()
         return tasks
-    except (SafetensorError, OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except (*damaged, RecursionError) as error:
         raise T2IBenchError(
             f"{file} cannot be read: {error}.",
             "`t2ibench score RUN` writes it again from the stored evidence.",

@@ -16,6 +16,7 @@ from t2ibench.store.checks import sealed, unsealed
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.locks import SILENT, Notices, locked
+from t2ibench.store.problems import reading
 
 # What all calls write together; of the other fields the latest call has its own.
 _SHARED = {"generator", "include_path", "history"}
@@ -132,7 +133,8 @@ def open_run(path: Path) -> RunFolder:
 
     Raises:
         BrokenRecordError: run.json is broken.
-        T2IBenchError: it is not a run folder, or a newer t2ibench wrote it.
+        T2IBenchError: it is not a run folder, its disk does not answer, or a newer t2ibench wrote
+            it.
     """
     path = folder_of(path)
     file = path / "run.json"
@@ -141,9 +143,11 @@ def open_run(path: Path) -> RunFolder:
             f"'{path}' is not a run folder: it has no run.json.",
             "Give a folder that `t2ibench run` made, such as runs/toyland.",
         )
+    with reading(file):  # a disk that does not answer leaves the record as it is
+        content = file.read_bytes()
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        data = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
         raise _broken(file, type(error).__name__) from None
     if not isinstance(data, dict) or type(data.get("schema")) is not int:
         raise _broken(file, "it names no schema")

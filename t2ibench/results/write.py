@@ -82,8 +82,12 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
         The results, or None, and a line for a file that was set aside.
 
     Raises:
-        T2IBenchError: a newer t2ibench wrote it.
+        T2IBenchError: a newer t2ibench wrote it, or a folder is in its place.
     """
+    if folder.results.is_dir():  # before anything is done that could not be written down
+        raise T2IBenchError(
+            f"{folder.results} is a folder, where a file is expected.", "Move the folder away."
+        )
     if not folder.results.is_file():
         return None, []
     try:

@@ -15,8 +15,9 @@ import numpy as np
 
 from t2ibench.arrays import Float32Array
 from t2ibench.store.checks import Damage
-from t2ibench.store.files import disk_errors, set_aside
+from t2ibench.store.files import set_aside
 from t2ibench.store.parts import Kind, Part, read_part, write_part
+from t2ibench.store.problems import disk_errors
 
 
 def slug(name: str) -> str:
@@ -179,6 +180,9 @@ class EvidenceStore:
             kind: 'images' or 'texts'.
             keys: One for each row.
             embeddings: Shape (n, d).
+
+        Raises:
+            T2IBenchError: the path cannot be written to.
         """
         raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(len(keys), -1)
         rows = np.ascontiguousarray(embeddings, dtype=np.float32)

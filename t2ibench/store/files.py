@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import itertools
 import os
 import platform
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.store.problems import disk_errors
 
+UNWRITABLE = "backslashreplace"  # what is done with half of a surrogate pair
 _counter = itertools.count()
 # Of a temporary file: the host and the process that write it, and a number.
 _HOST = re.sub(r"[^A-Za-z0-9]+", "-", platform.node())[:40] or "host"
@@ -37,37 +39,7 @@ def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
         ['task_9', 'task_10']
     """
     parts = re.findall(r"\d+|\D+", name)
-    return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)
-
-
-@contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Turn a full or read-only disk into one clear line.
-
-    Args:
-        path: What is written, for the message.
-
-    Yields:
-        Nothing; the block does the writing.
-
-    Raises:
-        T2IBenchError: the disk is full, or the path cannot be written to.
-        OSError: anything else that goes wrong with the disk.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise T2IBenchError(
-                f"The disk is full: {path} could not be written.",
-                "Everything before it is kept; free some space and run the same command again.",
-            ) from error
-        if error.errno in {errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOTDIR}:
-            raise T2IBenchError(
-                f"{path} cannot be written: {error.strerror}.",
-                "Choose another folder with --output-dir.",
-            ) from error
-        raise
+    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts)
 
 
 def sync(file: BinaryIO) -> None:
@@ -119,7 +91,7 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bo
             file or the new one, too. A millisecond or more a file.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +106,8 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bo
             if durable:
                 sync_folder(path.parent)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # what went wrong first is what is said
+                temporary.unlink(missing_ok=True)
             raise
 
 
@@ -143,12 +116,16 @@ def write_text(path: Path, text: str) -> None:
 
     Args:
         path: Where the file goes; folders are created.
-        text: Its content, written as UTF-8.
+        text: Its content, written as UTF-8; what UTF-8 cannot hold (half of a surrogate pair, as
+            file names of another encoding have it) is written as its escape, which JSON reads back.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    write_atomically(
+        path,
+        lambda temporary: temporary.write_text(text, encoding="utf-8", errors=UNWRITABLE),
+    )
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
@@ -160,7 +137,7 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
         durable: Whether to wait until the disk holds it.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
     write_atomically(path, lambda temporary: temporary.write_bytes(data), durable=durable)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.store.checks import Damage
 from t2ibench.store.files import write_bytes
 from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.problems import reading
 from t2ibench.store.rows import RowFolder
 
 if TYPE_CHECKING:
@@ -303,10 +304,12 @@ class ImageStore:
             The attempt, to be recorded.
 
         Raises:
-            T2IBenchError: the disk is full or read-only.
+            T2IBenchError: the image cannot be read, or the path cannot be written to.
         """
         suffix = path.suffix.lower() if is_image_file(path) else ".png"
-        return self._add_bytes(prompt, index, seed, path.read_bytes(), suffix)
+        with reading(path):
+            data = path.read_bytes()
+        return self._add_bytes(prompt, index, seed, data, suffix)
 
     def _add_bytes(self, prompt: str, index: int, seed: int, data: bytes, suffix: str) -> Attempt:
         key = image_key(self.fingerprint, prompt, index)

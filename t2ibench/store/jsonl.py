@@ -12,9 +12,10 @@ from typing import Any
 
 import jsonlines
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.checks import checksum
-from t2ibench.store.files import disk_errors, sync, sync_folder, write_bytes
+from t2ibench.store.files import sync, sync_folder, write_bytes
+from t2ibench.store.problems import disk_errors, reading
 
 _CHECK = "crc32"
 _TAIL = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')
@@ -50,7 +51,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool =
         checked: Whether each row carries a checksum.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
     write_bytes(path, dump_rows(rows, checked=checked))
 
@@ -69,7 +70,7 @@ def append_rows(
         durable: Whether to wait until the disk holds them.
 
     Raises:
-        T2IBenchError: the disk is full or read-only.
+        T2IBenchError: the path cannot be written to.
     """
     data = dump_rows(rows, checked=checked)
     if not data:
@@ -116,9 +117,9 @@ def read_checked_rows(path: Path, start: int = 0) -> CheckedRows:
         The rows, in the order of the file, and what is damaged.
 
     Raises:
-        OSError: it cannot be opened.
+        T2IBenchError: it cannot be read.
     """
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         file.seek(start)
         data = file.read()
     *lines, last = data.split(b"\n")
@@ -153,7 +154,7 @@ def _checked_row(line: bytes) -> dict[str, Any] | None:
 def _loads(line: str | bytes) -> Any:
     try:
         return json.loads(line)
-    except RecursionError:
+    except (RecursionError, OverflowError):
         raise ValueError("nested too deeply") from None
 
 
@@ -167,9 +168,9 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         The rows, in the order of the file.
 
     Raises:
-        OSError: it cannot be opened.
+        T2IBenchError: it cannot be read.
     """
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with reading(path), path.open(encoding="utf-8", errors="replace") as file:
         yield from jsonlines.Reader(file, loads=_loads).iter(
             type=dict, skip_invalid=True, skip_empty=True
         )
@@ -188,22 +189,17 @@ def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[st
     Raises:
         T2IBenchError: it cannot be read, or a line is not a JSON object.
     """
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    row = None
-                if not isinstance(row, dict):
-                    raise T2IBenchError(
-                        f"{path}:{number}: not a JSON object.",
-                        f"Expected one a line, such as {expected}.",
-                    )
-                yield number, row
-    except UnicodeDecodeError:
-        raise T2IBenchError(f"{path} is not UTF-8 text.", "Save it as UTF-8.") from None
-    except OSError as error:
-        raise T2IBenchError(f"{path} cannot be read: {error.strerror}.") from None
+    with reading(path), path.open(encoding="utf-8-sig") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                row = None
+            if not isinstance(row, dict):
+                raise T2IBenchError(
+                    f"{shown(path, 400)}:{number}: not a JSON object.",
+                    f"Expected one a line, such as {expected}.",
+                )
+            yield number, row

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from t2ibench.errors import did_you_mean
+from t2ibench.errors import did_you_mean, shown
 
 # What stands in for a value with an error, so that the rest of the file can be checked too.
 _STAND_INS = {"id": "stand_in", "version": 1, "title": "?", "description": "?", "citation": "?"}
@@ -35,7 +35,7 @@ def explain(item: Any, model: type[Any]) -> str:
         key = str(item["loc"][-1])
         known = _fields_at(model, item["loc"][:-1])
         listed = f" Known here: {', '.join(sorted(known))}." if known else ""
-        return f"unknown key '{key}'.{did_you_mean(key, known)}{listed}"
+        return f"unknown key '{shown(key)}'.{did_you_mean(key, known)}{listed}"
     if kind == "missing":
         return f"the key '{location}' is missing"
     return f"{location}: {_expected(kind, value, item)}"[:600]
@@ -44,25 +44,30 @@ def explain(item: Any, model: type[Any]) -> str:
 def _expected(kind: str, value: Any, item: Any) -> str:
     """What was expected, and what was given instead."""
     message = str(item["msg"])
-    text = f"{message[:1].lower()}{message[1:]} (found {value!r})"
+    text = f"{message[:1].lower()}{message[1:]} (found {_found(value)})"
     if kind == "literal_error":
         expected = item["ctx"]["expected"]
         options = expected.replace(" or ", ", ").replace("'", "").split(", ")
-        text = f"'{value}' is not one of {expected}.{did_you_mean(str(value), options)}"
+        text = f"'{shown(value)}' is not one of {expected}.{did_you_mean(str(value), options)}"
     elif kind == "value_error":
         text = str(item["ctx"]["error"])
     elif kind == "string_type" and isinstance(value, bool):
         word = str(value).lower()
         text = f"expected text, found {word}; put words such as yes, no, on in quotes"
     elif kind == "string_type" and not isinstance(value, (dict, list, type(None))):
-        text = f"expected text, found {value}; put it in quotes"
+        text = f"expected text, found {shown(value)}; put it in quotes"
     elif kind == "too_short" and not value:
         text = "this is empty"
     elif kind == "string_pattern_mismatch":
-        text = f"'{value}' may only have lower-case letters, digits and underscores"
+        text = f"'{shown(value)}' may only have lower-case letters, digits and underscores"
     elif kind in _KINDS:
-        text = f"{_KINDS[kind]}, found {'nothing' if value is None else repr(value)}"
+        text = f"{_KINDS[kind]}, found {'nothing' if value is None else _found(value)}"
     return text
+
+
+def _found(value: Any) -> str:
+    """A value as Python writes it, not longer than a reader needs."""
+    return shown(repr(value))
 
 
 def _fields_at(model: Any, location: Sequence[str | int]) -> list[str]:

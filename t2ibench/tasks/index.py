@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.store.files import natural_key
 from t2ibench.tasks.loader import (
     LoadedTask,
@@ -115,7 +115,7 @@ class TaskIndex:
             if not matches:
                 names = [*self.tasks, *self.groups, *(f"tag:{tag}" for tag in self.tags), "all"]
                 raise T2IBenchError(
-                    f"Unknown task, group or tag '{pattern}'.{did_you_mean(pattern, names)}",
+                    f"Unknown task, group or tag '{shown(pattern)}'.{did_you_mean(pattern, names)}",
                     "`t2ibench ls tasks` lists them" + self._also(),
                 )
             chosen.update(matches)
@@ -131,6 +131,27 @@ class TaskIndex:
         if pattern in self.tasks:
             return [pattern]
         return self.groups.get(pattern, [])
+
+
+def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
+    """Tasks whose id is also the name of a group, or of a tag, of other tasks.
+
+    Args:
+        tasks: All tasks that can be named.
+
+    Returns:
+        A problem for each group: `--tasks NAME` could mean either. A warning for each tag, which
+        only a reader can mistake: tags are written tag:NAME.
+    """
+    index = TaskIndex({task.id: task for task in tasks})
+    problems = []
+    for kind, choices in (("group", index.groups), ("tag", index.tags)):
+        for name, ids in choices.items():
+            task = index.tasks.get(name)
+            if task is not None and set(ids) != {name}:
+                message = f"the id '{name}' is also the name of a {kind}; choose another"
+                problems.append(Problem(task.path, task.line, message, warning=kind == "tag"))
+    return problems
 
 
 def build_index(
@@ -169,6 +190,7 @@ def build_index(
                 problems.append(Problem(task.path, task.line, message))
                 continue
             tasks[task.id] = task
+    problems += shadowed(tasks.values())
     ordered = sorted(tasks.values(), key=lambda task: (task.group, natural_key(task.id)))
     for problem in problems:
         if not problem.warning:

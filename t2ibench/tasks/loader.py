@@ -13,13 +13,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from t2ibench.errors import T2IBenchError, TaskFileError, first_line, nearest
+from t2ibench.errors import T2IBenchError, TaskFileError, first_line, nearest, shown
 from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.tasks.explain import explain, mended
 from t2ibench.tasks.source import Document, Location, Problem, read_yaml
 from t2ibench.tasks.stimuli import StimuliFile
 
+RESERVED = ("all",)  # what --tasks takes beside the names of tasks, groups and tags
 _NOT_SCORED = {
     "title",
     "description",
@@ -153,7 +154,7 @@ def _claim_name(
     at: Location,
 ) -> None:
     if name in owners:
-        message = f"the name '{name}' is already used in {owners[name]}"
+        message = f"the name '{shown(name)}' is already used in {owners[name]}"
         library.problems.append(document.problem(at, message))
     owners[name] = path
 
@@ -163,9 +164,13 @@ def _list_problems(name: str, words: Sequence[str], document: Document) -> list[
     for number, word in enumerate(words):
         at: Location = ("lists", name, number)
         if not word.strip() or word != word.strip():
-            problems.append(document.problem(at, f"'{word}' is empty or has spaces around it"))
+            problems.append(
+                document.problem(at, f"'{shown(word)}' is empty or has spaces around it")
+            )
         if word in seen:
-            problems.append(document.problem(at, f"'{word}' is in the list '{name}' twice"))
+            problems.append(
+                document.problem(at, f"'{shown(word)}' is in the list '{shown(name)}' twice")
+            )
         seen.add(word)
     return problems
 
@@ -197,15 +202,19 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
     Returns:
         The problems with their lines, without the warnings that the task expects.
     """
+    found = []
+    if task.id in RESERVED or task.id in METHODS:
+        message = f"'{task.id}' names a choice of tasks, so it cannot be the id of one"
+        found.append(document.problem(("id",), message))
     try:
-        return [
+        return found + [
             document.problem(finding.at, finding.message, finding.warning)
             for finding in method_of(task).check(task)
             if finding.kind not in task.expected_warnings
         ]
     except Exception as error:  # a defect of one method must not hide what is wrong elsewhere
         message = f"the method's own check failed with {type(error).__name__}: {first_line(error)}"
-        return [document.problem(("method",), message)]
+        return [*found, document.problem(("method",), message)]
 
 
 def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | None, list[Problem]]:
@@ -254,7 +263,9 @@ def _unknown_method(
     method: Any, document: Document, library: Library, problems: list[Problem]
 ) -> None:
     """Report an unknown method, and the other problems that can be known without it."""
-    problem = "the key 'method' is missing" if method is None else f"unknown method '{method}'"
+    problem = (
+        "the key 'method' is missing" if method is None else f"unknown method '{shown(method)}'"
+    )
     meant = nearest(str(method), METHODS)
     hint = f" Did you mean '{meant}'?" if meant else ""
     message = f"{problem}.{hint} Methods: {', '.join(METHODS.names())}."

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from t2ibench.errors import first_line, one_line, shown
+from t2ibench.store.problems import why_unreadable
 
 Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -36,7 +40,7 @@ class Problem:
 
     def __str__(self) -> str:
         where = f"{self.path}:{self.line}" if self.line else f"{self.path}"
-        return f"{where}: {'warning: ' if self.warning else ''}{self.message}"
+        return one_line(f"{where}: {'warning: ' if self.warning else ''}{self.message}")
 
 
 @dataclass(slots=True)
@@ -93,22 +97,12 @@ def read_yaml(path: Path) -> Document:
         The document; syntax errors, duplicate keys, aliases and custom tags are in `problems`.
     """
     document = Document(path)
+    text = _text(path)
+    if isinstance(text, Problem):
+        document.problems.append(text)
+        return document
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            document.problems.append(Problem(path, None, "the file is larger than 8 MiB"))
-            return document
-        text = path.read_text(encoding="utf-8")
-        deep = _too_deep(text)
-        if deep:
-            document.problems.append(Problem(path, deep, "is nested too deeply"))
-            return document
         loader = _Loader(text)
-    except OSError as error:
-        document.problems.append(Problem(path, None, f"cannot be read: {error.strerror}"))
-        return document
-    except UnicodeDecodeError as error:
-        document.problems.append(Problem(path, None, f"is not UTF-8 text (byte {error.start})"))
-        return document
     except yaml.YAMLError as error:
         document.problems.append(_syntax_problem(path, error))
         return document
@@ -123,6 +117,42 @@ def read_yaml(path: Path) -> Document:
     finally:
         loader.dispose()
     return document
+
+
+def _text(path: Path) -> str | Problem:
+    """What is in a file, or why it cannot be used."""
+    line = None
+    try:
+        why = _unfit(path)
+        if why is None:
+            text = path.read_text(encoding="utf-8")
+            line = _too_deep(text)
+            if line is None:
+                return text
+            why = "is nested too deeply"
+    except yaml.YAMLError as error:
+        return _syntax_problem(path, error)
+    except OSError as error:
+        why = f"cannot be read: {why_unreadable(error, path)[0]}"
+    except UnicodeDecodeError as error:
+        why = f"is not UTF-8 text (byte {error.start})"
+    except ValueError:  # a NUL in a name that a file gave
+        why = "cannot be read: no file has such a name"
+    return Problem(path, line, why)
+
+
+def _unfit(path: Path) -> str | None:
+    """Why a file is not even opened: it is too large, or could be endless."""
+    status = path.stat()
+    if status.st_size > _MAX_BYTES:
+        return "the file is larger than 8 MiB"
+    file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return None if file or _is_from_a_shell(path) else "is no ordinary file"
+
+
+def _is_from_a_shell(path: Path) -> bool:
+    """Whether a path is how a shell hands over the output of a command: <(…), or a pipe."""
+    return str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
 
 
 def _too_deep(text: str) -> int | None:
@@ -159,8 +189,8 @@ def _construct(
         return None
     seen.add(id(node))
     if node.tag not in _PLAIN_TAGS:
-        shown = node.tag.replace(_STANDARD, "!!")
-        _report(document, line, f"the tag '{shown}' is not allowed; write plain values")
+        name = node.tag.replace(_STANDARD, "!!")
+        _report(document, line, f"the tag '{shown(name)}' is not allowed; write plain values")
         return None
     if isinstance(node, yaml.MappingNode):
         return _construct_mapping(loader, node, at, document, seen)
@@ -176,7 +206,7 @@ def _construct_scalar(loader: Any, node: yaml.Node, document: Document) -> Any:
     try:
         return loader.construct_object(node)
     except ValueError as error:  # a date that does not exist, a number that is none
-        _report(document, node.start_mark.line + 1, f"{error}; put the value in quotes")
+        _report(document, node.start_mark.line + 1, f"{first_line(error)}; put the value in quotes")
         return None
 
 
@@ -195,15 +225,17 @@ def _construct_mapping(
         line = key_node.start_mark.line + 1
         is_scalar = isinstance(key_node, yaml.ScalarNode)
         if not is_scalar or key_node.tag != _STANDARD + "str":
-            shown = f"'{key_node.value}'" if is_scalar else "of several values"
-            _report(document, line, f"the key {shown} is not text; put it in quotes")
+            name = f"'{shown(key_node.value)}'" if is_scalar else "of several values"
+            _report(document, line, f"the key {name} is not text; put it in quotes")
             continue
         key: str = key_node.value
         location: Location = (*at, key)
         if key in mapping:
             first = document.lines[location]
             document.problems.append(
-                Problem(document.path, line, f"duplicate key '{key}' (first on line {first})")
+                Problem(
+                    document.path, line, f"duplicate key '{shown(key)}' (first on line {first})"
+                )
             )
             continue
         document.lines[location] = line

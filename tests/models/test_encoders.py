@@ -168,9 +168,9 @@ def test_bad_word_vectors(tmp_path: Path) -> None:
     path = tmp_path / "v.txt"
     path.write_text("a 1 2 3\nrose 1 2\n")
     encoder = create_encoder(f"vectors:{path}")
-    assert np.isfinite(encoder.encode_texts(["a"])).all()  # only lines that are needed are read
-    with pytest.raises(T2IBenchError, match=r"v\.txt:2: expected a word and 3 numbers"):
-        encoder.encode_texts(["rose"])
+    for text in ("a", "rose"):  # a file that was cut lacks words, and nobody would know
+        with pytest.raises(T2IBenchError, match=r"v\.txt:2: expected a word and 3 numbers"):
+            encoder.encode_texts([text])
     path.write_text("")
     with pytest.raises(T2IBenchError, match="no word vectors"):
         create_encoder(f"vectors:{path}")

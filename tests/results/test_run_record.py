@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -114,3 +115,19 @@ def test_run_folders_do_not_mix_settings(tmp_path: Path) -> None:
     assert name("a" * 64, True) == "org-model"
     assert name("b" * 64, True) == "org-model-bbbbbbbb"
     assert name("a" * 64, False) == "org-model-aaaaaaaa"
+
+
+def test_a_disk_that_does_not_answer_leaves_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    RunFolder(tmp_path / "toyland").save()
+
+    def fails(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fails)
+        with pytest.raises(T2IBenchError, match=r"run\.json cannot be read: the disk reports"):
+            run_folder(tmp_path, "toyland", None, plain=True)
+    assert [path.name for path in (tmp_path / "toyland").iterdir()] == ["run.json"]
+    assert open_run(tmp_path / "toyland").record.status == "running"

@@ -8,6 +8,7 @@ import pytest
 
 from t2ibench.errors import TaskFileError
 from t2ibench.tasks import load_tasks
+from t2ibench.tasks.index import build_index
 from t2ibench.tasks.source import read_yaml
 from tests.tasks.files import JOBS, TEA, load, spoil
 
@@ -392,3 +393,75 @@ def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
     assert "a.yaml:3: 'oolong' is in the list 'teas' twice" in text
     assert "a.yaml:4: the name 'flowers' is already used in " in text
     assert "c.yaml:3: the name 'teas' is already used in " in text
+
+
+@pytest.mark.parametrize("name", ["all", "weat", "t2iat", "openbias"])
+def test_an_id_that_names_a_choice_of_tasks(name: str, tmp_path: Path) -> None:
+    found = errors(tmp_path, TEA.replace("id: tea_coffee", f"id: {name}"))
+    assert [line for line, _ in found] == [1]
+    assert f"'{name}' names a choice of tasks" in found[0][1]
+
+
+def test_an_id_that_is_a_group_or_a_tag(tmp_path: Path) -> None:
+    (tmp_path / "drinks").mkdir()
+    for name, text in (
+        ("drinks/a.yaml", TEA),
+        ("b.yaml", TEA.replace("id: tea_coffee", "id: drinks")),
+        ("c.yaml", TEA.replace("id: tea_coffee", "id: gender")),
+    ):
+        (tmp_path / name).write_text(text)
+    with pytest.raises(TaskFileError) as caught:
+        load_tasks("tea_coffee", [tmp_path])
+    assert len(caught.value.problems) == 1
+    assert "b.yaml:1: the id 'drinks' is also the name of a group" in str(caught.value)
+    (tmp_path / "b.yaml").unlink()
+    index, problems = build_index([tmp_path])
+    assert [str(problem) for problem in problems] == [
+        f"{tmp_path}/c.yaml:1: warning: the id 'gender' is also the name of a tag; choose another"
+    ]
+    assert [task.id for task in index.select(["gender"])] == ["gender"]
+
+
+def test_an_id_may_be_that_of_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "drinks").mkdir()
+    (tmp_path / "drinks" / "a.yaml").write_text(TEA.replace("id: tea_coffee", "id: drinks"))
+    assert [task.id for task in load_tasks("drinks", [tmp_path])] == ["drinks"]
+
+
+UNSEEN = ["\\u202e", "\\0", "\\e[31m", "\\a", "\\u2066", "\\u200b", "\\u2028", "\\N", "\\r"]
+
+
+@pytest.mark.parametrize("character", UNSEEN)
+@pytest.mark.parametrize(
+    ("old", "line"),
+    [("title: Tea and coffee", 4), ("citation: Nobody", 6), ("[oolong, assam]", 9)],
+)
+def test_text_that_misleads(character: str, old: str, line: int, tmp_path: Path) -> None:
+    key, colon, _ = old.partition(": ")
+    new = f'{key}: "x{character}y"' if colon else f'[oolong, "x{character}y"]'
+    full = next(row for row in TEA.splitlines() if old in row)
+    found = errors(tmp_path, TEA.replace(full, full.replace(full if colon else old, new)))
+    assert [number for number, _ in found] == [line]
+    assert "not allowed" in found[0][1] and found[0][1].isprintable()
+
+
+def test_titles_have_one_line_and_descriptions_may_have_more(tmp_path: Path) -> None:
+    two = '"two\\nlines"'
+    assert "expected one line" in errors(tmp_path, TEA.replace("Tea and coffee", two))[0][1]
+    task, _ = load(tmp_path, TEA.replace("Are teas nearer to warmth than coffees?", two))
+    assert task is not None
+
+
+@pytest.mark.parametrize("text", ["née Ørsted", "日本語", "می‌خواهم", "👩‍🔬 scientists", "עברית"])
+def test_text_of_any_script_is_text(text: str, tmp_path: Path) -> None:
+    task, problems = load(tmp_path, TEA.replace("Tea and coffee", text))
+    assert task is not None, problems
+
+
+@pytest.mark.parametrize(
+    "old", ["method: t2iat", "pairing: cycle", "id: tea_coffee", "tags: [benign]", "version: 1"]
+)
+def test_a_value_of_1_mb_is_shown_in_short(old: str, tmp_path: Path) -> None:
+    key = old.partition(":")[0]
+    found = errors(tmp_path, TEA.replace(old, f"{key}: {'x' * 1_000_000}"))
+    assert found and all(len(message) < 1500 for _, message in found)

@@ -8,13 +8,38 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+)
 
-from t2ibench.errors import did_you_mean
+from t2ibench.errors import did_you_mean, shown, visible
 from t2ibench.settings import Settings
 
+
+def _printable(value: str) -> str:
+    """Refuse what a terminal obeys or hides; lines and tabs are how YAML writes long texts."""
+    plain = value.replace("\n", " ").replace("\t", " ")
+    if visible(plain) != plain:
+        raise ValueError(
+            f"control, bidirectional and invisible characters are not allowed: '{shown(value)}'"
+        )
+    return value
+
+
+def _one_line(value: str) -> str:
+    if "\n" in value.strip():
+        raise ValueError("expected one line")
+    return value
+
+
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=80)]
-Text = Annotated[str, Field(min_length=1, max_length=2000)]
+Text = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_printable)]
+Line = Annotated[Text, AfterValidator(_one_line)]
 Alternative = Literal["two-sided", "greater", "less"]
 Side = Literal["A", "B"]
 Warned = Literal["unequal_sizes", "articles"]
@@ -28,8 +53,8 @@ def _resolve_words(value: Any, info: ValidationInfo) -> Any:
     lists: dict[str, tuple[str, ...]] = (info.context or {}).get("lists", {})
     if value not in lists:
         raise ValueError(
-            f"unknown word list '{value}'.{did_you_mean(value, lists)} "
-            f"(A single word is a list too: [{value}].)"
+            f"unknown word list '{shown(value)}'.{did_you_mean(value, lists)} "
+            f"(A single word is a list too: [{shown(value)}].)"
         )
     return lists[value]
 
@@ -39,12 +64,12 @@ def _resolve_reference(value: Any, info: ValidationInfo) -> Any:
         return value
     tables: dict[str, dict[str, Any]] = (info.context or {}).get("references", {})
     if value not in tables:
-        raise ValueError(f"unknown reference table '{value}'.{did_you_mean(value, tables)}")
+        raise ValueError(f"unknown reference table '{shown(value)}'.{did_you_mean(value, tables)}")
     return tables[value]
 
 
 Words = Annotated[
-    tuple[Annotated[str, Field(min_length=1, max_length=200)], ...],
+    tuple[Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)], ...],
     BeforeValidator(_resolve_words),
     Field(min_length=1),
 ]
@@ -115,7 +140,7 @@ class BaseTask(Strict):
     id: Identifier
     version: Count
     method: str
-    title: Text
+    title: Line
     description: Text
     citation: Text
     tags: tuple[Identifier, ...] = ()

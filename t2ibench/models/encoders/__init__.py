@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.protocols import Encoder
 from t2ibench.models.resolve import checked, closest, find_registered, find_target, made
@@ -58,7 +58,7 @@ def create_encoder(
     resolved = find_registered(ENCODERS, spec) or find_target(ENCODERS, spec, recorded=recorded)
     if resolved is None:
         raise T2IBenchError(
-            f"Unknown encoder '{spec}'.{closest(spec, ENCODERS)}",
+            f"Unknown encoder '{shown(spec)}'.{closest(spec, ENCODERS)}",
             "`t2ibench ls encoders` lists them, for example open_clip:ViT-L-14/openai.",
         )
     request = Request(

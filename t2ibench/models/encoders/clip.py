@@ -14,6 +14,7 @@ from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dt
 from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.encoders.untrained import untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.places import loading_hint
 
 if TYPE_CHECKING:
     import torch
@@ -68,7 +69,8 @@ class ClipEncoder:
         except Exception as error:
             raise T2IBenchError(
                 f"transformers could not load '{source}': {first_line(error)}",
-                "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a "
+                loading_hint(source, error)
+                or "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a "
                 "folder with model, tokenizer and image processor.",
             ) from error
         if not hasattr(model, "get_image_features") or not hasattr(model, "get_text_features"):

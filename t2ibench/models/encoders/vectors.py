@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -11,9 +12,13 @@ import numpy as np
 
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.places import is_file
+from t2ibench.store.problems import reading
+
+_DIGITS = 12  # of a number in the header
 
 
 class VectorEncoder:
@@ -29,8 +34,8 @@ class VectorEncoder:
     """
 
     def __init__(self, name: str, path: Path) -> None:
-        if not path.is_file():
-            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after vectors:")
+        if not is_file(path):
+            raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after vectors:")
         if path.suffix == ".bin":
             raise T2IBenchError(
                 f"'{path}' is word2vec's binary format.",
@@ -45,13 +50,25 @@ class VectorEncoder:
         self._dim = self._dimension()
 
     def _dimension(self) -> int:
+        """Numbers of a word: those of the first line, or of the second after a header."""
+        promised = None
         for line, cells in self._lines():
-            if len(cells) > 2:
-                return len(cells) - 1
-            if line > 1 or not _is_header(cells):
-                break
+            if line == 1 and _is_header(cells):
+                promised = int(cells[1])
+                continue
+            if len(cells) < 3 or promised not in {None, len(cells) - 1}:
+                raise self._malformed(line, promised, len(cells) - 1)
+            return len(cells) - 1
         raise T2IBenchError(
             f"'{self.path}' has no word vectors.", "Expected a word and its numbers on each line."
+        )
+
+    def _malformed(self, line: int, wanted: int | None, found: int) -> T2IBenchError:
+        numbers = "its numbers" if wanted is None else f"{wanted} numbers"
+        return T2IBenchError(
+            f"{shown(self.path)}:{line}: expected a word and {numbers}, separated by single "
+            f"spaces, found a word and {found} cells.",
+            "Correct the line or remove it; if it is the last one, the file is incomplete.",
         )
 
     def _open(self) -> IO[bytes]:
@@ -60,7 +77,7 @@ class VectorEncoder:
         return self.path.open("rb")
 
     def _lines(self) -> Iterator[tuple[int, list[bytes]]]:
-        with self._open() as file:
+        with reading(self.path), self._open() as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield number, line.rstrip().split(b" ")
@@ -83,18 +100,26 @@ class VectorEncoder:
             Shape (n, d), rows of unit length or nan.
 
         Raises:
-            T2IBenchError: a line that is needed is malformed.
+            T2IBenchError: a line has too few numbers, or one that is needed is malformed.
         """
         places: dict[bytes, list[int]] = {}
         for index, text in enumerate(texts):
-            places.setdefault(text.encode(), []).append(index)
-            places.setdefault(text.replace(" ", "_").encode(), []).append(index)
+            for spelling in (text, text.replace(" ", "_")):
+                places.setdefault(spelling.encode(errors="replace"), []).append(index)
         rows = np.full((len(texts), self._dim), np.nan, dtype=np.float64)
-        with self._open() as file:
+        first_words = {word.partition(b" ")[0] for word in places}
+        with reading(self.path), self._open() as file:
             for number, line in enumerate(file, start=1):
-                word = line.partition(b" ")[0]
-                if word in places and not (number == 1 and _is_header(line.split())):
-                    vector = self._vector(line, number)
+                if line.isspace() or (number == 1 and _is_header(line.split())):
+                    continue
+                # Words may have spaces in them; too few cells are a line that was cut.
+                if line.count(b" ") < self._dim:
+                    raise self._malformed(number, self._dim, line.rstrip().count(b" "))
+                if line.partition(b" ")[0] not in first_words:
+                    continue
+                word, *cells = line.rstrip().rsplit(b" ", self._dim)
+                if word in places:
+                    vector = self._vector(cells, number)
                     for index in places[word]:
                         if np.isnan(rows[index, 0]):  # the first line of a word counts
                             rows[index] = vector
@@ -104,23 +129,29 @@ class VectorEncoder:
             )
         return unit
 
-    def _vector(self, line: bytes, number: int) -> list[float]:
-        cells = line.split()[1:]
-        try:
-            values = [float(cell) for cell in cells]
-        except ValueError:
-            values = []
-        if len(values) != self._dim or not np.isfinite(values).all():
-            raise T2IBenchError(
-                f"{self.path}:{number}: expected a word and {self._dim} numbers, found "
-                f"{len(cells)} cells.",
-                "Correct the line or remove it.",
-            )
+    def _vector(self, cells: Sequence[bytes], number: int) -> list[float]:
+        if len(cells) != self._dim:
+            raise self._malformed(number, self._dim, len(cells))
+        values = [_number(cell) for cell in cells]
+        for cell, value in zip(cells, values, strict=True):
+            if not math.isfinite(value):
+                raise T2IBenchError(
+                    f"{shown(self.path)}:{number}: '{shown(cell.decode(errors='replace'))}' is not "
+                    "a number.",
+                    "Correct the line or remove it.",
+                )
         return values
 
 
 def _is_header(cells: Sequence[bytes]) -> bool:
-    return len(cells) == 2 and all(cell.isdigit() for cell in cells)
+    return len(cells) == 2 and all(cell.isdigit() and len(cell) <= _DIGITS for cell in cells)
+
+
+def _number(cell: bytes) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
 
 
 def _create(request: Request[Arguments]) -> VectorEncoder:

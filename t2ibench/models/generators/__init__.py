@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Listed, Request, Sizes, listed
 from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators.aliases import ALIASES, Alias
 from t2ibench.models.judges import DEFAULT_JUDGE
+from t2ibench.models.places import is_hub_id, is_path
 from t2ibench.models.protocols import Generator
 from t2ibench.models.resolve import (
     ResolvedAdapter,
@@ -44,7 +44,6 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
         "folder": "t2ibench.models.generators.folder:ADAPTER",
     },
 )
-_HUB_ID = re.compile(r"^[\w.-]+/[\w.-]+$")
 _DIFFUSERS = "diffusers"
 
 
@@ -115,7 +114,7 @@ def create_generator(
 
 def _shown_name(spec: str) -> str:
     """What messages call a model: the last part of a path, else what the user wrote."""
-    return Path(spec).name or spec if _is_path(spec) else spec
+    return Path(spec).name or spec if is_path(spec) else spec
 
 
 def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Alias | None]:
@@ -126,20 +125,16 @@ def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Ali
         alias = ALIASES[alias_name]
         return ResolvedAdapter(GENERATORS.get(_DIFFUSERS), str(alias.source)), alias
     resolved = find_registered(GENERATORS, spec) or find_target(GENERATORS, spec, recorded=recorded)
-    if resolved is None and scheme not in GENERATORS and (_is_path(spec) or _HUB_ID.match(spec)):
+    if resolved is None and scheme not in GENERATORS and (is_path(spec) or is_hub_id(spec)):
         resolved = ResolvedAdapter(GENERATORS.get(_DIFFUSERS), spec)
     if resolved is None:
         raise T2IBenchError(
-            f"Unknown model '{spec}'.{closest(spec, GENERATORS, ALIASES)}",
+            f"Unknown model '{shown(spec)}'.{closest(spec, GENERATORS, ALIASES)}",
             "`t2ibench ls models` lists them; a hub id has the form ORG/NAME, images that exist "
             "are folder:DIR, a pipeline on this disk is the path of its folder, your own is "
             "package.module:factory.",
         )
     return resolved, None
-
-
-def _is_path(source: str) -> bool:
-    return Path(source).expanduser().exists() or source.startswith((".", "/", "~"))
 
 
 def _capabilities(spec: object, *, recorded: bool = False) -> Adapter[Any] | Alias | None:
@@ -207,6 +202,6 @@ def libraries_of(spec: str) -> tuple[str, ...]:
     declared = _capabilities(spec, recorded=True)
     if isinstance(declared, Adapter):
         return declared.libraries
-    if declared is not None or _is_path(spec) or _HUB_ID.match(spec):
+    if declared is not None or is_path(spec) or is_hub_id(spec):
         return GENERATORS.get(_DIFFUSERS).libraries
     return ()

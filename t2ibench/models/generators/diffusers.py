@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from t2ibench.arguments import Arguments, PositiveInt, one_of
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request, Sizes
 from t2ibench.models.devices import choose_device, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
@@ -23,6 +23,7 @@ from t2ibench.models.generators.pipelines import (
     load_pipeline,
     mixes_prompts,
 )
+from t2ibench.models.places import exists, is_hub_id, is_path, no_folder
 from t2ibench.models.protocols import Drawn, ImageRequest
 
 _VERSION = 1
@@ -153,6 +154,7 @@ class DiffusersGenerator:
         self._batch_limit: int | None = sizes.fixed_batch
         self._fills_up = sizes.fixed_batch is not None
         self.name = name
+        lora = self._lora_hash()  # a typo is found before the hub is asked anything
         local = Path(source).is_dir()
         weights = folder_hash(Path(source)) if local else None
         self.revision: str | None = (
@@ -167,7 +169,7 @@ class DiffusersGenerator:
                 "adapter": f"diffusers {_VERSION}",
                 "weights": weights or [source, self.revision],
                 "settings": settings,
-                "lora": self._lora_hash(),
+                "lora": lora,
             }
         )
         self.images_per_prompt = sizes.images_per_prompt
@@ -178,13 +180,14 @@ class DiffusersGenerator:
         lora = self._args.get("lora")
         if lora is None:
             return None
-        path = Path(lora).expanduser()
-        if path.is_file():
-            return file_hash(path)
-        if path.is_dir():
-            return folder_hash(path)
-        if lora.startswith((".", "/", "~")):
-            raise T2IBenchError(f"--model-args: lora={lora}: no such file or folder.")
+        if exists(lora):
+            path = Path(lora).expanduser()
+            return folder_hash(path) if path.is_dir() else file_hash(path)
+        if is_path(lora) or not is_hub_id(lora) or lora.endswith(".safetensors"):
+            raise T2IBenchError(
+                f"--model-args: lora={shown(lora)}: no such file or folder.",
+                "Give a safetensors file, a folder, or a hub id ORG/NAME.",
+            )
         return f"{lora}@{hub_revision(lora, None)}"
 
     def available(self, prompt: str) -> int | None:
@@ -300,11 +303,14 @@ def _checked(image: npt.NDArray[Any], unsafe: bool) -> Drawn:
 def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
     source = request.source
     written = request.spec.removeprefix("diffusers:")
-    if _is_path(source):
-        source = str(_pipeline_folder(Path(source).expanduser()))
+    # With its scheme, ORG/NAME is the hub's, whatever folder is called ORG here.
+    with_scheme = written != request.spec
+    local = is_path(source) and not (with_scheme and _hub_alone(written))
+    if local:
+        source = str(_pipeline_folder(source))
     return DiffusersGenerator(
         source,
-        Path(written).name or written if _is_path(written) else request.spec,
+        Path(written).name or written if local and is_path(written) else request.spec,
         request.args,
         seed=request.seed,
         device=request.device,
@@ -313,13 +319,10 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
     )
 
 
-def _is_path(source: str) -> bool:
-    return Path(source).expanduser().exists() or source.startswith((".", "/", "~"))
-
-
-def _pipeline_folder(path: Path) -> Path:
-    if not path.is_dir():
-        raise T2IBenchError(f"No such folder: '{path}'.", "Give a folder, a hub id or an alias.")
+def _pipeline_folder(source: str) -> Path:
+    if not exists(source) or not Path(source).expanduser().is_dir():
+        raise no_folder(source, _no_folder_hint(source))
+    path = Path(source).expanduser()
     if not (path / "model_index.json").is_file():
         from t2ibench.store.images import image_files
 
@@ -330,6 +333,19 @@ def _pipeline_folder(path: Path) -> Path:
             else "Save one there with pipeline.save_pretrained(folder).",
         )
     return path
+
+
+def _hub_alone(source: str) -> bool:
+    """Whether a text can only be a hub id: it has the form of one, and no such path exists."""
+    return is_hub_id(source) and source[0] not in ".~" and not exists(source)
+
+
+def _no_folder_hint(source: str) -> str:
+    if exists(source):
+        return "A file of weights becomes a folder by from_single_file and save_pretrained."
+    if _hub_alone(source):
+        return f"A repository of the hub, although its first part is here, is diffusers:{source}."
+    return "Give a folder, a hub id or an alias."
 
 
 ADAPTER = Adapter(

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly, torch_dtype
 from t2ibench.models.generators import passed
+from t2ibench.models.places import loading_hint
 
 # Argument to the name that pipelines give it.
 CALL_NAMES = {
@@ -75,9 +76,8 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     except Exception as error:
         raise T2IBenchError(
             f"diffusers could not load '{source}': {first_line(error)}",
-            _VARIANT
-            if "no file named" in str(error) and "variant" not in args
-            else "Check the name, the connection and (for gated models) `huggingface-cli login`; "
+            loading_hint(source, error, "--model-args")
+            or "Check the name, the connection and (for gated models) `hf auth login`; "
             "weights have to be safetensors.",
         ) from error
     _check_call(pipeline, source, args)
@@ -212,10 +212,8 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
         pipeline.fuse_lora(lora_scale=scale)
     except Exception as error:
         raise T2IBenchError(
-            f"--model-args: lora={lora} could not be loaded: {first_line(error)}",
-            "Give a safetensors file or folder that fits this pipeline."
-            if path.exists()
-            else f"There is no file or folder '{lora}' here either.",
+            f"--model-args: lora={shown(lora)} could not be loaded: {first_line(error)}",
+            "Give a safetensors file or folder that fits this pipeline.",
         ) from error
 
 

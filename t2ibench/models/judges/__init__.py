@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.models.resolve import (
@@ -145,7 +145,7 @@ def _find(spec: str, *, recorded: bool = False) -> ResolvedAdapter:
     resolved = find_registered(JUDGES, spec) or find_target(JUDGES, spec, recorded=recorded)
     if resolved is None:
         raise T2IBenchError(
-            f"Unknown judge '{spec}'.{closest(spec, JUDGES)}",
+            f"Unknown judge '{shown(spec)}'.{closest(spec, JUDGES)}",
             f"Judges: {', '.join(forms(JUDGES))}.",
         )
     return resolved

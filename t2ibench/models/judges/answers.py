@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.places import is_file
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.problems import reading
 
+_DIGITS = 9  # of an index
 _COLUMNS = {"image", "prompt", "index", "question", "answer"}
 
 
@@ -32,8 +35,8 @@ class AnswersJudge:
     """
 
     def __init__(self, name: str, path: Path) -> None:
-        if not path.is_file():
-            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after answers:")
+        if not is_file(path):
+            raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after answers:")
         self.name = f"answers:{path.name}"
         self.batch_size = 256
         self.fingerprint = fingerprint({"adapter": "answers 1", "file": file_hash(path)})
@@ -45,12 +48,15 @@ class AnswersJudge:
         unknown = sorted(set(row) - _COLUMNS)
         if unknown:
             raise T2IBenchError(
-                f"{path}:{line}: unknown column '{unknown[0]}'.",
+                f"{path}:{line}: unknown column '{shown(unknown[0])}'.",
                 f"Columns: {', '.join(sorted(_COLUMNS))}.",
             )
         image, prompt = row.get("image"), row.get("prompt")
         index, answer = row.get("index"), row.get("answer")
-        if not isinstance(answer, str) or not (image or (prompt and str(index or "0").isdigit())):
+        question = row.get("question") or ""
+        if not isinstance(question, str):
+            raise T2IBenchError(f"{path}:{line}: 'question' is not text.")
+        if not isinstance(answer, str) or not (image or (prompt and _is_index(index))):
             raise T2IBenchError(
                 f"{path}:{line}: a row needs 'answer', and 'image' or 'prompt' and 'index'."
             )
@@ -58,7 +64,7 @@ class AnswersJudge:
             return  # a row that was left empty is an answer that is not there
         key = (
             str(image) if image else _prompt_key(str(prompt), int(index or 0)),
-            row.get("question") or "",
+            question,
         )
         if self._answers.get(key, answer.strip()) != answer.strip():
             raise T2IBenchError(
@@ -93,6 +99,12 @@ ADAPTER = Adapter(
 )
 
 
+def _is_index(value: object) -> bool:
+    """Whether a cell holds the index of an image; an empty one means the first."""
+    text = str(value or "0")
+    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
+
+
 def _prompt_key(prompt: str, index: int) -> str:
     return f"{index}\0{prompt}"
 
@@ -108,9 +120,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.suffix.lower() in {".jsonl", ".json"}:
         yield from read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}')
         return
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for line, row in enumerate(csv.DictReader(file), start=2):
-                yield line, {key: value for key, value in row.items() if key is not None}
-    except (OSError, ValueError, csv.Error) as error:
-        raise T2IBenchError(f"{path} cannot be read: {error}.") from None
+    with reading(path), path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        for row in reader:
+            yield reader.line_num, {key: value for key, value in row.items() if key is not None}

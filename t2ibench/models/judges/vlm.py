@@ -13,6 +13,7 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.judges.replies import instruction
+from t2ibench.models.places import loading_hint
 from t2ibench.models.protocols import Answer, Query
 
 
@@ -84,7 +85,8 @@ class VlmJudge:
     def _cannot_load(self, error: Exception) -> T2IBenchError:
         return T2IBenchError(
             f"transformers could not load '{self._source}': {first_line(error)}",
-            "Give --judge vlm:ID_OR_DIR with a hub id such as llava-hf/llava-1.5-7b-hf "
+            loading_hint(self._source, error)
+            or "Give --judge vlm:ID_OR_DIR with a hub id such as llava-hf/llava-1.5-7b-hf "
             "(safetensors weights) or a local folder.",
         )
 

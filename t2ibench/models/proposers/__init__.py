@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.proposers.replay import conversation_key
 from t2ibench.models.protocols import Message, Proposer
@@ -53,7 +53,7 @@ def create_proposer(
     resolved = find_registered(PROPOSERS, spec) or find_target(PROPOSERS, spec)
     if resolved is None:
         raise T2IBenchError(
-            f"Unknown proposer '{spec}'.{closest(spec, PROPOSERS)}",
+            f"Unknown proposer '{shown(spec)}'.{closest(spec, PROPOSERS)}",
             f"Proposers: {', '.join(forms(PROPOSERS))}.",
         )
     request = Request(

@@ -10,6 +10,7 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.places import loading_hint
 from t2ibench.models.protocols import Message
 
 
@@ -69,7 +70,8 @@ class ModelProposer:
         except Exception as error:
             raise T2IBenchError(
                 f"transformers could not load '{source}': {first_line(error)}",
-                "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder.",
+                loading_hint(source, error)
+                or "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder.",
             ) from error
         if not self._tokenizer.chat_template:
             raise T2IBenchError(

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.places import is_file
 from t2ibench.models.protocols import Message
 from t2ibench.store.jsonl import read_rows_strictly
 
@@ -37,8 +38,8 @@ class ReplayProposer:
     """
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise T2IBenchError(f"No such file: '{path}'.", "Check the path after replay:")
+        if not is_file(path):
+            raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after replay:")
         self.name = f"replay:{path.name}"
         self._path = path
         self.fingerprint = fingerprint({"adapter": "replay 1", "file": file_hash(path)})

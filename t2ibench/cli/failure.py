@@ -1,0 +1,205 @@
+"""What a failure that nothing expected looks like to a user: one line, and a file to report.
+
+Nothing here may fail: every step that can (a full disk, a closed stream) is given up quietly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from t2ibench.cli.redaction import Redacted
+from t2ibench.errors import T2IBenchError, first_line, one_line, shown
+from t2ibench.store.problems import why
+
+TRACEBACK = "T2IBENCH_TRACEBACK"
+KEPT = "Everything done so far is kept."
+# What a write to standard output answers where it cannot be written.
+_STREAM = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG}
+_LONGEST = 200_000  # characters of a report
+_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+
+
+def say(line: str) -> None:
+    """Write one line to standard error, if there is one to write to.
+
+    Args:
+        line: The line, without the name of the program.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        print(f"t2ibench: {line}", file=sys.stderr, flush=True)
+
+
+def usable_streams() -> None:
+    """Make standard output and error usable: closed ones lead nowhere, and any text can go out."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Its number is free: the next file that is opened would be taken for the stream.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
+def flush_output(last: str = "") -> OSError | None:
+    """Write what waits for standard output.
+
+    Args:
+        last: What to write after it.
+
+    Returns:
+        Why it cannot be written; None where it was.
+    """
+    try:
+        sys.stdout.write(last)
+        sys.stdout.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError, ValueError):  # or Python would say it again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.stdout.flush()
+        return error
+    except ValueError:  # a caller has closed it
+        return None
+    return None
+
+
+def output_lost(error: OSError, status: int) -> int:
+    """Say that standard output could not be written.
+
+    Args:
+        error: Why.
+        status: What the command would have exited with.
+
+    Returns:
+        The exit status: the same where the reader had enough, else 1.
+    """
+    if isinstance(error, BrokenPipeError):
+        return status
+    reason, advice = why(error, Path("/"))
+    say(f"standard output cannot be written: {reason}. {KEPT} {advice or ''}".rstrip())
+    return 1
+
+
+def explain(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -> int:
+    """Say in one line what happened, whatever it was.
+
+    Args:
+        error: What was raised, of any kind but those that end a program on purpose.
+        argv: The words of the command.
+        folders: Where a report may go, the best first.
+
+    Returns:
+        The exit status, 1.
+    """
+    print_traceback(error)
+    if isinstance(error, T2IBenchError):
+        say(str(error))
+        return 1
+    if isinstance(error, OSError):
+        lost = flush_output("\n") if error.errno in _STREAM and error.filename is None else None
+        if lost is not None:
+            return output_lost(lost, 0)
+        if error.filename is not None:
+            path = Path(os.fsdecode(error.filename))
+            reason, advice = why(error, path)
+            say(one_line(f"{shown(path, 400)}: {reason}. {advice or ''} {KEPT}".replace("  ", " ")))
+            return 1
+    what = f"{type(error).__name__}: {first_line(error)}"
+    if _out_of_memory(error):
+        say(one_line(f"memory ran out ({Redacted(argv).of(what)}). {KEPT} {_smaller(error)}"))
+        return 1
+    report = write_report(error, argv, folders)
+    where = f"Please report it with {report}." if report else f"{TRACEBACK}=1 shows where."
+    what = f"unexpected error: {Redacted(argv).of(what)}; this is a fault of t2ibench."
+    say(one_line(f"{what} {KEPT} {where}"))
+    return 1
+
+
+def print_traceback(error: BaseException) -> None:
+    """Print where an error comes from, where the user asked for it (T2IBENCH_TRACEBACK=1).
+
+    Args:
+        error: What was raised.
+    """
+    if os.environ.get(TRACEBACK, "") not in {"", "0"}:
+        with contextlib.suppress(OSError, ValueError):
+            print(_trace(error), file=sys.stderr)
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in _MEMORY)
+
+
+def _smaller(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return (
+            "Run fewer tasks in one call, or lower --bootstrap, --permutations or --batch-size; "
+            "stored work is not done again."
+        )
+    return (
+        "Lower --batch-size, or give --dtype float16, a smaller size or offload=model in "
+        "--model-args; stored work is not done again."
+    )
+
+
+def _trace(error: BaseException) -> str:
+    try:
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+    except Exception as again:  # an exception whose own text raises
+        lines = [f"{type(error).__name__}, which cannot be shown: {type(again).__name__}\n"]
+        lines += traceback.format_tb(error.__traceback__)
+    text = "".join(lines)
+    if len(text) > _LONGEST:
+        half = _LONGEST // 2
+        text = f"{text[:half]}\n… {len(text) - _LONGEST} characters left out …\n{text[-half:]}"
+    return text
+
+
+def write_report(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -> Path | None:
+    """Write what a developer needs: the traceback, versions and the command, without secrets.
+
+    Args:
+        error: What was raised.
+        argv: The words of the command.
+        folders: Where it may go, the best first; else the folder for temporary files.
+
+    Returns:
+        The file; None where none could be written.
+    """
+    with contextlib.suppress(Exception):
+        data = _report(error, argv).encode(errors="backslashreplace")
+        for folder in _places(folders):
+            with contextlib.suppress(OSError, ValueError):
+                # Readable by its owner alone, and never through a link that waits for it.
+                number, name = tempfile.mkstemp(".txt", "t2ibench-error-", folder)
+                with os.fdopen(number, "wb") as file:
+                    file.write(data)
+                return Path(name)
+    return None
+
+
+def _places(folders: Sequence[str]) -> Iterator[str]:
+    yield from (folder for folder in folders if os.path.isdir(folder))  # noqa: PTH112 (never raises)
+    with contextlib.suppress(OSError):
+        yield tempfile.gettempdir()
+
+
+def _report(error: BaseException, argv: Sequence[str]) -> str:
+    from datetime import datetime, timezone
+
+    from t2ibench.results.environment import environment
+    from t2ibench.version import __version__
+
+    redacted = Redacted(argv)
+    versions = "\n".join(f"  {name} {version}" for name, version in environment().items())
+    return (
+        f"t2ibench {__version__}, {datetime.now(timezone.utc).isoformat(timespec='seconds')}\n"
+        f"Command: {redacted.command()}\n{versions}\n\n{redacted.of(_trace(error))}"
+    )

@@ -1,0 +1,178 @@
+"""Where a model is, a folder of this machine or a repository of the hub; why it cannot load."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+
+_HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_WIDTH = 300  # characters of a path that a message shows
+_DENIED = re.compile(r"\b40[13] Client Error")
+_NO_CODE = "no code that comes with a model is run here"
+_WEIGHTS = (".bin", ".ckpt", ".pt", ".pth")
+# The part of a name of weights that says which variant they are: model.fp16.safetensors and
+# model.fp16-00001-of-00002.safetensors.
+_VARIANT = re.compile(r"\.([\w-]+?)(?:-\d+-of-\d+)?\.safetensors$")
+
+
+def exists(text: str) -> bool:
+    """Whether a text is the path of something.
+
+    Args:
+        text: Any text; one that can be no path is the path of nothing.
+
+    Returns:
+        Whether it is there.
+    """
+    try:
+        return Path(text).expanduser().exists()
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL, no such home
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether a path is a file.
+
+    Args:
+        path: Any path; one that no file can have is not one.
+
+    Returns:
+        Whether a file, or a link to one, is there.
+    """
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def is_hub_id(text: str) -> bool:
+    """Whether a text has the form ORG/NAME.
+
+    Args:
+        text: What the user wrote.
+
+    Returns:
+        Whether it has; a path may have the same form.
+    """
+    return _HUB_ID.fullmatch(text) is not None
+
+
+def is_path(text: str) -> bool:
+    """Whether a text means a path of this machine, which the hub must not be asked for.
+
+    Args:
+        text: What the user wrote.
+
+    Returns:
+        Whether it exists, is written as only paths are, or begins with a folder that is here.
+    """
+    if exists(text) or text.startswith((".", "/", "~")) or "\\" in text or _DRIVE.match(text):
+        return True
+    first, slash, _ = text.partition("/")
+    if not slash or ":" in first:  # a name, or one with a scheme that may be misspelt
+        return False
+    return not is_hub_id(text) or exists(first)
+
+
+def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
+    """The error for a folder that is not there.
+
+    Args:
+        text: What the user wrote.
+        hint: The next step where none follows from the path.
+
+    Returns:
+        The error, to be raised, with what is there instead.
+    """
+    message = f"No such folder: '{shown(text, _WIDTH)}'."
+    if "\\" in text or _DRIVE.match(text):
+        if "/" in str(Path("a/b")):
+            hint = "Paths of this machine are written with '/', such as ./models/sd."
+        return T2IBenchError(message, hint)
+    try:
+        path = Path(text).expanduser()
+        if path.is_file():
+            return T2IBenchError(f"'{shown(text, _WIDTH)}' is a file; a folder is needed.", hint)
+        there = next((part for part in path.parents if part.is_dir()), None)
+        if there is not None and there == path.parent:
+            message += did_you_mean(path.name, [p.name for p in there.iterdir() if p.is_dir()])
+    except (OSError, ValueError, RuntimeError):
+        pass
+    return T2IBenchError(message, hint)
+
+
+def loading_hint(source: str, error: BaseException, flag: str | None = None) -> str | None:
+    """The next step after a library could not load a model.
+
+    Args:
+        source: A folder or a hub id.
+        error: What the library raised.
+        flag: Where a variant is named, such as '--model-args'; None where none can be.
+
+    Returns:
+        A sentence; None where nothing is known of the cause.
+    """
+    folder = Path(source)
+    if exists(source) and folder.is_dir():
+        return _local_hint(folder, flag)
+    kinds = {kind.__name__ for kind in _causes(error)}
+    text = str(error)
+    if kinds & {"GatedRepoError"} or "gated repo" in text or _DENIED.search(text):
+        page = f"https://huggingface.co/{shown(source)}"
+        return f"Accept its licence at {page}, then log in: `hf auth login`."
+    if flag and "variant" in text:
+        return f"The repository may have one variant only: {flag} variant=fp16."
+    if "pipeline.py" in text or "trust_remote_code" in text:
+        return f"It brings its own code; {_NO_CODE}."
+    if kinds & {"RepositoryNotFoundError"}:
+        return "Check the name; a private repository needs `hf auth login`."
+    return None
+
+
+def _causes(error: BaseException) -> list[type[BaseException]]:
+    """The kinds of an error and of everything it came from."""
+    found: list[type[BaseException]] = []
+    current: BaseException | None = error
+    while current is not None and len(found) < 100:
+        found += type(current).__mro__
+        current = current.__cause__ or current.__context__
+    return found
+
+
+def _local_hint(folder: Path, flag: str | None) -> str | None:
+    """What the files of a model folder say about why it does not load."""
+    try:
+        code = _own_code(folder)
+        if code is not None:
+            return f"It brings its own code ({shown(code)}); {_NO_CODE}."
+        files = [path.name for path in folder.rglob("*") if path.is_file()]
+    except (OSError, ValueError, RecursionError):
+        return None
+    variants = sorted({m.group(1) for name in files if (m := _VARIANT.search(name))})
+    plain = any(name.endswith(".safetensors") and not _VARIANT.search(name) for name in files)
+    if flag and variants and not plain:
+        return f"Its weights are a variant: {flag} variant={variants[0]}."
+    if not plain and not variants and any(name.endswith(_WEIGHTS) for name in files):
+        return (
+            "Its weights are not safetensors, and other formats can run code when they are loaded: "
+            "save it with save_pretrained(folder, safe_serialization=True)."
+        )
+    return None
+
+
+def _own_code(folder: Path) -> str | None:
+    """The Python file that a pipeline or one of its parts is defined in."""
+    index = folder / "model_index.json"
+    data: Any = json.loads(index.read_text(encoding="utf-8")) if index.is_file() else {}
+    for value in data.values() if isinstance(data, dict) else ():
+        if isinstance(value, Sequence) and not isinstance(value, str) and value:
+            file = f"{value[0]}.py"
+            if (folder / file).is_file() or any(folder.glob(f"*/{file}")):
+                return file
+    return None

@@ -1,0 +1,204 @@
+"""What goes wrong with files, in one line: what, why, and what to do about it."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError, first_line, shown
+
+_WIDTH = 400  # characters of a path that a message shows
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+_OTHER_PLACE = "Choose another place, or change its permissions."
+# Number of an error to what it means and what can be done; the system's own words otherwise.
+_KNOWN: dict[int, tuple[str, str | None]] = {
+    errno.ENOSPC: ("the disk is full", "Free some space."),
+    errno.EDQUOT: ("your share of the disk is full", "Free some space."),
+    errno.EBADF: ("it is closed, or not open for this", None),
+    errno.EACCES: ("permission denied", _OTHER_PLACE),
+    errno.EPERM: ("permission denied", _OTHER_PLACE),
+    errno.EROFS: ("the disk is read-only", "Choose a place that can be written to."),
+    errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter one."),
+    errno.EISDIR: ("it is a folder, where a file is expected", "Move the folder away."),
+    errno.ENOTEMPTY: ("it is a folder, where a file is expected", "Move the folder away."),
+    errno.ELOOP: ("its links lead in a circle", "Remove the link."),
+    errno.ENOENT: ("it does not exist, and cannot be made there", "Choose another place."),
+    errno.EIO: ("the disk reports an error", "Look after the disk, then run the command again."),
+    errno.ESTALE: ("the network folder is gone", "Mount it again, then run the command again."),
+    errno.EMFILE: ("too many files are open", "Raise the limit: ulimit -n 4096"),
+    errno.ENFILE: ("too many files are open on this machine", "Close other programs."),
+    errno.EFBIG: ("the file would be larger than is allowed here", "Look at ulimit -f."),
+    errno.ENXIO: ("it is no ordinary file", "Choose another place."),
+    errno.ENODEV: ("it is no ordinary file", "Choose another place."),
+}
+
+
+def why(error: OSError, path: Path) -> tuple[str, str | None]:
+    """What an error of the operating system means for a path.
+
+    Args:
+        error: What was raised.
+        path: What was to be read or written.
+
+    Returns:
+        The reason, to follow a colon, and the next step, if there is one to name.
+    """
+    culprit = _in_the_way(path)
+    if culprit is not None:
+        return culprit
+    reason, advice = _KNOWN.get(error.errno or 0, (None, None))
+    return reason or error.strerror or first_line(error), advice
+
+
+def _in_the_way(path: Path) -> tuple[str, str] | None:
+    """A part of a path that cannot be passed: a broken link, a file, a folder that is gone."""
+    try:
+        for part in (*reversed(path.parents), path):
+            if part.is_symlink() and _in_circle(part):
+                return f"'{shown(part, _WIDTH)}' is a link that leads to itself", "Remove the link."
+            if part.is_symlink() and not part.exists():
+                return (
+                    f"'{shown(part, _WIDTH)}' is a link to '{shown(part.readlink(), _WIDTH)}', "
+                    "which does not exist",
+                    "Remove the link, or make the folder it leads to.",
+                )
+            if part != path and part.exists() and not part.is_dir():
+                return (f"'{shown(part, _WIDTH)}' is a file, not a folder", "Choose another place.")
+        if not path.is_absolute():
+            Path.cwd()
+    except FileNotFoundError:
+        return "the current folder has been deleted", "Go to a folder that exists (cd)."
+    except (OSError, ValueError, RuntimeError):  # Python before 3.13 raises the last for loops
+        return None
+    return None
+
+
+def _in_circle(link: Path) -> bool:
+    try:
+        link.stat()
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn whatever keeps a file from being written into one clear line.
+
+    Args:
+        path: What is written, for the message.
+
+    Yields:
+        Nothing; the block does the writing.
+
+    Raises:
+        T2IBenchError: the path cannot be written to.
+        BrokenPipeError: what reads the output has gone.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno in _FULL:
+            raise T2IBenchError(
+                f"The disk is full: {shown(path, _WIDTH)} could not be written.",
+                "Everything before it is kept; free some space and run the same command again.",
+            ) from error
+        reason, advice = why(error, path)
+        raise T2IBenchError(
+            f"{shown(path, _WIDTH)} cannot be written: {reason}.", advice
+        ) from error
+    except (UnicodeEncodeError, ValueError) as error:
+        if not isinstance(error, UnicodeEncodeError) and "null" not in str(error):
+            raise
+        raise T2IBenchError(
+            f"{shown(path, _WIDTH)} cannot be written: no file of this system has such a name.",
+            "Choose another name.",
+        ) from error
+
+
+@contextmanager
+def reading(path: Path, hint: str | None = None) -> Iterator[None]:
+    """Turn whatever keeps a user's file from being read into one clear line.
+
+    Args:
+        path: What is read, for the message.
+        hint: What the file should be, as the next step; advice that fits the error comes first.
+
+    Yields:
+        Nothing; the block does the reading.
+
+    Raises:
+        T2IBenchError: the file cannot be read; one that the block raises passes unchanged.
+    """
+    if _is_device(path):
+        raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: it is no ordinary file.", hint)
+    try:
+        yield
+    except T2IBenchError:
+        raise
+    except UnicodeDecodeError:
+        raise T2IBenchError(
+            f"{shown(path, _WIDTH)}{_undecodable_line(path)} is not UTF-8 text.",
+            "Save it as UTF-8.",
+        ) from None
+    except RecursionError:
+        raise T2IBenchError(
+            f"{shown(path, _WIDTH)} cannot be read: it is nested too deeply.", hint
+        ) from None
+    except MemoryError:
+        raise T2IBenchError(
+            f"{shown(path, _WIDTH)} cannot be read: it does not fit into memory.",
+            "Give a part of it.",
+        ) from None
+    except OSError as error:
+        reason, advice = why_unreadable(error, path)
+        raise T2IBenchError(
+            f"{shown(path, _WIDTH)} cannot be read: {reason}.", advice or hint
+        ) from None
+    except (ValueError, OverflowError, EOFError, csv.Error, zlib.error) as error:
+        reason = first_line(error).rstrip(".")
+        raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: {reason}.", hint) from None
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a path is a device, which could be read for ever; pipes of a shell are none."""
+    try:
+        return path.is_char_device() or path.is_block_device()
+    except (OSError, ValueError):
+        return False
+
+
+def _undecodable_line(path: Path) -> str:
+    """':N' of the first line that is not UTF-8; a decoder counts from wherever it stood."""
+    with suppress(OSError), path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return f":{number}"
+    return ""
+
+
+def why_unreadable(error: OSError, path: Path) -> tuple[str, str | None]:
+    """What an error of the operating system means for a file that is to be read.
+
+    Args:
+        error: What was raised.
+        path: What was to be read.
+
+    Returns:
+        The reason, to follow a colon, and the next step, if there is one to name.
+    """
+    if error.errno is None:  # not the system's: gzip and the like
+        return first_line(error).rstrip("."), None
+    if error.errno == errno.ENOENT and _in_the_way(path) is None:
+        return "it does not exist", None
+    if error.errno in {errno.EISDIR, errno.ENOTEMPTY}:
+        return "it is a folder, where a file is expected", None
+    return why(error, path)

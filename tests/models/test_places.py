@@ -1,0 +1,173 @@
+"""Folders of this machine and repositories of the hub, told apart; why a model does not load."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.encoders import create_encoder
+from t2ibench.models.generators import create_generator, libraries_of
+from t2ibench.models.judges import create_judges
+from t2ibench.models.places import loading_hint
+from t2ibench.models.proposers import create_proposer
+from t2ibench.models.protocols import ImageRequest
+from tests.models import tiny
+
+SMALL = {"steps": "1", "size": "16"}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A current folder with a folder of models in it; the hub answers nothing but a failure."""
+    monkeypatch.chdir(tmp_path)
+    Path("pipes/sd_plain").mkdir(parents=True)
+    Path("pipes/weights.safetensors").write_bytes(b"x")
+
+    def asked(*_: object, **__: object) -> str:
+        raise AssertionError("the hub was asked")
+
+    monkeypatch.setattr("t2ibench.models.fingerprint.hub_revision", asked)
+    monkeypatch.setattr("t2ibench.models.generators.diffusers.hub_revision", asked)
+    return tmp_path
+
+
+LOCAL = {
+    "pipes/sd_plian": "No such folder: 'pipes/sd_plian'. Did you mean 'sd_plain'?",
+    "pipes/nothing_like_it": "No such folder: 'pipes/nothing_like_it'.",
+    "pipes/a/b": "No such folder: 'pipes/a/b'.",
+    "a/b/c": "No such folder: 'a/b/c'.",
+    "./sd": "No such folder: './sd'.",
+    "../sd/x": "No such folder: '../sd/x'.",
+    "~/nowhere/sd": "No such folder: '~/nowhere/sd'.",
+    "/nowhere/sd": "No such folder: '/nowhere/sd'.",
+    "C:\\models\\sd": "'C:\\models\\sd'. Paths of this machine are written with '/'",
+    "models\\sd": "written with '/'",
+    "pipes/weights.safetensors": "'pipes/weights.safetensors' is a file; a folder is needed.",
+    "./" + "x" * 5000: "(5002 characters)",
+    "./a\0b": "No such folder: './a\\x00b'.",
+    "./a\nb": "No such folder: './a\\nb'.",
+}
+
+
+@pytest.mark.parametrize(("spec", "message"), LOCAL.items())
+def test_the_hub_is_not_asked_for_a_path(spec: str, message: str, here: Path) -> None:
+    makers: list[Callable[[], object]] = [
+        lambda: create_generator(spec),
+        lambda: create_encoder(f"clip:{spec}"),
+        lambda: create_judges([f"vlm:{spec}"], {}),
+        lambda: create_proposer(f"hf:{spec}", {}),
+    ]
+    for make in makers:
+        with pytest.raises(T2IBenchError) as caught:
+            make()
+        assert message in str(caught.value), str(caught.value)
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 2200
+
+
+def test_a_hub_id_whose_first_part_is_here_can_be_said(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(T2IBenchError, match="is diffusers:pipes/other"):
+        create_generator("pipes/other")
+    monkeypatch.setattr("t2ibench.models.generators.diffusers.hub_revision", lambda *_: "0123abc")
+    assert create_generator("diffusers:pipes/other").revision == "0123abc"
+    assert create_generator("org/name").revision == "0123abc"
+    assert "diffusers" in libraries_of("org/name")
+
+
+@pytest.mark.parametrize("spec", ["toylnd", "fodler:my/images", "sdxl-trubo", "x" * 5000])
+def test_a_misspelt_name_is_no_path(spec: str, here: Path) -> None:
+    with pytest.raises(T2IBenchError, match="Unknown model '"):
+        create_generator(spec)
+
+
+@pytest.mark.parametrize(
+    "lora",
+    ["pipes/nothing", "nothing", "./nothing", "org/name/x", "x.safetensors", "o/x.safetensors"],
+)
+def test_a_misspelt_lora_is_not_asked_of_the_hub(lora: str, here: Path) -> None:
+    with pytest.raises(T2IBenchError, match=r"lora=.*: no such file or folder"):
+        create_generator("sdxl", {"lora": lora, "revision": "x"})
+
+
+@pytest.mark.parametrize("device", ["cdua", "cuda:", "cuda:x", "cuda:²", "gpu", "cuda:99999", ""])
+def test_a_device_is_checked_for_models_that_need_none(device: str, here: Path) -> None:
+    Path("v.txt").write_text("rose 1 0 0\n")
+    for make in (
+        lambda: create_generator("toyland", device=device),
+        lambda: create_encoder("toyland", device=device),
+        lambda: create_encoder("vectors:v.txt", device=device),
+        lambda: create_judges(["toyland"], {}, device=device),
+    ):
+        with pytest.raises(T2IBenchError, match=r"--device .*expected cpu, cuda"):
+            make()
+    assert create_generator("toyland", device="cuda:3").name == "toyland"
+
+
+@pytest.mark.slow  # loads torch models
+def test_why_a_local_pipeline_does_not_load(tmp_path: Path) -> None:
+    whole = tiny.stable_diffusion(tmp_path / "whole")
+
+    def told(change: Callable[[Path], object], **args: str) -> str:
+        folder = tmp_path / "copy"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(whole, folder)
+        change(folder)
+        generator = create_generator(str(folder), {**SMALL, **args})
+        with pytest.raises(T2IBenchError) as caught:
+            generator.generate([ImageRequest("a", 0, 0)])
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    def rename(folder: Path, old: str, new: str) -> None:
+        for path in list(folder.rglob(f"*{old}")):
+            path.rename(path.with_name(path.name.replace(old, new)))
+
+    def own_code(folder: Path) -> None:
+        index = folder / "model_index.json"
+        data = json.loads(index.read_text())
+        index.write_text(json.dumps({**data, "_class_name": ["pipeline", "Mine"]}))
+        (folder / "pipeline.py").write_text("raise SystemExit('run')")
+
+    assert "Its weights are a variant: --model-args variant=fp16." in told(
+        lambda folder: rename(folder, ".safetensors", ".fp16.safetensors")
+    )
+    assert "not safetensors" in told(lambda folder: rename(folder, ".safetensors", ".bin"))
+    line = told(own_code)
+    assert "its own code (pipeline.py)" in line.replace("It brings", "it brings")
+    assert "login" not in line
+    assert "hf auth login" in told(lambda folder: (folder / "model_index.json").write_text("{}"))
+    nested = told(lambda folder: (folder / "model_index.json").write_text("[" * 100_000))
+    assert "could not load" in nested
+
+
+class GatedRepoError(OSError):
+    """As the hub's client raises it."""
+
+
+class RepositoryNotFoundError(OSError):
+    """As the hub's client raises it."""
+
+
+def test_what_the_hub_says_becomes_the_next_step() -> None:
+    wrapped = OSError("cannot load")
+    wrapped.__cause__ = GatedRepoError("gated")
+    assert "`hf auth login`" in str(loading_hint("org/name", wrapped))
+    assert "https://huggingface.co/org/name" in str(loading_hint("org/name", wrapped))
+    assert "Check the name" in str(loading_hint("org/name", RepositoryNotFoundError("404")))
+    assert "variant=fp16" in str(
+        loading_hint("org/name", ValueError("no variant available"), "--model-args")
+    )
+    assert "its own code" in str(
+        loading_hint("org/name", ValueError("pass trust_remote_code=True"))
+    ).replace("It brings", "")
+    assert loading_hint("org/name", ValueError("odd")) is None
+    looped = ValueError("a")
+    looped.__context__ = OSError("b")
+    looped.__context__.__context__ = looped
+    assert loading_hint("org/name", looped) is None

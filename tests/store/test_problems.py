@@ -1,0 +1,124 @@
+"""Everything that a disk can answer, as one line with a next step."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import os
+import zlib
+from pathlib import Path
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.store.files import natural_key, write_bytes, write_text
+from t2ibench.store.jsonl import append_rows, read_rows, read_rows_strictly
+from t2ibench.store.problems import disk_errors, reading
+
+# What is said of each, beside the path.
+WRITING = {
+    errno.ENOSPC: "disk is full",
+    errno.EDQUOT: "disk is full",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "read-only",
+    errno.ENAMETOOLONG: "too long",
+    errno.EISDIR: "is a folder",
+    errno.ELOOP: "circle",
+    errno.ENOENT: "does not exist",
+    errno.EIO: "disk reports an error",
+    errno.ESTALE: "network folder",
+    errno.EMFILE: "ulimit -n",
+    errno.EFBIG: "larger than is allowed",
+    errno.ETXTBSY: os.strerror(errno.ETXTBSY),
+    errno.ENOTSUP: os.strerror(errno.ENOTSUP),
+}
+
+
+@pytest.mark.parametrize("number", WRITING, ids=[errno.errorcode[n] for n in WRITING])
+def test_every_answer_of_the_disk_is_one_line(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    with pytest.raises(T2IBenchError) as caught, disk_errors(path):
+        raise OSError(number, os.strerror(number))
+    told = str(caught.value)
+    assert WRITING[number] in told and str(path) in told and "\n" not in told
+    with pytest.raises(T2IBenchError) as caught, reading(path):
+        raise OSError(number, os.strerror(number))
+    assert "cannot be read" in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_a_reader_that_has_gone_is_no_error_of_the_disk(tmp_path: Path) -> None:
+    with pytest.raises(BrokenPipeError), disk_errors(tmp_path):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("file/x", "'{root}/file' is a file, not a folder"),
+        ("gone/x", "'{root}/gone' is a link to '{root}/nowhere', which does not exist"),
+        ("loop/x", "'{root}/loop' is a link that leads to itself"),
+        ("folder", "it is a folder, where a file is expected"),
+        ("n" * 300, "the name is too long"),
+        ("a\0b", "no file of this system has such a name"),
+    ],
+)
+@pytest.mark.parametrize("writer", ["text", "bytes", "rows"])
+def test_paths_that_cannot_be_written(name: str, message: str, writer: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    path = tmp_path / name
+    with pytest.raises(T2IBenchError) as caught:
+        if writer == "text":
+            write_text(path, "x")
+        elif writer == "bytes":
+            write_bytes(path, b"x")
+        else:
+            append_rows(path, [{"a": 1}])
+    assert message.format(root=tmp_path) in str(caught.value)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_text_that_utf8_cannot_hold_is_written_and_read_again(tmp_path: Path) -> None:
+    append_rows(tmp_path / "rows.jsonl", [{"a": "male\udcff 😀"}])
+    assert list(read_rows(tmp_path / "rows.jsonl")) == [{"a": "male\udcff 😀"}]
+    write_text(tmp_path / "x.md", "a \udcff")
+    assert (tmp_path / "x.md").read_bytes() == b"a \\udcff"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (RecursionError("maximum recursion depth exceeded"), "nested too deeply"),
+        (MemoryError(), "does not fit into memory"),
+        (OverflowError("too large"), "too large"),
+        (ValueError("odd"), "odd"),
+        (EOFError("ended"), "ended"),
+        (csv.Error("field larger than field limit"), "field larger"),
+        (zlib.error("invalid block type"), "invalid block"),
+        (OSError("not a gzip file"), "not a gzip file"),
+    ],
+)
+def test_whatever_a_reader_raises_is_one_line(
+    error: Exception, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(T2IBenchError) as caught, reading(tmp_path / "x.csv", "Give a CSV."):
+        raise error
+    assert message in str(caught.value) and "x.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'{"a": 1}\n' * 5000 + '{"a": "é"}\n'.encode("latin-1"))
+    with pytest.raises(T2IBenchError, match=r"rows\.jsonl:5001 is not UTF-8"):
+        list(read_rows_strictly(path, "{}"))
+
+
+def test_names_with_odd_digits_have_an_order() -> None:
+    names = ["²", "2", "x²", "10", "٣", "½"]
+    assert sorted(names, key=natural_key)[:3] == ["2", "٣", "10"]
