@@ -96,7 +96,7 @@ def query(found: Collection, texts: list[str], anchors: list[str], **more: Any) 
 
 def test_numbers_are_those_of_scipy(collection: Collection) -> None:
     text = "picture that shows a nurse"
-    (values,) = similarities(collection, [text])
+    (values,) = similarities(collection, [text]).astype(np.float64)
     groups = [
         values[[one.prompt == prompt for one in collection.pictures]] for prompt in (WOMAN, MAN)
     ]

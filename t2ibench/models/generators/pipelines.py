@@ -205,7 +205,9 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     if not hasattr(pipeline, "load_lora_weights"):
         raise T2IBenchError(f"--model-args: {type(pipeline).__name__} takes no lora.")
     path = Path(lora).expanduser()
-    where, name = (str(path.parent), path.name) if path.is_file() else (lora, None)
+    # Offline, diffusers wants the file's name, of a folder with a single one too.
+    files = [path] if path.is_file() else list(path.glob("*.safetensors"))
+    where, name = (str(files[0].parent), files[0].name) if len(files) == 1 else (lora, None)
     options = {"weight_name": name} if name else {}
     try:
         pipeline.load_lora_weights(where, use_safetensors=True, **options)

@@ -1,0 +1,109 @@
+"""What is imported is declared, and what is declared is needed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from functools import lru_cache
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+PROJECT = tomllib.loads(PYPROJECT)["project"]
+RUNTIME = [Requirement(line) for line in PROJECT["dependencies"]]
+EXTRAS = {
+    extra: [Requirement(line) for line in lines]
+    for extra, lines in PROJECT["optional-dependencies"].items()
+}
+OPTIONAL = [one for extra, lines in EXTRAS.items() if extra != "dev" for one in lines]
+OWN = {"t2ibench", "tests", "toymodels"}
+STANDARD = sys.stdlib_module_names | {"tomllib"}  # of Python 3.11
+
+
+def names(requirements: list[Requirement]) -> set[str]:
+    return {canonicalize_name(one.name) for one in requirements}
+
+
+@lru_cache(maxsize=1)
+def providers() -> dict[str, set[str]]:
+    """Module to the distributions that install it; Python 3.10's own list of them has holes."""
+    found: dict[str, set[str]] = {}
+    for one in distributions():
+        tops = (one.read_text("top_level.txt") or "").split()
+        tops += [file.parts[0].removesuffix(".py") for file in one.files or ()]
+        for top in tops:
+            found.setdefault(top, set()).add(canonicalize_name(one.metadata["Name"]))
+    return found
+
+
+def imported(*folders: str) -> dict[str, str]:
+    """Distribution to one file that imports it; standard library and own modules left out."""
+    found: dict[str, str] = {}
+    for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules: list[str] = []
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                modules = [node.module]
+            for top in {module.split(".")[0] for module in modules}:
+                if top not in OWN and top not in STANDARD:
+                    # One that is not installed here (a marker keeps it out) has its module's name.
+                    for distribution in providers().get(top, {top}):
+                        found[distribution] = str(path.relative_to(ROOT))
+    return found
+
+
+def explained() -> set[str]:
+    """Requirements whose line in pyproject.toml ends in a comment."""
+    lines = re.findall(r'^\s*"([A-Za-z0-9_.-]+)[^"]*",\s*#\s*\S', PYPROJECT, re.MULTILINE)
+    return {canonicalize_name(line) for line in lines}
+
+
+@pytest.mark.parametrize(
+    ("folders", "declared"),
+    [
+        (("t2ibench",), [*RUNTIME, *OPTIONAL]),
+        (("tests", "tools", "benchmarks"), [*RUNTIME, *EXTRAS["dev"]]),
+    ],
+)
+def test_what_is_imported_is_declared(
+    folders: tuple[str, ...], declared: list[Requirement]
+) -> None:
+    used = imported(*folders)
+    assert used
+    assert not {name: file for name, file in used.items() if name not in names(declared)}
+
+
+def test_what_is_declared_is_imported_or_says_why_it_is_needed() -> None:
+    needless = names(RUNTIME) - set(imported("t2ibench")) - explained()
+    everywhere = imported("t2ibench", "tests", "tools", "benchmarks")
+    needless |= names(EXTRAS["dev"]) - set(everywhere) - explained()
+    assert not needless
+    assert names(OPTIONAL) <= set(imported("t2ibench"))
+    assert names(OPTIONAL) <= names(EXTRAS["dev"])
+
+
+def test_every_dependency_has_a_lower_bound_that_can_be_installed() -> None:
+    """`.ci/run` installs the bounds themselves; an upper bound would need a reason of its own."""
+    for one in [*RUNTIME, *OPTIONAL, *EXTRAS["dev"]]:
+        assert [bound.operator for bound in one.specifier] == [">="], one
+
+
+def test_the_oldest_python_is_listed() -> None:
+    """`.ci/run` tries every Python that is listed, and mypy reads the oldest."""
+    listed = re.findall(r"Programming Language :: Python :: 3\.(\d+)", PYPROJECT)
+    oldest = min(map(int, listed))
+    assert PROJECT["requires-python"] == f">=3.{oldest}"
+    assert tomllib.loads(PYPROJECT)["tool"]["mypy"]["python_version"] == f"3.{oldest}"

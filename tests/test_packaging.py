@@ -1,0 +1,124 @@
+"""What a release contains: everything that is needed, and nothing that lies about."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from t2ibench.version import __version__
+
+ROOT = Path(__file__).parents[1]
+STEM = f"t2ibench-{__version__}"
+CACHES = {"__pycache__", ".DS_Store"}
+# What a checkout collects and a release must not have.
+STRAY = (
+    *(".git/config", ".env", ".venv/pyvenv.cfg", "runs/toy/run.json", "dist/old.whl", "notes.txt"),
+    *("tests/runs/toy/images/a.png", "t2ibench/__pycache__/api.cpython-310.pyc"),
+    *("t2ibench/runs/toy/results.json", "tasks/runs/toy/run.json", ".hypothesis/examples/a"),
+    *(".ruff_cache/a", ".mypy_cache/a.json", "docs/runs/toy/report.html"),
+)
+
+
+def build(source: Path, target: str, output: Path) -> Path:
+    """Build with the backend that pyproject.toml names; nothing is downloaded."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(output)],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (built,) = output.iterdir()
+    return built
+
+
+def files(folder: Path) -> set[str]:
+    return {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and not CACHES & set(path.parts)
+    }
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of this checkout in which work has left its traces."""
+    copy = tmp_path_factory.mktemp("checkout")
+    for path in (".gitignore", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / path, copy)
+    for path in ("SECURITY.md", "CITATION.cff", "LICENSE"):
+        shutil.copy(ROOT / path, copy)
+    leave = shutil.ignore_patterns("__pycache__", "runs")
+    for folder in ("t2ibench", "tasks", "docs", "tests", "tools", ".ci"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=leave)
+    for name in STRAY:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).write_text("left behind")
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(checkout, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def sdist(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(checkout, "sdist", tmp_path_factory.mktemp("sdist"))
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_wheel_is_the_package_with_its_tasks(checkout: Path, wheel: Path) -> None:
+    package = {f"t2ibench/{name}" for name in files(checkout / "t2ibench")}
+    tasks = {f"t2ibench/bundled/tasks/{name}" for name in files(checkout / "tasks")}
+    stray = {name for name in package | tasks if "/runs/" in name}
+    assert stray  # they are there to be left out
+    info = f"{STEM}.dist-info"
+    described = {f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
+    wanted = (package | tasks) - stray | described | {f"{info}/licenses/LICENSE"}
+    assert set(contents(wheel)) == wanted
+    for name in (
+        "t2ibench/py.typed",
+        "t2ibench/explorer/static/index.html",
+        "t2ibench/leaderboard/static/index.html",
+        "t2ibench/labelling/static/label.html",
+        "t2ibench/bundled/models/toy/unet/diffusion_pytorch_model.safetensors",
+        "t2ibench/bundled/models/toy-clip/model.safetensors",
+        "t2ibench/bundled/models/MODEL_CARD.md",
+        "t2ibench/toyland/reader.safetensors",
+        "t2ibench/bundled/tasks/weat/weat_1_flowers_insects.yaml",
+    ):
+        assert name in wanted
+
+
+def test_the_sdist_is_the_source_without_traces_of_work(checkout: Path, sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {member.name for member in archive.getmembers() if member.isfile()}
+        links = [member.name for member in archive.getmembers() if member.issym()]
+    assert not links
+    kept = {f"{STEM}/{name}" for name in (".gitignore", "PKG-INFO", "pyproject.toml", "LICENSE")}
+    kept |= {f"{STEM}/{name}" for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")}
+    kept |= {f"{STEM}/{name}" for name in ("SECURITY.md", "CITATION.cff")}
+    for folder in ("t2ibench", "tasks", "docs"):
+        kept |= {
+            f"{STEM}/{folder}/{name}" for name in files(checkout / folder) if "runs/" not in name
+        }
+    assert names == kept
+
+
+def test_the_sdist_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    again = build(tmp_path / STEM, "wheel", tmp_path / "dist")
+    assert contents(again) == contents(wheel)
