@@ -1,0 +1,81 @@
+"""What a page needs to know of a task to show its result: poles, names of numbers, formula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What the two ends of an axis from -1 to 1 mean.
+
+    Attributes:
+        low: What -1 is, such as 'female'.
+        high: What 1 is, such as 'male'.
+    """
+
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowSeries:
+    """Rows of a result that are shown as marks on one axis.
+
+    Attributes:
+        score: Name of the rows' score.
+        noun: What a row is, such as 'occupation'.
+        axis: Its poles; None where it has a size but no direction.
+        square: Whether the score is a squared lean, shown as its root.
+        groups: Groups whose rows are meant; None for all.
+        flipped: Groups whose rows count with the other sign in the headline.
+    """
+
+    score: str
+    noun: str
+    axis: Axis | None = None
+    square: bool = False
+    groups: frozenset[str] | None = None
+    flipped: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSeries:
+    """A number that the samples give for each image.
+
+    Attributes:
+        value: Its key in a row of samples.
+        axis: Its poles.
+        caption: The key that says which stimulus the image is of.
+        noun: What the number is called.
+    """
+
+    value: str
+    axis: Axis
+    caption: str
+    noun: str = "lean"
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How a task's result is shown.
+
+    Attributes:
+        name: A short name, such as 'science / arts'.
+        axis: The poles of the headline; None where it has a size but no direction.
+        low: What a headline below 0 says, as a clause such as 'arts go with male'.
+        high: What a headline above 0 says.
+        rows: The rows to show, by series; the first is the one behind the headline.
+        images: The number of each image; None where images have answers instead.
+        formula: The headline's formula, in one or two lines of plain text.
+        source: Publication and equation that it goes back to.
+    """
+
+    name: str
+    axis: Axis | None
+    low: str
+    high: str
+    rows: tuple[RowSeries, ...] = ()
+    images: ImageSeries | None = None
+    formula: str = ""
+    source: str = ""

@@ -1,0 +1,43 @@
+"""How an occupations task is shown."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.presentation import Axis, ImageSeries, Presentation, RowSeries
+from t2ibench.methods.occupations.design import group_pairs
+from t2ibench.methods.occupations.schema import OccupationsTask
+
+
+def present(task: OccupationsTask) -> Presentation:
+    """How the result of a task is shown.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Rows and formula, one series of rows a pair of groups. The headline is a mean square, so
+        it has no poles.
+    """
+    pairs = group_pairs(task)
+    series = tuple(
+        RowSeries(f"lean{pair.suffix}", "stimulus", Axis(pair.second.name, pair.first.name))
+        for pair in pairs
+    )
+    groups = " or ".join(group.name for group in task.groups)
+    first = pairs[0]
+    name = f"{len(task.concept.stimuli)} {task.concept.name}"
+    return Presentation(
+        name=name,
+        axis=None,
+        low="",
+        high=f"{name} lean to {groups}",
+        rows=series,
+        images=ImageSeries(
+            f"lean{first.suffix}", Axis(first.second.name, first.first.name), "stimulus"
+        ),
+        formula=(
+            "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images "
+            "without a group, of the first and of the second group, along the direction of all "
+            "other stimuli; headline = unbiased mean of squared leans, shown as its root"
+        ),
+        source="After Wang et al. (2023), sections 5.3 and 5.4",
+    )

@@ -1,0 +1,42 @@
+"""How an OpenBias task is shown."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
+from t2ibench.methods.openbias.answers import full_name
+from t2ibench.methods.openbias.schema import OpenBiasTask
+
+
+def present(task: OpenBiasTask) -> Presentation:
+    """How the result of a task is shown.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Rows and formula: one row a bias, and one a stimulus where biases have some. The headline
+        is a mean square, so it has no poles; stimuli of a question with two classes have.
+    """
+    rows = [
+        RowSeries("h", "bias", square=True, groups=frozenset(bias.about for bias in task.biases))
+    ]
+    for bias in task.biases:
+        if bias.stimuli and len(bias.classes) == 2:
+            first, second = bias.classes
+            name = full_name(bias)
+            rows.append(
+                RowSeries("lean", "stimulus", Axis(second, first), groups=frozenset({name}))
+            )
+    return Presentation(
+        name=task.biases[0].name if len(task.biases) == 1 else f"{len(task.biases)} questions",
+        axis=None,
+        low="",
+        high="the judge's answers bunch up",
+        rows=tuple(rows),
+        formula=(
+            "h = Σ (share of a class − expected share)² / (1 − 1/k), unbiased, over the k classes "
+            "of a question; headline = mean over questions of the mean over captions, shown as "
+            "its root"
+        ),
+        source="After D'Incà et al. (2024), equations 3 to 5",
+    )

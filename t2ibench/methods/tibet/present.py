@@ -1,0 +1,32 @@
+"""How a TIBET task is shown."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.presentation import Presentation, RowSeries
+from t2ibench.methods.tibet.schema import TibetTask
+
+
+def present(task: TibetTask) -> Presentation:
+    """How the result of a task is shown.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Rows and formula, one row a prompt and axis. Squared leans have no poles.
+    """
+    axes = {axis.name for prompt in task.prompts for axis in prompt.axes}
+    count = f"{len(task.prompts)} prompts" if len(task.prompts) > 1 else task.prompts[0].prompt
+    return Presentation(
+        name=f"{count}, {next(iter(axes))}" if len(axes) == 1 else f"{count}, {len(axes)} axes",
+        axis=None,
+        low="",
+        high="images of the prompts side with some of their counterfactuals",
+        rows=(RowSeries("squared_lean", "prompt and axis", square=True),),
+        formula=(
+            "π = the shares of the counterfactuals' images that best make up the prompt's, by the "
+            "concepts that a judge names; h = (|π − 1/K|² − its sampling variance) / (1 − 1/K) "
+            "for K counterfactuals; headline = mean over prompts and axes, shown as its root"
+        ),
+        source="After Chinchure et al. (2024)",
+    )
