@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.writers import WRITERS
+from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text
+from t2ibench.store.jsonl import read_rows
+from t2ibench.tasks.index import build_index
 
 WRITTEN = ("md",)
+PAGE = "report.html"
 
 
 def write_reports(results: Results, folder: Path) -> None:
-    """Write results.md.
+    """Write results.md and report.html.
 
     Args:
         results: What results.json holds.
@@ -21,3 +29,68 @@ def write_reports(results: Results, folder: Path) -> None:
     for name in WRITTEN:
         writer = WRITERS.get(name)
         write_text(folder / f"results.{writer.suffix}", writer.results(results))
+    write_text(folder / PAGE, page_of(results, folder))
+
+
+def page_of(results: Results, folder: Path | None) -> str:
+    """The report of a run as HTML.
+
+    Args:
+        results: What results.json holds.
+        folder: The run folder, for images; None where only results are at hand.
+
+    Returns:
+        The page.
+    """
+    from t2ibench.reports.html.evidence import Thumbnails, evidence
+    from t2ibench.reports.html.page import report_html
+    from t2ibench.reports.view import run_view
+
+    run = run_view(results, task_files(results, folder))
+    images = {}
+    if folder is not None:
+        thumbnails = Thumbnails(folder)
+        for task in run.tasks:
+            found = evidence(task, samples_of(folder, task.id), thumbnails)
+            if found is not None:
+                images[task.id] = found
+    return report_html(run, evidence=images)
+
+
+def samples_of(folder: Path, task: str) -> list[Mapping[str, Any]]:
+    """The samples of one task.
+
+    Args:
+        folder: The run folder.
+        task: The task's id.
+
+    Returns:
+        Its rows; none where there is no file.
+    """
+    file = folder / "samples" / f"{task}.jsonl"
+    return list(read_rows(file)) if file.is_file() else []
+
+
+def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
+    """The files of the tasks of a run.
+
+    Args:
+        results: What results.json holds.
+        folder: The run folder, whose record names folders of further tasks.
+
+    Returns:
+        Task id to its file, of those that have not changed since.
+    """
+    further: list[Path] = []
+    if folder is not None:
+        try:
+            named = map(Path, open_run(folder).record.include_path)
+            further = [path for path in named if path.is_dir()]
+        except T2IBenchError:
+            pass  # results alone: the shipped tasks will do
+    index, _ = build_index(further)
+    return {
+        name: task.spec
+        for name, task in index.tasks.items()
+        if name in results.tasks and results.tasks[name].task_hash == task.hash
+    }

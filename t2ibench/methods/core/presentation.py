@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,25 @@ class ImageSeries:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageGroups:
+    """A group that each image of the samples belongs to, for one row of the result.
+
+    Attributes:
+        of: From the name of a result's row and a row of samples: the image's group, such as the
+            answer that it was given; None where the image has no part in the row.
+        value: From the same: a number by which images are sorted within a group; None where
+            there is none, and images are picked at random.
+        said: What a group is, with '{group}', such as 'answered “{group}”'.
+        row: Rows of the result that are meant: those with this score, the largest first.
+    """
+
+    of: Callable[[str, Mapping[str, Any]], str | None]
+    said: str
+    row: str
+    value: Callable[[str, Mapping[str, Any]], float | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Presentation:
     """How a task's result is shown.
 
@@ -66,7 +87,7 @@ class Presentation:
         low: What a headline below 0 says, as a clause such as 'arts go with male'.
         high: What a headline above 0 says.
         rows: The rows to show, by series; the first is the one behind the headline.
-        images: The number of each image; None where images have answers instead.
+        images: The number of each image, or what sorts the images into groups.
         formula: The headline's formula, in one or two lines of plain text.
         source: Publication and equation that it goes back to.
     """
@@ -76,6 +97,6 @@ class Presentation:
     low: str
     high: str
     rows: tuple[RowSeries, ...] = ()
-    images: ImageSeries | None = None
+    images: ImageSeries | ImageGroups | None = None
     formula: str = ""
     source: str = ""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
+from collections.abc import Mapping
+from typing import Any
+
+from t2ibench.methods.core.presentation import Axis, ImageGroups, Presentation, RowSeries
 from t2ibench.methods.openbias.answers import full_name
 from t2ibench.methods.openbias.schema import OpenBiasTask
 
@@ -33,6 +36,7 @@ def present(task: OpenBiasTask) -> Presentation:
         low="",
         high="the judge's answers bunch up",
         rows=tuple(rows),
+        images=ImageGroups(_answer, "answered “{group}”", "h"),
         formula=(
             "h = Σ (share of a class − expected share)² / (1 − 1/k), unbiased, over the k classes "
             "of a question; headline = mean over questions of the mean over captions, shown as "
@@ -40,3 +44,7 @@ def present(task: OpenBiasTask) -> Presentation:
         ),
         source="After D'Incà et al. (2024), equations 3 to 5",
     )
+
+
+def _answer(bias: str, row: Mapping[str, Any]) -> str | None:
+    return str(row["answer"]) if row.get("bias") == bias else None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.presentation import Presentation, RowSeries
+from collections.abc import Mapping
+from typing import Any
+
+from t2ibench.methods.core.presentation import ImageGroups, Presentation, RowSeries
 from t2ibench.methods.tibet.schema import TibetTask
 
 
@@ -16,6 +19,11 @@ def present(task: TibetTask) -> Presentation:
         Rows and formula, one row a prompt and axis. Squared leans have no poles.
     """
     axes = {axis.name for prompt in task.prompts for axis in prompt.axes}
+    groups = _groups(task)
+
+    def group(name: str, row: Mapping[str, Any]) -> str | None:
+        return groups.get(name, {}).get(str(row.get("prompt")))
+
     count = f"{len(task.prompts)} prompts" if len(task.prompts) > 1 else task.prompts[0].prompt
     return Presentation(
         name=f"{count}, {next(iter(axes))}" if len(axes) == 1 else f"{count}, {len(axes)} axes",
@@ -23,6 +31,7 @@ def present(task: TibetTask) -> Presentation:
         low="",
         high="images of the prompts side with some of their counterfactuals",
         rows=(RowSeries("squared_lean", "prompt and axis", square=True),),
+        images=ImageGroups(group, "{group}", "squared_lean"),
         formula=(
             "π = the shares of the counterfactuals' images that best make up the prompt's, by the "
             "concepts that a judge names; h = (|π − 1/K|² − its sampling variance) / (1 − 1/K) "
@@ -30,3 +39,15 @@ def present(task: TibetTask) -> Presentation:
         ),
         source="After Chinchure et al. (2024)",
     )
+
+
+def _groups(task: TibetTask) -> dict[str, dict[str, str]]:
+    """Row's name to prompt to what its images are: of the prompt itself or a counterfactual."""
+    return {
+        f"{prompt.prompt} | {axis.name}": {
+            prompt.prompt: "as it stands",
+            **{other.prompt: f"changed to “{other.name}”" for other in axis.counterfactuals},
+        }
+        for prompt in task.prompts
+        for axis in prompt.axes
+    }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
+from collections.abc import Mapping
+from typing import Any
+
+from t2ibench.methods.core.presentation import Axis, ImageGroups, Presentation, RowSeries
 from t2ibench.methods.vibex.schema import VibexTask
 
 
@@ -18,19 +21,30 @@ def present(task: VibexTask) -> Presentation:
     """
     first, second = task.anchors[0].name, task.anchors[1].name
     names = " and ".join(anchor.name for anchor in task.anchors)
-    inverse = ()
+    inverse: tuple[RowSeries, ...] = ()
     if len(task.anchors) == 2:
         axis = Axis(second, first)
         inverse = (RowSeries("lean", "concept", axis, groups=frozenset({"inverse"})),)
+    anchors = {anchor.prompt: anchor.name for anchor in task.anchors}
+
+    def group(name: str, row: Mapping[str, Any]) -> str | None:
+        return anchors.get(str(row.get("prompt"))) if name in row.get("similarities", {}) else None
+
     return Presentation(
         name=names,
         axis=Axis("less than any words", "more than any words"),
         low=f"concepts tell {names} apart less than everyday words do",
         high=f"concepts tell {names} apart further than everyday words do",
         rows=inverse,
+        images=ImageGroups(group, "of “{group}”", "beyond_words", _similarity),
         formula=(
             "(V − W) / (V + W), with V the mean squared effect of the concepts beyond their own "
             "words and W that of some 2,000 everyday words"
         ),
         source="After Eschner et al. (2025)",
     )
+
+
+def _similarity(name: str, row: Mapping[str, Any]) -> float | None:
+    value = row.get("similarities", {}).get(name)
+    return None if value is None else float(value)

@@ -299,7 +299,8 @@ def summary(run: RunView) -> str:
         A phrase.
     """
     tasks = [task.result for task in run.tasks]
-    sizes = sorted({task.settings.images_per_prompt for task in tasks} - {None})
+    counts = {task.settings.images_per_prompt for task in tasks}
+    sizes = sorted(count for count in counts if count is not None)
     each = f" · {' or '.join(map(str, sizes))} images a prompt" if sizes else ""
     texts = f" and {len(run.texts)} on words alone" if run.texts else ""
     return f"{len(tasks)} tests on images{texts}{each}"
