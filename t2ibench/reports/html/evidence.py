@@ -39,11 +39,13 @@ class Tile:
         source: A data URI; None where the image is gone or has changed.
         alt: Its prompt and its number, never a guess about who is shown.
         caption: What stands under it.
+        number: Its number, before the caption.
     """
 
     source: str | None
     alt: str
     caption: str
+    number: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,4 +225,4 @@ def _tile(
     prompt = str(row.get("prompt", ""))
     number = "" if value is None else signed(value)
     alt = f"{prompt}, number {row.get('index')}" + (f", {number}" if number else "")
-    return Tile(thumbnails.of(row), alt, f"{number} {caption}".strip())
+    return Tile(thumbnails.of(row), alt, str(caption), number)
