@@ -8,14 +8,14 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports.writers import WRITERS
+from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text
 from t2ibench.store.jsonl import read_rows
 from t2ibench.tasks.index import build_index
 
-WRITTEN = ("md",)
 PAGE = "report.html"
 
 
@@ -26,17 +26,16 @@ def write_reports(results: Results, folder: Path) -> None:
         results: What results.json holds.
         folder: The run folder.
     """
-    for name in WRITTEN:
-        writer = WRITERS.get(name)
-        write_text(folder / f"results.{writer.suffix}", writer.results(results))
-    write_text(folder / PAGE, page_of(results, folder))
+    run = run_view(results, task_files(results, folder))
+    write_text(folder / "results.md", results_markdown(results, run))
+    write_text(folder / PAGE, page_of(run, folder))
 
 
-def page_of(results: Results, folder: Path | None) -> str:
+def page_of(run: RunView, folder: Path | None) -> str:
     """The report of a run as HTML.
 
     Args:
-        results: What results.json holds.
+        run: The run.
         folder: The run folder, for images; None where only results are at hand.
 
     Returns:
@@ -44,9 +43,7 @@ def page_of(results: Results, folder: Path | None) -> str:
     """
     from t2ibench.reports.html.evidence import Thumbnails, evidence
     from t2ibench.reports.html.page import report_html
-    from t2ibench.reports.view import run_view
 
-    run = run_view(results, task_files(results, folder))
     images = {}
     if folder is not None:
         thumbnails = Thumbnails(folder)

@@ -1,21 +1,18 @@
-"""Tables of results: Markdown with tabulate, and the terminal's with rich."""
+"""The writer `md`: results.md, and tables in GitHub's Markdown."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from t2ibench.reports import overview
 from t2ibench.reports.cells import PUBLISHED, excluded, level_of, main_score, task_cells
+from t2ibench.reports.view import RunView, run_view
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
 from t2ibench.results.schema import Results
-
-if TYPE_CHECKING:
-    from rich.console import Group
-    from rich.table import Table as RichTable
 
 COLUMNS = (
     "Task",
@@ -83,22 +80,6 @@ def explanations(results: Results) -> list[str]:
     return [EXPLANATION, *([" ".join(also)] if also else [])]
 
 
-def sentences(results: Results) -> list[tuple[str, str]]:
-    """Each task's result in words.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        Pairs of a task and its sentence; tasks without any headline have none.
-    """
-    return [
-        (name, task.headline.direction)
-        for name, task in results.tasks.items()
-        if task.headline.direction and (task.headline.value is not None or task.inconclusive)
-    ]
-
-
 def table_rows(results: Results) -> Iterator[list[str]]:
     """The results as rows of text, one a task.
 
@@ -133,19 +114,35 @@ def _table(results: Results) -> str:
     )
 
 
-def results_markdown(results: Results) -> str:
+def results_markdown(results: Results, run: RunView | None = None) -> str:
     """The text of results.md.
 
     Args:
         results: What results.json holds.
+        run: The same as pages show it; made from the results alone where it is not given.
 
     Returns:
-        Markdown, with the explanation of the columns.
+        Markdown: the run in a sentence, its tests as bars in 80 columns, in words, and all
+        numbers with the explanation of the columns.
     """
+    run = run or run_view(results)
     name = results.model.name or "text encoders"
-    parts = [f"# {_escape(name)}", ""]
+    parts = [f"# {_escape(name)}", "", _escape(overview.sentence(run)), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
+    if run.families:
+        parts += [
+            overview.counts(run),
+            "",
+            "```",
+            *(line for line, _ in overview.bars(run)),
+            "```",
+            "",
+        ]
+    told = [f"- `{name}`: {_escape(text)}" for name, text in overview.findings(run)]
+    if told:
+        parts += ["## In words", "", *told, ""]
+    parts += ["## All numbers", ""]
     of_generator, of_encoders = in_two(results)
     if of_generator.tasks or not of_encoders.tasks:
         parts += [_table(of_generator), ""]
@@ -158,9 +155,6 @@ def results_markdown(results: Results) -> str:
     for title, names in (("Encoders", encoders), ("Judges", judges)):
         if names:
             parts += [f"{title}: {', '.join(_escape(name) for name in names)}.", ""]
-    told = [f"- `{name}`: {_escape(text)}" for name, text in sentences(results)]
-    if told:
-        parts += ["## In words", "", *told, ""]
     remarks = list(_remarks(results))
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
@@ -185,57 +179,6 @@ def _remarks(results: Results) -> Iterator[str]:
             yield f"- `{name}`: {_escape(warning)}"
         if task.signs_agree is False:
             yield f"- `{name}`: the encoders do not agree on the sign of the association."
-
-
-# What a narrow terminal can do without, in this order; results.md has it all.
-_DISPENSABLE = ("Excluded", "p", "Images", "Score", "Fair", "About", "CI")
-
-
-def results_table(results: Results, width: int) -> Group:
-    """The results as tables for a terminal; less important columns are dropped to fit.
-
-    Args:
-        results: What results.json holds.
-        width: Columns of the terminal.
-
-    Returns:
-        The generator's tasks, and tests of the text encoder alone where there are any, for rich.
-    """
-    from rich.console import Group
-
-    of_generator, of_encoders = in_two(results)
-    tables = []
-    if of_generator.tasks:
-        tables.append(_rich_table(of_generator, results.model.name, width))
-    if of_encoders.tasks:
-        tables.append(_rich_table(of_encoders, None, width))
-        tables[-1].caption = OF_ENCODERS
-    return Group(*tables)
-
-
-def _rich_table(results: Results, title: str | None, width: int) -> RichTable:
-    from rich.markup import escape
-    from rich.table import Table as RichTable
-
-    rows, heads = list(table_rows(results)), columns(results)
-    widths = [3 + max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
-    dropped: set[str] = set()
-    for name in _DISPENSABLE:
-        kept = [w for column, w in zip(COLUMNS, widths, strict=True) if column not in dropped]
-        if sum(kept) + 1 <= width:
-            break
-        dropped.add(name)
-    table = RichTable(title=f"t2ibench: {escape(title or 'text encoders')}")
-    for column, head in zip(COLUMNS, heads, strict=True):
-        if column not in dropped:
-            table.add_column(head, justify="left" if column == "Task" else "right", no_wrap=True)
-    for row, task in zip(rows, results.tasks.values(), strict=True):
-        cells = zip(COLUMNS, row, strict=True)
-        table.add_row(
-            *(escape(cell) for column, cell in cells if column not in dropped),
-            style="dim" if task.inconclusive else None,
-        )
-    return table
 
 
 class MarkdownWriter:

@@ -17,7 +17,7 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
 from t2ibench.results.display import displayed, text_only
 from t2ibench.results.schema import Results, Row, Score, TaskResult
-from t2ibench.results.states import State, row_state, state_of
+from t2ibench.results.states import ALPHA, State, row_state, state_of
 
 Side = Literal["low", "high"]
 _ORDER: dict[State, int] = {"clear": 0, "not_clear": 1, "cannot_tell": 2, "no_score": 3}
@@ -230,11 +230,20 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
         shown,
         mark,
         head.label,
-        task.headline.direction or task.reason or task.headline.reason or "",
+        _sentence(task, mark.state),
         tuple(one for one in series if one.rows),
         task,
         spec,
     )
+
+
+def _sentence(task: TaskResult, state: State) -> str:
+    """The result in words; a direction that correction takes away says so."""
+    told = task.headline.direction or task.reason or task.headline.reason or ""
+    p = task.headline.p
+    if told and state != "clear" and not task.inconclusive and p is not None and p < ALPHA:
+        return f"Not clear once corrected for all tests: {told[:1].lower()}{told[1:]}"
+    return told
 
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:

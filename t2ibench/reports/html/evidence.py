@@ -22,7 +22,7 @@ from t2ibench.reports.html.page import fragment
 from t2ibench.reports.html.words import signed
 from t2ibench.reports.view import TaskView
 from t2ibench.store.images import StoredImage
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.pixels import UnreadableImageError
 
 SHOWN = 8  # images in a strip
 _SIDE = 96

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.registry import needs
+from t2ibench.reports.overview import brief
 from t2ibench.reports.view import Mark, RowView, RunView, SeriesView, TaskView, poles
 from t2ibench.results.states import WORDS
 from t2ibench.settings import Settings
@@ -142,27 +143,6 @@ def ticks(task: TaskView) -> list[float]:
         -(row.mark.value or 0.0) if row.flipped else row.mark.value or 0.0
         for row in task.series[0].rows
     ]
-
-
-def brief(task: TaskView) -> str:
-    """A task's result in a few words.
-
-    Args:
-        task: The task.
-
-    Returns:
-        The finding where it is clear, else its state and what is ruled out.
-    """
-    if task.mark.state == "clear":
-        return f"{task.finding[:1].upper()}{task.finding[1:]}." if task.finding else "Clear lean."
-    if task.result.inconclusive:
-        return "Cannot tell: a control contradicts it."
-    if task.mark.state == "cannot_tell":
-        return "Cannot tell: the interval is too wide."
-    if task.mark.state == "no_score":
-        return "No score."
-    widest = max(abs(task.mark.low or 0.0), abs(task.mark.high or 0.0))
-    return f"No clear lean. Rules out beyond {widest:.2f}." if widest else "No clear lean."
 
 
 def nothing(task: TaskView) -> str:
