@@ -10,6 +10,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.view import RunView, run_view
+from t2ibench.results.paired import FILE as INFLUENCES
+from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text
@@ -43,15 +45,25 @@ def page_of(run: RunView, folder: Path | None) -> str:
     """
     from t2ibench.reports.html.evidence import Thumbnails, evidence
     from t2ibench.reports.html.page import report_html
+    from t2ibench.reports.html.power import left_section, power_section
 
-    images = {}
+    images, paired = {}, {}
     if folder is not None:
         thumbnails = Thumbnails(folder)
         for task in run.tasks:
             found = evidence(task, samples_of(folder, task.id), thumbnails)
             if found is not None:
                 images[task.id] = found
-    return report_html(run, evidence=images)
+        paired = _paired(folder)
+    sections = [power_section(run, paired), left_section(run)]
+    return report_html(run, evidence=images, sections=[part for part in sections if part])
+
+
+def _paired(folder: Path) -> dict[str, PairedTask]:
+    try:
+        return read_paired(folder / INFLUENCES)
+    except T2IBenchError:
+        return {}  # results of an older version
 
 
 def samples_of(folder: Path, task: str) -> list[Mapping[str, Any]]:

@@ -359,6 +359,7 @@ def facts(run: RunView) -> list[tuple[str, str]]:
 
 FILTERS: dict[str, Callable[..., object]] = {
     "signed": signed,
+    "thousands": lambda number: f"{number:,}",
     "plain": plain,
     "at": at,
     "ends": ends,
