@@ -33,21 +33,27 @@ def write_reports(results: Results, folder: Path) -> None:
     write_text(folder / PAGE, page_of(run, folder))
 
 
-def page_of(run: RunView, folder: Path | None) -> str:
+def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:
     """The report of a run as HTML.
 
     Args:
         run: The run.
         folder: The run folder, for images; None where only results are at hand.
+        baseline: Another run's folder, to compare with.
 
     Returns:
         The page.
+
+    Raises:
+        T2IBenchError: the baseline has no results.
     """
+    from t2ibench.reports.html.agreement import agreement_section
+    from t2ibench.reports.html.baseline import baseline_section, read_baseline
     from t2ibench.reports.html.evidence import Thumbnails, evidence
     from t2ibench.reports.html.page import report_html
     from t2ibench.reports.html.power import left_section, power_section
 
-    images, paired = {}, {}
+    images, paired, beside = {}, {}, None
     if folder is not None:
         thumbnails = Thumbnails(folder)
         for task in run.tasks:
@@ -55,7 +61,14 @@ def page_of(run: RunView, folder: Path | None) -> str:
             if found is not None:
                 images[task.id] = found
         paired = _paired(folder)
-    sections = [power_section(run, paired), left_section(run)]
+        if baseline is not None:
+            beside = baseline_section(run, folder, read_baseline(baseline), thumbnails)
+    sections = [
+        beside,
+        agreement_section(run),
+        power_section(run, paired),
+        left_section(run),
+    ]
     return report_html(run, evidence=images, sections=[part for part in sections if part])
 
 
