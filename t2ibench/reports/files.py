@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text
 from t2ibench.store.jsonl import read_rows
-from t2ibench.tasks.index import build_index
+from t2ibench.tasks.index import specs_of
 
 PAGE = "report.html"
 
@@ -105,14 +106,6 @@ def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
     """
     further: list[Path] = []
     if folder is not None:
-        try:
-            named = map(Path, open_run(folder).record.include_path)
-            further = [path for path in named if path.is_dir()]
-        except T2IBenchError:
-            pass  # results alone: the shipped tasks will do
-    index, _ = build_index(further)
-    return {
-        name: task.spec
-        for name, task in index.tasks.items()
-        if name in results.tasks and results.tasks[name].task_hash == task.hash
-    }
+        with contextlib.suppress(T2IBenchError):  # results alone: the shipped tasks will do
+            further = list(map(Path, open_run(folder).record.include_path))
+    return specs_of({name: task.task_hash for name, task in results.tasks.items()}, further)

@@ -99,15 +99,22 @@ def table_rows(results: Results) -> Iterator[list[str]]:
         ]
 
 
-def _escape(text: str) -> str:
-    """Text of a task file inside a Markdown table or paragraph."""
+def escape(text: str) -> str:
+    """Text of others inside a Markdown table or paragraph.
+
+    Args:
+        text: The text.
+
+    Returns:
+        The same without markup that a table or HTML would read.
+    """
     escaped = text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
     return escaped.replace("\n", " ").replace("`", "'")
 
 
 def _table(results: Results) -> str:
     return tabulate(
-        [[_escape(cell) for cell in row] for row in table_rows(results)],
+        [[escape(cell) for cell in row] for row in table_rows(results)],
         headers=columns(results),
         tablefmt="github",
         disable_numparse=True,
@@ -127,7 +134,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
     """
     run = run or run_view(results)
     name = results.model.name or "text encoders"
-    parts = [f"# {_escape(name)}", "", _escape(overview.sentence(run)), ""]
+    parts = [f"# {escape(name)}", "", escape(overview.sentence(run)), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
     if run.families:
@@ -139,7 +146,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
             "```",
             "",
         ]
-    told = [f"- `{name}`: {_escape(text)}" for name, text in overview.findings(run)]
+    told = [f"- `{name}`: {escape(text)}" for name, text in overview.findings(run)]
     if told:
         parts += ["## In words", "", *told, ""]
     parts += ["## All numbers", ""]
@@ -154,7 +161,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
     judges = sorted({name for task in results.tasks.values() for name in task.settings.judges})
     for title, names in (("Encoders", encoders), ("Judges", judges)):
         if names:
-            parts += [f"{title}: {', '.join(_escape(name) for name in names)}.", ""]
+            parts += [f"{title}: {', '.join(escape(name) for name in names)}.", ""]
     remarks = list(_remarks(results))
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
@@ -167,18 +174,33 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
 def _remarks(results: Results) -> Iterator[str]:
     for name, task in results.tasks.items():
         if task.inconclusive:
-            yield f"- `{name}` is inconclusive: {_escape(task.inconclusive)}"
+            yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
             for control in task.controls.values():
                 if control.contradicts:
-                    yield f"  - {_escape(control.says)}"
+                    yield f"  - {escape(control.says)}"
         elif task.reason:
-            yield f"- `{name}` has no score: {_escape(task.reason)}"
+            yield f"- `{name}` has no score: {escape(task.reason)}"
         elif task.headline.reason:
-            yield f"- `{name}` has no headline: {_escape(task.headline.reason)}"
+            yield f"- `{name}` has no headline: {escape(task.headline.reason)}"
         for warning in task.warnings:
-            yield f"- `{name}`: {_escape(warning)}"
+            yield f"- `{name}`: {escape(warning)}"
         if task.signs_agree is False:
             yield f"- `{name}`: the encoders do not agree on the sign of the association."
+
+
+def table_of(table: Table) -> str:
+    """A table and its notes in GitHub's Markdown.
+
+    Args:
+        table: The table.
+
+    Returns:
+        Markdown; text that would be markup is escaped.
+    """
+    rows = [[escape(cell) for cell in row] for row in table.rows]
+    headers = [escape(head) for head in table.headers]
+    text = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+    return "\n\n".join([text, *table.notes]) + "\n"
 
 
 class MarkdownWriter:
@@ -196,10 +218,7 @@ class MarkdownWriter:
         Returns:
             Markdown; text that would be markup is escaped.
         """
-        rows = [[_escape(cell) for cell in row] for row in table.rows]
-        headers = [_escape(head) for head in table.headers]
-        text = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
-        return "\n\n".join([text, *table.notes]) + "\n"
+        return table_of(table)
 
     def results(self, results: Results) -> str:
         """The text of results.md.
