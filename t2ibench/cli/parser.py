@@ -215,6 +215,14 @@ def _add_report(verbs: Any) -> None:
     )
     report.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
     report.add_argument("--baseline", metavar="RUN", help="another run, shown beside this one")
+    report.add_argument(
+        "--note",
+        metavar="TASK=DECISION[: WHY]",
+        action="append",
+        help="an auditor's note: accept, query or reject; repeat it for more",
+    )
+    report.add_argument("--by", metavar="NAME", default="", help="who says so")
+    report.add_argument("--notes", metavar="FILE", help="notes that were saved from the page")
     report.add_argument("--format", metavar="F", help=_FORMATS)
     report.add_argument("--output", metavar="FILE", help="where to write it")
     _add_gates(report, "headline.FIELD", "'headline.magnitude_low>0.2'")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from t2ibench.reports.notes import Note
     from t2ibench.results.schema import Results
 
 
@@ -43,9 +44,25 @@ def _page(arguments: argparse.Namespace, results: Results) -> None:
         folder = folder.parent
     target = Path(arguments.output) if arguments.output else folder / PAGE
     baseline = Path(arguments.baseline) if arguments.baseline else None
+    _keep_notes(arguments, folder, list(results.tasks))
     run = run_view(results, task_files(results, folder))
     write_text(target, page_of(run, folder, baseline))
     print(f"Report: {target}")
+
+
+def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -> None:
+    """Add the notes of the command line to those of the run."""
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.reports.notes import FILE, parse_note, read_notes, save_notes
+
+    new: dict[str, Note] = {}
+    if arguments.notes:
+        if not Path(arguments.notes).is_file():
+            raise T2IBenchError(f"There is no file {arguments.notes}.", "Save it from the page.")
+        new |= read_notes(Path(arguments.notes)).notes
+    new |= dict(parse_note(text, tasks, arguments.by) for text in arguments.note or [])
+    if new:
+        save_notes(folder / FILE, new)
 
 
 def _format(arguments: argparse.Namespace, results: Results) -> None:

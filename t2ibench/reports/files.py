@@ -10,6 +10,8 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.notes import FILE as NOTES
+from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import PairedTask, read_paired
@@ -51,7 +53,7 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     from t2ibench.reports.html.agreement import agreement_section
     from t2ibench.reports.html.baseline import baseline_section, read_baseline
     from t2ibench.reports.html.evidence import Thumbnails, evidence
-    from t2ibench.reports.html.page import report_html
+    from t2ibench.reports.html.page import fragment, report_html
     from t2ibench.reports.html.power import left_section, power_section
 
     images, paired, beside = {}, {}, None
@@ -64,11 +66,13 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
         paired = _paired(folder)
         if baseline is not None:
             beside = baseline_section(run, folder, read_baseline(baseline), thumbnails)
+    notes = read_notes(folder / NOTES).notes if folder is not None else {}
     sections = [
         beside,
         agreement_section(run),
         power_section(run, paired),
         left_section(run),
+        fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),
     ]
     return report_html(run, evidence=images, sections=[part for part in sections if part])
 

@@ -12,7 +12,7 @@ import io
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from markupsafe import Markup
@@ -94,9 +94,9 @@ class Thumbnails:
         if not isinstance(file, str) or not isinstance(sha256, str):
             return None
         if sha256 not in self.made:
-            path = (self.folder / file).resolve()
-            inside = path.is_relative_to(self.folder.resolve())
-            uri = _data_uri(StoredImage(path, sha256, "", 0)) if inside else None
+            named = PurePosixPath(file)
+            inside = not named.is_absolute() and ".." not in named.parts
+            uri = _data_uri(StoredImage(self.folder / named, sha256, "", 0)) if inside else None
             if uri is not None and self.size + len(uri) > self.budget:
                 uri = None
             self.made[sha256] = uri
