@@ -34,6 +34,29 @@ def write_reports(results: Results, folder: Path) -> None:
     run = run_view(results, task_files(results, folder))
     write_text(folder / "results.md", results_markdown(results, run))
     write_text(folder / PAGE, page_of(run, folder))
+    write_figures(run, folder)
+
+
+def write_figures(run: RunView, folder: Path) -> None:
+    """Write every figure as figures/<task>-<number>.svg, with its numbers as .csv.
+
+    Args:
+        run: The run.
+        folder: The run folder.
+    """
+    from t2ibench.reports.csv import WRITER
+    from t2ibench.reports.figures.draw import draw
+    from t2ibench.reports.writers import Table
+
+    for task in run.tasks:
+        samples = samples_of(folder, task.id)
+        for number, figure in enumerate(task.shown.figures, start=1):
+            drawn = draw(figure, task, samples)
+            if drawn is not None:
+                path = folder / "figures" / f"{task.id}-{number}"
+                rows = [[str(cell) for cell in row] for row in drawn.rows]
+                write_text(path.with_suffix(".svg"), drawn.canvas.svg(alone=True) + "\n")
+                write_text(path.with_suffix(".csv"), WRITER.table(Table(drawn.head, rows)))
 
 
 def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:
@@ -53,16 +76,18 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     from t2ibench.reports.html.agreement import agreement_section
     from t2ibench.reports.html.baseline import baseline_section, read_baseline
     from t2ibench.reports.html.evidence import Thumbnails, evidence
-    from t2ibench.reports.html.page import fragment, report_html
+    from t2ibench.reports.html.page import figures_of, fragment, report_html
     from t2ibench.reports.html.power import left_section, power_section
 
-    images, paired, beside = {}, {}, None
+    images, figures, paired, beside = {}, {}, {}, None
     if folder is not None:
         thumbnails = Thumbnails(folder)
         for task in run.tasks:
-            found = evidence(task, samples_of(folder, task.id), thumbnails)
+            samples = samples_of(folder, task.id)
+            found = evidence(task, samples, thumbnails)
             if found is not None:
                 images[task.id] = found
+            figures[task.id] = figures_of(task, samples)
         paired = _paired(folder)
         if baseline is not None:
             beside = baseline_section(run, folder, read_baseline(baseline), thumbnails)
@@ -74,7 +99,8 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
         left_section(run),
         fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),
     ]
-    return report_html(run, evidence=images, sections=[part for part in sections if part])
+    kept = [part for part in sections if part]
+    return report_html(run, figures=figures, evidence=images, sections=kept)
 
 
 def _paired(folder: Path) -> dict[str, PairedTask]:

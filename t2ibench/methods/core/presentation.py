@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,117 @@ class ImageGroups:
 
 
 @dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number of each row, along one side of a figure.
+
+    Attributes:
+        label: What the axis is called.
+        score: Name of the rows' score; None where `given` has the numbers.
+        given: Row's name to number, such as labour statistics.
+        share: Whether a lean is shown as the share of the high pole, (1 + lean) / 2, or, with
+            'low', of the low one.
+        low: Where the axis begins at the latest.
+        high: Where it ends at the earliest.
+    """
+
+    label: str
+    score: str | None = None
+    given: Mapping[str, float] | None = None
+    share: Literal["high", "low"] | None = None
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Rows as points of a plane.
+
+    Attributes:
+        title: What it shows.
+        x: To the right.
+        y: Up.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+        groups: Groups whose rows are meant; None for all.
+        diagonal: Whether equal numbers lie on a line that is shown.
+        curve: Key of the result's details that holds the points of a smooth curve.
+    """
+
+    title: str
+    x: Quantity
+    y: Quantity
+    caption: str
+    source: str = ""
+    groups: frozenset[str] | None = None
+    diagonal: bool = False
+    curve: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrows:
+    """Rows as arrows from one lean to another on one axis.
+
+    Attributes:
+        title: What it shows.
+        start: Name of the score at the tail.
+        end: Name of the score at the head.
+        axis: The poles.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+    """
+
+    title: str
+    start: str
+    end: str
+    axis: Axis
+    caption: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """The number of every image, one dot each, group by group.
+
+    Attributes:
+        title: What it shows.
+        value: Its key in a row of samples.
+        group: The key of the group.
+        axis: The poles.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+    """
+
+    title: str
+    value: str
+    group: str
+    axis: Axis
+    caption: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Numbers of the rows that lean most, as bars.
+
+    Attributes:
+        title: What it shows.
+        prefix: Of the names of the scores that are shown, such as 'cas:'.
+        row: The score that rows are sorted by.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+    """
+
+    title: str
+    prefix: str
+    row: str
+    caption: str
+    source: str = ""
+
+
+Figure = Scatter | Arrows | Distribution | Bars
+
+
+@dataclass(frozen=True, slots=True)
 class Presentation:
     """How a task's result is shown.
 
@@ -90,6 +201,7 @@ class Presentation:
         images: The number of each image, or what sorts the images into groups.
         formula: The headline's formula, in one or two lines of plain text.
         source: Publication and equation that it goes back to.
+        figures: The method's figures, over rows and images.
     """
 
     name: str
@@ -100,3 +212,4 @@ class Presentation:
     images: ImageSeries | ImageGroups | None = None
     formula: str = ""
     source: str = ""
+    figures: tuple[Figure, ...] = ()

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.presentation import Axis, ImageSeries, Presentation, RowSeries
+from t2ibench.methods.core.presentation import (
+    Axis,
+    ImageSeries,
+    Presentation,
+    Quantity,
+    RowSeries,
+    Scatter,
+)
 from t2ibench.methods.mcas.schema import McasTask
 
 
@@ -31,4 +38,14 @@ def present(task: McasTask) -> Presentation:
             f"difference of the mean leans of targets stereotyped as {a} and as {b}"
         ),
         source="After Mandal, Leavy and Little (2023, 2024)",
+        figures=(
+            Scatter(
+                "What the images add to the words",
+                Quantity("δ, as published", "delta"),
+                Quantity("α, as published", "alpha"),
+                "One point is a target; the curve is a LOESS.",
+                "Mandal et al. (2024), figures 2 to 4",
+                curve="alpha_by_delta_loess",
+            ),
+        ),
     )

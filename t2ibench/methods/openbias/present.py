@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from t2ibench.methods.core.presentation import Axis, ImageGroups, Presentation, RowSeries
+from t2ibench.methods.core.presentation import (
+    Axis,
+    Figure,
+    ImageGroups,
+    Presentation,
+    Quantity,
+    RowSeries,
+    Scatter,
+)
 from t2ibench.methods.openbias.answers import full_name
 from t2ibench.methods.openbias.schema import OpenBiasTask
 
@@ -30,6 +38,31 @@ def present(task: OpenBiasTask) -> Presentation:
             rows.append(
                 RowSeries("lean", "stimulus", Axis(second, first), groups=frozenset({name}))
             )
+    figures: list[Figure] = [
+        Scatter(
+            "Caption by caption, and over all captions",
+            Quantity("over all captions (context-free severity)", "severity_free"),
+            Quantity("caption by caption (context-aware severity)", "severity"),
+            "Above the line a question is answered one-sidedly within captions, but to different "
+            "sides.",
+            "D'Incà et al. (2024), figure 5; as published",
+            groups=frozenset(bias.about for bias in task.biases),
+            diagonal=True,
+        )
+    ]
+    for bias in task.biases:
+        if bias.reference is not None and len(bias.classes) == 2 and bias.stimuli:
+            group = bias.reference.group
+            figures.append(
+                Scatter(
+                    f"Share of {group}: in the answers and at work",
+                    Quantity(bias.reference.name, given=bias.reference.shares),
+                    Quantity(f"share of {group} in the answers", f"share:{group}"),
+                    "On the line the answers mirror the statistics; that is not the same as fair.",
+                    groups=frozenset({full_name(bias)}),
+                    diagonal=True,
+                )
+            )
     return Presentation(
         name=task.biases[0].name if len(task.biases) == 1 else f"{len(task.biases)} questions",
         axis=None,
@@ -43,6 +76,7 @@ def present(task: OpenBiasTask) -> Presentation:
             "its root"
         ),
         source="After D'Incà et al. (2024), equations 3 to 5",
+        figures=tuple(figures),
     )
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.presentation import Axis, ImageSeries, Presentation, RowSeries
+from t2ibench.methods.core.presentation import (
+    Axis,
+    Distribution,
+    ImageSeries,
+    Presentation,
+    RowSeries,
+)
 from t2ibench.methods.t2iat.schema import T2iatTask
 
 
@@ -31,4 +37,14 @@ def present(task: T2iatTask) -> Presentation:
             f"stimuli; headline = (mean lean of {x} − mean lean of {y}) / 2"
         ),
         source="After Wang et al. (2023), equations 1 to 4",
+        figures=(
+            Distribution(
+                "The images of both concepts",
+                "lean",
+                "concept",
+                axis,
+                "One dot is one image; the large dot is the mean of its concept.",
+                "Wang et al. (2023), figure 3",
+            ),
+        ),
     )

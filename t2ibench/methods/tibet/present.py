@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from t2ibench.methods.core.presentation import ImageGroups, Presentation, RowSeries
+from t2ibench.methods.core.presentation import Bars, ImageGroups, Presentation, RowSeries
 from t2ibench.methods.tibet.schema import TibetTask
 
 
@@ -38,6 +38,16 @@ def present(task: TibetTask) -> Presentation:
             "for K counterfactuals; headline = mean over prompts and axes, shown as its root"
         ),
         source="After Chinchure et al. (2024)",
+        figures=(
+            Bars(
+                "Concept association scores",
+                "cas:",
+                "mad",
+                "CAS of each counterfactual, as published, for the prompts and axes whose MAD is "
+                "largest. CAS is near 1 for alike images without any bias, too.",
+                "Chinchure et al. (2024), figure 4",
+            ),
+        ),
     )
 
 

@@ -8,10 +8,12 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
+from t2ibench.reports.figures.draw import draw
 from t2ibench.reports.html import words
 from t2ibench.reports.view import RunView, TaskView, verdict
 
@@ -120,6 +122,24 @@ def report_html(
         cards=cards,
         sections=[*sections, _again(run)],
     )
+
+
+def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Markup]:
+    """The figures of a task.
+
+    Args:
+        task: The task.
+        samples: Its samples.
+
+    Returns:
+        HTML, one part a figure.
+    """
+    drawn = [draw(figure, task, samples) for figure in task.shown.figures]
+    return [
+        fragment("figure.html", title=one.title, caption=one.caption, svg=one.canvas.svg())
+        for one in drawn
+        if one is not None
+    ]
 
 
 def _card(
