@@ -41,7 +41,7 @@ def present(task: McasTask) -> Presentation:
         figures=(
             Scatter(
                 "What the images add to the words",
-                Quantity("δ, as published", "delta"),
+                Quantity("δ, as published", "delta", high=0.05),
                 Quantity("α, as published", "alpha"),
                 "One point is a target; the curve is a LOESS.",
                 "Mandal et al. (2024), figures 2 to 4",

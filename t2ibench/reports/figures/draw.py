@@ -119,7 +119,7 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     height = 300.0
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     across = _scale(figure.x, [x for _, x, _ in points], _LEFT, _WIDTH - _RIGHT)
-    up = _scale(figure.y, [y for _, _, y in points], height - 40, 12)
+    up = _scale(figure.y, [y for _, _, y in points], height - 40, 24)
     _axes(canvas, across, up, figure)
     if figure.diagonal:
         low, high = max(across.low, up.low), min(across.high, up.high)
@@ -129,7 +129,7 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
         canvas.path([(across(x), up(y)) for x, y in curve])
     for name, x, y in points:
         canvas.dot(across(x), up(y), "pt", tip=f"{name}: {x:.2f}, {y:.2f}")
-    for name, x, y in _far(points):
+    for name, x, y in _far(points, across, up):
         right = across(x) < _WIDTH - 110
         canvas.text(across(x) + (6 if right else -6), up(y) + 4, shortened(name, 16),
                     "start" if right else "end")  # fmt: skip
@@ -137,15 +137,28 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     return Drawn(canvas, figure.title, _caption(figure), ("row", "x", "y"), rows)
 
 
-def _far(points: Sequence[tuple[str, float, float]]) -> list[tuple[str, float, float]]:
-    """The points to name: those farthest from the diagonal, with room between the names."""
+def _far(
+    points: Sequence[tuple[str, float, float]], across: _Scale, up: _Scale
+) -> list[tuple[str, float, float]]:
+    """The points to name: those farthest out, as long as names do not touch."""
+    middle = (
+        math.fsum(x for _, x, _ in points) / len(points),
+        math.fsum(y for _, _, y in points) / len(points),
+    )
+
+    def distance(point: tuple[str, float, float]) -> float:
+        x, y = across(point[1]) - across(middle[0]), up(point[2]) - up(middle[1])
+        return math.hypot(x, y) + abs(x + y)  # off the diagonal counts twice
+
     chosen: list[tuple[str, float, float]] = []
-    for point in sorted(points, key=lambda one: -abs(one[1] - one[2])):
-        room = all(abs(point[2] - y) > 0.05 or abs(point[1] - x) > 0.3 for _, x, y in chosen)
-        if room:
+    for point in sorted(points, key=distance, reverse=True):
+        near = [
+            one
+            for one in chosen
+            if abs(up(one[2]) - up(point[2])) < 14 and abs(across(one[1]) - across(point[1])) < 110
+        ]
+        if not near and len(chosen) < _LABELLED:
             chosen.append(point)
-        if len(chosen) == _LABELLED:
-            break
     return chosen
 
 
@@ -159,7 +172,7 @@ def _axes(canvas: Canvas, across: _Scale, up: _Scale, figure: Scatter) -> None:
         canvas.line(across.begin - 4, up(value), across.begin, up(value))
         canvas.text(across.begin - 7, up(value) + 4, _tick(value), "end")
     canvas.text(across.end, up.begin + 34, f"{figure.x.label} →", "end")
-    canvas.text(across.begin + 6, up.end + 2, f"↑ {figure.y.label}")
+    canvas.text(across.begin - 34, up.end - 8, f"↑ {figure.y.label}")
 
 
 def _poles(canvas: Canvas, across: _Scale, top: float, low: str, high: str) -> None:
