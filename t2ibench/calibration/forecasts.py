@@ -13,6 +13,8 @@ from t2ibench.methods.core.headline import Question
 
 _FEWEST = 2  # images of a prompt; a single one has no variance
 _ENDLESS = 1e6
+_SMALLEST = 0.01  # an effect that nobody asks for
+_LARGEST = 4.0  # an effect beyond any headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +153,44 @@ class _Designer:
             total = int(np.ceil(self.design.total * times))
         half, power = self.width(many, prompts) / 2, self.power(many, prompts)
         return Row(what, images, prompts, half, power, total)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a run of this size can see.
+
+    Attributes:
+        effect: The smallest headline that it sees with the wanted probability; None where it sees
+            none.
+        half: Half the width of its interval.
+        images: Images of a prompt that halve the interval; None where images alone cannot.
+    """
+
+    effect: float | None
+    half: float
+    images: int | None
+
+
+def reach(pilot: Pilot, power: float = 0.8) -> Reach:
+    """What a run can see at its size, about its own question.
+
+    Args:
+        pilot: What is known.
+        power: How likely an effect should be seen.
+
+    Returns:
+        Smallest effect, width, and images that halve the width.
+
+    Raises:
+        T2IBenchError: the pilot has no interval.
+    """
+    head = pilot.headline
+    known = forecaster(head, head.question, pilot.strata, pilot.level)
+    value = abs(head.value or 0.0)
+    if head.scale == "mean_square":
+        value = max(head.value or 0.0, 0.0) ** 0.5
+    width = known.width(value, 1.0, 1.0)
+    effect = least(lambda effect: known.power(effect, 1.0, 1.0) >= power, _LARGEST, _SMALLEST)
+    times = least(lambda times: known.width(value, times, 1.0) <= width / 2)
+    images = None if times is None else max(_FEWEST, int(np.ceil(times * pilot.size.images)))
+    return Reach(effect, width / 2, images)

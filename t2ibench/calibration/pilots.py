@@ -14,6 +14,7 @@ from t2ibench.methods import METHODS, needs
 from t2ibench.methods.core.cells import Cell, ToylandWorld
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.results.paired import FILE, read_paired
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
@@ -102,29 +103,54 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
         result = results.tasks.get(task.id)
         if result is None:
             continue
-        needed = needs(task.spec, Settings.of(result.settings))
-        if not needed.prompts:
-            continue
-        size = Size.of(needed)
         parts = paired[task.id].headline if task.id in paired else ()
-        found.append(
-            Pilot(
-                task.id,
-                stored_headline(result, parts),
-                size,
-                size,
-                frozenset(needed.images_by_prompt),
-                result.settings.level,
-                f"a pilot of {result.n_images} images in {path}",
-                folder.record.speed(),
-            )
-        )
+        pilot = pilot_of(task.spec, result, parts, str(path), folder.record.speed())
+        if pilot is not None:
+            found.append(pilot)
     if not found:
         raise T2IBenchError(
             f"{path} has results of none of these tasks.",
             f"It has {', '.join(results.tasks) or 'none'}.",
         )
     return found
+
+
+def pilot_of(
+    task: BaseTask,
+    result: TaskResult,
+    parts: tuple[Part, ...],
+    where: str,
+    speed: float | None = None,
+) -> Pilot | None:
+    """What a run says of one task's variance.
+
+    Args:
+        task: The task.
+        result: Its result.
+        parts: The influences on its headline, from influences.safetensors.
+        where: What the run is called.
+        speed: Its images a second.
+
+    Returns:
+        The pilot; None for a task without images.
+
+    Raises:
+        T2IBenchError: an older t2ibench wrote the result.
+    """
+    needed = needs(task, Settings.of(result.settings))
+    if not needed.prompts:
+        return None
+    size = Size.of(needed)
+    return Pilot(
+        task.id,
+        stored_headline(result, parts),
+        size,
+        size,
+        frozenset(needed.images_by_prompt),
+        result.settings.level,
+        f"a pilot of {result.n_images} images in {where}",
+        speed,
+    )
 
 
 def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:

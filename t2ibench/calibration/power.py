@@ -21,6 +21,7 @@ from t2ibench.stats.squares import mean_square
 
 _MOST = 1000.0  # times the pilot's images, or its prompts, that are looked at
 _MOST_ROWS = 400
+_FAR = 8.0  # standard errors from 0
 
 
 class Forecaster(Protocol):
@@ -89,7 +90,9 @@ class Signed:
         critical, away = t.ppf((1 + self.level) / 2, df), abs(effect) / error
         if away > 30:
             return 1.0
-        return float(nct.sf(critical, df, away) + nct.cdf(-critical, df, away))
+        # The other tail is below e-10 from 8 standard errors on, and scipy has nan for it there.
+        other = nct.cdf(-critical, df, away) if away < _FAR else 0.0
+        return float(nct.sf(critical, df, away) + other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,12 +238,15 @@ def _image_share(headline: Headline, strata: Collection[str]) -> float:
     return float((influence.value[wanted[influence.stratum]] ** 2).sum()) / influence.variance
 
 
-def least(reached: Callable[[float], bool], most: float = _MOST) -> float | None:
-    """The smallest multiple of the pilot's size that is enough.
+def least(
+    reached: Callable[[float], bool], most: float = _MOST, fewest: float = 0.05
+) -> float | None:
+    """The smallest multiple of the pilot's size, or the smallest effect, that is enough.
 
     Args:
         reached: Whether a multiple is enough; if one is, so are all larger ones.
         most: The largest multiple to look at.
+        fewest: The smallest.
 
     Returns:
         The multiple, 1 % too large at most; None where none is enough.
@@ -249,7 +255,7 @@ def least(reached: Callable[[float], bool], most: float = _MOST) -> float | None
         >>> least(lambda times: times >= 1) == 1.0, least(lambda times: False) is None
         (True, True)
     """
-    low, high = 0.05, most
+    low, high = fewest, most
     if not reached(high):
         return None
     if reached(low):

@@ -216,13 +216,24 @@ def _add_score(verbs: Any) -> None:
 def _add_report(verbs: Any) -> None:
     report = verbs.add_parser(
         "report",
-        help="a run's results in another format",
+        help="report.html of a run, or its results in another format",
+        description="Write report.html, a page of one file: what leans which way, how sure that "
+        "is, and the images behind it. With --format, print the results in that format.",
         epilog=_GATES.format(further=""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     report.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
-    report.add_argument("--format", metavar="F", default="md", help=_FORMATS)
-    report.add_argument("--output", metavar="FILE", help="write a file instead of printing")
+    report.add_argument("--baseline", metavar="RUN", help="another run, shown beside this one")
+    report.add_argument(
+        "--note",
+        metavar="TASK=DECISION[: WHY]",
+        action="append",
+        help="an auditor's note: accept, query or reject; repeat it for more",
+    )
+    report.add_argument("--by", metavar="NAME", default="", help="who says so")
+    report.add_argument("--notes", metavar="FILE", help="notes that were saved from the page")
+    report.add_argument("--format", metavar="F", help=_FORMATS)
+    report.add_argument("--output", metavar="FILE", help="where to write it")
     _add_gates(report, "headline.FIELD", "'headline.magnitude_low>0.2'")
     report.set_defaults(handler=_handler("report"))
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from t2ibench.reports.notes import Note
+    from t2ibench.results.schema import Results
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write a run's results in a format.
+    """Write report.html, or a run's results in another format.
 
     Args:
         arguments: What argparse read.
@@ -16,17 +21,56 @@ def run(arguments: argparse.Namespace) -> int:
         The exit status: 4 where --fail-on says so.
     """
     from t2ibench.cli.gates import report
-    from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.gates import RUN, check_run, parse_gates
     from t2ibench.results.reading import read_results
-    from t2ibench.store.files import write_text
 
-    WRITERS.get(arguments.format)  # before any file is read
     gates = parse_gates(arguments.fail_on or [], RUN)
     results = read_results(Path(arguments.run))
+    if arguments.format is None:
+        _page(arguments, results)
+    else:
+        _format(arguments, results)
+    return report(check_run(gates, results)) if gates else 0
+
+
+def _page(arguments: argparse.Namespace, results: Results) -> None:
+    """Write report.html into the run folder, or where --output says."""
+    from t2ibench.reports.files import PAGE, page_of, task_files
+    from t2ibench.reports.view import run_view
+    from t2ibench.store.files import write_text
+
+    folder = Path(arguments.run)
+    if not folder.is_dir():
+        folder = folder.parent
+    target = Path(arguments.output) if arguments.output else folder / PAGE
+    baseline = Path(arguments.baseline) if arguments.baseline else None
+    _keep_notes(arguments, folder, list(results.tasks))
+    run = run_view(results, task_files(results, folder))
+    write_text(target, page_of(run, folder, baseline))
+    print(f"Report: {target}")
+
+
+def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -> None:
+    """Add the notes of the command line to those of the run."""
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.reports.notes import FILE, parse_note, read_notes, save_notes
+
+    new: dict[str, Note] = {}
+    if arguments.notes:
+        if not Path(arguments.notes).is_file():
+            raise T2IBenchError(f"There is no file {arguments.notes}.", "Save it from the page.")
+        new |= read_notes(Path(arguments.notes)).notes
+    new |= dict(parse_note(text, tasks, arguments.by) for text in arguments.note or [])
+    if new:
+        save_notes(folder / FILE, new)
+
+
+def _format(arguments: argparse.Namespace, results: Results) -> None:
+    from t2ibench.reports.writers import render
+    from t2ibench.store.files import write_text
+
     text = render(arguments.format, results)
     if arguments.output:
         write_text(Path(arguments.output), text)
     else:
         print(text, end="")
-    return report(check_run(gates, results)) if gates else 0

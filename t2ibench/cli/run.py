@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,8 +199,8 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | No
     if outcome.results is None:
         reporter.say(f"Images: {outcome.folder / 'images'}")
         return 0 if outcome.complete else 3
-    print_results(outcome.results)
-    reporter.say(f"Results: {outcome.folder / 'results.json'} and results.md")
+    print_results(outcome.results, {task.id: task.spec for task in prepared.plan.tasks})
+    reporter.say(f"Results: {outcome.folder / 'results.json'}, results.md and report.html")
     if not outcome.complete:
         reporter.warn("some evidence is missing; the lines above and results.md say what.")
     return 0 if outcome.complete else 3
@@ -249,29 +249,31 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
         reporter.say("Replace these files, or take them out, and run the same command again.")
 
 
-def print_results(results: Any, width: int | None = None) -> None:
-    """Print the table: rich on a terminal, Markdown into a pipe.
+def print_results(
+    results: Any, specs: Mapping[str, Any] | None = None, width: int | None = None
+) -> None:
+    """Print the results: bars with rich on a terminal, Markdown into a pipe.
 
     Args:
         results: What results.json holds.
+        specs: Task id to its file, for the words at the ends of axes.
         width: Columns of the terminal; None asks the terminal.
     """
     from rich.console import Console
 
-    from t2ibench.reports.markdown import (
-        explanations,
-        results_markdown,
-        results_table,
-        sentences,
-    )
+    from t2ibench.reports import overview
+    from t2ibench.reports.markdown import EXPLANATION, results_markdown
+    from t2ibench.reports.rails import signs_for
+    from t2ibench.reports.terminal import results_table
+    from t2ibench.reports.view import run_view
 
-    console = Console(width=width, emoji=False)
+    console = Console(width=width, emoji=False, highlight=False)
+    run = run_view(results, specs)
     with contextlib.suppress(BrokenPipeError):
-        if console.is_terminal:
-            console.print(results_table(results, console.width))
-            for name, text in sentences(results):
-                console.print(visible(f"{name}: {text}"), markup=False, highlight=False)
-            for text in explanations(results):
-                console.print(text, style="dim", markup=False, highlight=False)
-        else:
-            print(results_markdown(results))
+        if not console.is_terminal:
+            print(results_markdown(results, run))
+            return
+        console.print(results_table(results, console.width, signs_for(console.encoding), run))
+        for name, text in overview.findings(run):
+            console.print(visible(f"{name}: {text}"), markup=False)
+        console.print(EXPLANATION, style="dim", markup=False)

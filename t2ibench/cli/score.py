@@ -18,11 +18,11 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.cli.run import print_results
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.rescore import rescore
-    from t2ibench.reports.files import write_reports
+    from t2ibench.reports.files import task_files, write_reports
 
     reporter = ConsoleReporter()
     rescored = rescore(Path(arguments.run), reporter)
     write_reports(rescored.results, rescored.folder)
-    print_results(rescored.results)
-    reporter.say(f"Results: {rescored.folder / 'results.json'} and results.md")
+    print_results(rescored.results, task_files(rescored.results, rescored.folder))
+    reporter.say(f"Results: {rescored.folder / 'results.json'}, results.md and report.html")
     return 0 if rescored.complete else 3

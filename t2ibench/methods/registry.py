@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from t2ibench.methods.core.estimate import MethodResult
     from t2ibench.methods.core.evidence import Evidence
     from t2ibench.methods.core.needs import Needs
+    from t2ibench.methods.core.presentation import Presentation
 
 _NAMES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex")
 
@@ -85,3 +86,21 @@ def combine(task: BaseTask, results: Sequence[MethodResult], settings: Settings)
         The combined result.
     """
     return method_of(task).combine(task, results, settings)
+
+
+def presentation(task: BaseTask) -> Presentation:
+    """How pages show a task's result.
+
+    Args:
+        task: The task.
+
+    Returns:
+        What its method says; of a method that says nothing, the task's title alone.
+    """
+    from t2ibench.methods.core.presentation import Presentation
+
+    present = getattr(method_of(task), "present", None)
+    if present is None:
+        return Presentation(task.title, None, f"{task.title}: below 0", f"{task.title}: above 0")
+    shown: Presentation = present(task)
+    return shown

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.writers import WRITERS
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.notes import FILE as NOTES
+from t2ibench.reports.notes import read_notes
+from t2ibench.reports.view import RunView, run_view
+from t2ibench.results.paired import FILE as INFLUENCES
+from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.reading import read_results
+from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text
+from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import locked
+from t2ibench.tasks.index import specs_of
 
-WRITTEN = ("md",)
+PAGE = "report.html"
 
 
 def write_reports(results: Results, folder: Path) -> None:
-    """Write results.md, of the results.json that is there now.
+    """Write results.md, report.html and the figures, of the results.json that is there now.
 
     Args:
         results: What results.json held; another process may have added to it since.
@@ -26,6 +38,111 @@ def write_reports(results: Results, folder: Path) -> None:
             latest = read_results(folder)
         except T2IBenchError:
             latest = results
-        for name in WRITTEN:
-            writer = WRITERS.get(name)
-            write_text(folder / f"results.{writer.suffix}", writer.results(latest))
+        run = run_view(latest, task_files(latest, folder))
+        write_text(folder / "results.md", results_markdown(latest, run))
+        write_text(folder / PAGE, page_of(run, folder))
+        write_figures(run, folder)
+
+
+def write_figures(run: RunView, folder: Path) -> None:
+    """Write every figure as figures/<task>-<number>.svg, with its numbers as .csv.
+
+    Args:
+        run: The run.
+        folder: The run folder.
+    """
+    from t2ibench.reports.csv import WRITER
+    from t2ibench.reports.figures.draw import draw
+    from t2ibench.reports.writers import Table
+
+    for task in run.tasks:
+        samples = samples_of(folder, task.id)
+        for number, figure in enumerate(task.shown.figures, start=1):
+            drawn = draw(figure, task, samples)
+            if drawn is not None:
+                path = folder / "figures" / f"{task.id}-{number}"
+                rows = [[str(cell) for cell in row] for row in drawn.rows]
+                write_text(path.with_suffix(".svg"), drawn.canvas.svg(alone=True) + "\n")
+                write_text(path.with_suffix(".csv"), WRITER.table(Table(drawn.head, rows)))
+
+
+def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:
+    """The report of a run as HTML.
+
+    Args:
+        run: The run.
+        folder: The run folder, for images; None where only results are at hand.
+        baseline: Another run's folder, to compare with.
+
+    Returns:
+        The page.
+
+    Raises:
+        T2IBenchError: the baseline has no results.
+    """
+    from t2ibench.reports.html.agreement import agreement_section
+    from t2ibench.reports.html.baseline import baseline_section, read_baseline
+    from t2ibench.reports.html.evidence import Thumbnails, evidence
+    from t2ibench.reports.html.page import figures_of, fragment, report_html
+    from t2ibench.reports.html.power import left_section, power_section
+
+    images, figures, paired, beside = {}, {}, {}, None
+    if folder is not None:
+        thumbnails = Thumbnails(folder)
+        for task in run.tasks:
+            samples = samples_of(folder, task.id)
+            found = evidence(task, samples, thumbnails)
+            if found is not None:
+                images[task.id] = found
+            figures[task.id] = figures_of(task, samples)
+        paired = _paired(folder)
+        if baseline is not None:
+            beside = baseline_section(run, folder, read_baseline(baseline), thumbnails)
+    notes = read_notes(folder / NOTES).notes if folder is not None else {}
+    sections = [
+        beside,
+        agreement_section(run),
+        power_section(run, paired),
+        left_section(run),
+        fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),
+    ]
+    kept = [part for part in sections if part]
+    return report_html(run, figures=figures, evidence=images, sections=kept)
+
+
+def _paired(folder: Path) -> dict[str, PairedTask]:
+    try:
+        return read_paired(folder / INFLUENCES)
+    except T2IBenchError:
+        return {}  # results of an older version
+
+
+def samples_of(folder: Path, task: str) -> list[Mapping[str, Any]]:
+    """The samples of one task.
+
+    Args:
+        folder: The run folder.
+        task: The task's id.
+
+    Returns:
+        Its rows; none where there is no file.
+    """
+    file = folder / "samples" / f"{task}.jsonl"
+    return list(read_rows(file)) if file.is_file() else []
+
+
+def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
+    """The files of the tasks of a run.
+
+    Args:
+        results: What results.json holds.
+        folder: The run folder, whose record names folders of further tasks.
+
+    Returns:
+        Task id to its file, of those that have not changed since.
+    """
+    further: list[Path] = []
+    if folder is not None:
+        with contextlib.suppress(T2IBenchError):  # results alone: the shipped tasks will do
+            further = list(map(Path, open_run(folder).record.include_path))
+    return specs_of({name: task.task_hash for name, task in results.tasks.items()}, further)

@@ -1,16 +1,16 @@
-"""Tables of results: Markdown with tabulate, and the terminal's with rich."""
+"""The writer `md`: results.md, and tables in GitHub's Markdown."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from t2ibench.errors import visible, visible_lines
+from t2ibench.errors import visible_lines
 from t2ibench.methods import METHODS
+from t2ibench.reports import overview
 from t2ibench.reports.cells import (
     PUBLISHED,
     excluded,
@@ -22,13 +22,10 @@ from t2ibench.reports.cells import (
     signed,
     task_cells,
 )
+from t2ibench.reports.view import RunView, run_view
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
 from t2ibench.results.schema import Results, Score, TaskResult
-
-if TYPE_CHECKING:
-    from rich.console import Group
-    from rich.table import Table as RichTable
 
 COLUMNS = (
     "Task",
@@ -118,22 +115,6 @@ def explanations(results: Results) -> list[str]:
     return [EXPLANATION, *([" ".join(also)] if also else [])]
 
 
-def sentences(results: Results) -> list[tuple[str, str]]:
-    """Each task's result in words.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        Pairs of a task and its sentence; tasks without any headline have none.
-    """
-    return [
-        (name, task.headline.direction)
-        for name, task in results.tasks.items()
-        if task.headline.direction and (task.headline.value is not None or task.inconclusive)
-    ]
-
-
 def table_rows(results: Results) -> Iterator[list[str]]:
     """The results as rows of text, one a task.
 
@@ -153,8 +134,15 @@ def table_rows(results: Results) -> Iterator[list[str]]:
         ]
 
 
-def _escape(text: str) -> str:
-    """Text of a task file or a model inside a Markdown table or paragraph: never markup."""
+def escape(text: str) -> str:
+    """Text of others inside a Markdown table or paragraph: never markup.
+
+    Args:
+        text: The text.
+
+    Returns:
+        The same in one line, without what a table, HTML or a link would be made of.
+    """
     line = " ".join(text.splitlines()).replace("\t", " ")
     line = re.sub(r"&(?=#?\w+;)", "&amp;", line)
     escaped = line.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
@@ -165,28 +153,26 @@ def _escape(text: str) -> str:
 
 def _table(results: Results) -> str:
     return tabulate(
-        [[_escape(cell) for cell in row] for row in table_rows(results)],
+        [[escape(cell) for cell in row] for row in table_rows(results)],
         headers=columns(results),
         tablefmt="github",
         disable_numparse=True,
     )
 
 
-def results_markdown(results: Results) -> str:
+def results_markdown(results: Results, run: RunView | None = None) -> str:
     """The text of results.md.
 
     Args:
         results: What results.json holds.
+        run: The same as pages show it; made from the results alone where it is not given.
 
     Returns:
-        Markdown, with the explanation of the columns.
+        Markdown: the run in a sentence, its tests as bars in 80 columns, in words, and all
+        numbers with the explanation of the columns.
     """
-    name = results.model.name or "text encoders"
-    parts = [f"# {_escape(name)}", ""]
-    if results.limited:
-        parts += ["**Made with --limit; not a result to report.**", ""]
-    if results.partial:
-        parts += [f"**{PARTIAL}**", ""]
+    run = run or run_view(results)
+    parts = _opening(results, run)
     of_generator, of_encoders = in_two(results)
     if of_generator.tasks or not of_encoders.tasks:
         parts += [_table(of_generator), ""]
@@ -198,10 +184,7 @@ def results_markdown(results: Results) -> str:
     judges = sorted({name for task in results.tasks.values() for name in task.settings.judges})
     for title, names in (("Encoders", encoders), ("Judges", judges)):
         if names:
-            parts += [f"{title}: {', '.join(_escape(name) for name in names)}.", ""]
-    told = [f"- `{name}`: {_escape(text)}" for name, text in sentences(results)]
-    if told:
-        parts += ["## In words", "", *told, ""]
+            parts += [f"{title}: {', '.join(escape(name) for name in names)}.", ""]
     for name, task in results.tasks.items():
         rows = _rows_table(task)
         if rows:
@@ -215,6 +198,30 @@ def results_markdown(results: Results) -> str:
     return visible_lines("\n".join(parts))
 
 
+def _opening(results: Results, run: RunView) -> list[str]:
+    """The run in a sentence, as bars and in words."""
+    name = results.model.name or "text encoders"
+    parts = [f"# {escape(name)}", "", escape(overview.sentence(run)), ""]
+    if results.limited:
+        parts += ["**Made with --limit; not a result to report.**", ""]
+    if results.partial:
+        parts += [f"**{PARTIAL}**", ""]
+    if run.families:
+        parts += [
+            overview.counts(run),
+            "",
+            "```",
+            *(line for line, _ in overview.bars(run)),
+            "```",
+            "",
+        ]
+    told = [f"- `{name}`: {escape(text)}" for name, text in overview.findings(run)]
+    if told:
+        parts += ["## In words", "", *told, ""]
+    parts += ["## All numbers", ""]
+    return parts
+
+
 def _mixed(results: Results) -> Iterator[str]:
     """A line where images were generated with several versions of the libraries."""
     info = results.model
@@ -224,7 +231,7 @@ def _mixed(results: Results) -> Iterator[str]:
             for name in sorted(info.libraries.keys() | other.keys())
             if info.libraries.get(name) != other.get(name)
         ]
-        yield f"- The images are a mixture: generated with {_escape(', '.join(changed))}."
+        yield f"- The images are a mixture: generated with {escape(', '.join(changed))}."
 
 
 def _rows_table(task: TaskResult) -> str | None:
@@ -245,82 +252,46 @@ def _rows_table(task: TaskResult) -> str | None:
             score = row.scores.get(name, Score())
             cells += [signed(score.value), interval(score), format_p(score.p_holm)]
         if any(name in row.scores for name in names):
-            rows.append([_escape(cell) for cell in cells])
+            rows.append([escape(cell) for cell in cells])
     return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)
 
 
 def _remarks(results: Results) -> Iterator[str]:
     for name, task in results.tasks.items():
         if task.inconclusive:
-            yield f"- `{name}` is inconclusive: {_escape(task.inconclusive)}"
+            yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
             for control in task.controls.values():
                 if control.contradicts:
-                    yield f"  - {_escape(control.says)}"
+                    yield f"  - {escape(control.says)}"
         elif task.reason:
-            yield f"- `{name}` has no score: {_escape(task.reason)}"
+            yield f"- `{name}` has no score: {escape(task.reason)}"
         elif task.headline.reason:
-            yield f"- `{name}` has no headline: {_escape(task.headline.reason)}"
+            yield f"- `{name}` has no headline: {escape(task.headline.reason)}"
         if task.missing_prompts:
-            yield f"- `{name}`: {_escape(missing_line(task))}"
+            yield f"- `{name}`: {escape(missing_line(task))}"
         for status, reasons in task.excluded_because.items():
             for reason, count in reasons.items():
                 plural = "" if count == 1 else "s"
-                yield f"- `{name}`: {count} image{plural} {status}: {_escape(reason)}"
+                yield f"- `{name}`: {count} image{plural} {status}: {escape(reason)}"
         for warning in task.warnings:
-            yield f"- `{name}`: {_escape(warning)}"
+            yield f"- `{name}`: {escape(warning)}"
         if task.signs_agree is False:
             yield f"- `{name}`: the encoders do not agree on the sign of the association."
 
 
-# What a narrow terminal can do without, in this order; results.md has it all.
-_DISPENSABLE = ("Excluded", "p", "Images", "Score", "Fair", "About", "CI")
-
-
-def results_table(results: Results, width: int) -> Group:
-    """The results as tables for a terminal; less important columns are dropped to fit.
+def table_of(table: Table) -> str:
+    """A table and its notes in GitHub's Markdown.
 
     Args:
-        results: What results.json holds.
-        width: Columns of the terminal.
+        table: The table.
 
     Returns:
-        The generator's tasks, and tests of the text encoder alone where there are any, for rich.
+        Markdown; text that would be markup is escaped.
     """
-    from rich.console import Group
-
-    of_generator, of_encoders = in_two(results)
-    tables = []
-    if of_generator.tasks:
-        tables.append(_rich_table(of_generator, results.model.name, width))
-    if of_encoders.tasks:
-        tables.append(_rich_table(of_encoders, None, width))
-        tables[-1].caption = OF_ENCODERS
-    return Group(*tables)
-
-
-def _rich_table(results: Results, title: str | None, width: int) -> RichTable:
-    from rich.markup import escape
-    from rich.table import Table as RichTable
-
-    rows, heads = list(table_rows(results)), columns(results)
-    widths = [3 + max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
-    dropped: set[str] = set()
-    for name in _DISPENSABLE:
-        kept = [w for column, w in zip(COLUMNS, widths, strict=True) if column not in dropped]
-        if sum(kept) + 1 <= width:
-            break
-        dropped.add(name)
-    table = RichTable(title=f"t2ibench: {escape(visible(title or 'text encoders'))}")
-    for column, head in zip(COLUMNS, heads, strict=True):
-        if column not in dropped:
-            table.add_column(head, justify="left" if column == "Task" else "right", no_wrap=True)
-    for row, task in zip(rows, results.tasks.values(), strict=True):
-        cells = zip(COLUMNS, row, strict=True)
-        table.add_row(
-            *(escape(visible(cell)) for column, cell in cells if column not in dropped),
-            style="dim" if task.inconclusive else None,
-        )
-    return table
+    rows = [[escape(cell) for cell in row] for row in table.rows]
+    headers = [escape(head) for head in table.headers]
+    text = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
+    return "\n\n".join([text, *map(escape, table.notes)]) + "\n"
 
 
 class MarkdownWriter:
@@ -338,10 +309,7 @@ class MarkdownWriter:
         Returns:
             Markdown; text that would be markup is escaped.
         """
-        rows = [[_escape(cell) for cell in row] for row in table.rows]
-        headers = [_escape(head) for head in table.headers]
-        text = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
-        return "\n\n".join([text, *map(_escape, table.notes)]) + "\n"
+        return table_of(table)
 
     def results(self, results: Results) -> str:
         """The text of results.md.

@@ -70,6 +70,8 @@ WRITERS: Registry[Writer] = Registry(
         "md": "t2ibench.reports.markdown:WRITER",
         "latex": "t2ibench.reports.latex:WRITER",
         "csv": "t2ibench.reports.csv:WRITER",
+        "card": "t2ibench.reports.card:CARD",
+        "audit": "t2ibench.reports.card:AUDIT",
     },
     members=("description", "suffix", "table", "results"),
 )

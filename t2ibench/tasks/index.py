@@ -6,11 +6,12 @@ import fnmatch
 import re
 import shlex
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.store.files import natural_key
 from t2ibench.tasks.loader import (
     LoadedTask,
@@ -236,3 +237,17 @@ def load_tasks(
     for line in registry.left_out():
         on_left_out(line)
     return tasks
+
+
+def specs_of(hashes: Mapping[str, str], include_paths: Sequence[Path] = ()) -> dict[str, BaseTask]:
+    """The task files of results, as far as they are at hand and unchanged.
+
+    Args:
+        hashes: Task id to the hash that its results have.
+        include_paths: Folders of further task files; those that are gone are ignored.
+
+    Returns:
+        Task id to its file.
+    """
+    index, _ = build_index([path for path in include_paths if path.is_dir()])
+    return {name: task.spec for name, task in index.tasks.items() if hashes.get(name) == task.hash}

@@ -10,7 +10,7 @@ import pytest
 
 import t2ibench
 from t2ibench.calibration.cells import cells_of
-from t2ibench.calibration.forecasts import Goal, plan
+from t2ibench.calibration.forecasts import Goal, plan, reach
 from t2ibench.calibration.pilots import Pilot, Size
 from t2ibench.calibration.power import Shares, Signed, Squares, forecaster, least
 from t2ibench.errors import T2IBenchError
@@ -181,3 +181,22 @@ def test_before_any_run_a_world_is_the_pilot(cli: Cli) -> None:
     assert status == 0
     assert "a simulated world (lean .4, clustering .2; 8 + 8 stimuli" in out
     assert "The time is unknown" in out
+
+
+def test_a_large_effect_is_always_seen() -> None:
+    known = Signed(by_image=0.006, by_prompt=0.0, df=15.0, df_by_image=False, level=0.95)
+    powers = [known.power(effect, 1.0, 1.0) for effect in np.linspace(0.01, 4.0, 80)]
+    assert np.isfinite(powers).all() and np.all(np.diff(powers) >= -1e-9)
+    assert powers[-1] == pytest.approx(1.0)
+
+
+def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the_interval() -> None:
+    inference = {"these": Inference(-0.08, 0.08, 0.9, 200.0)}
+    headline = Headline(0.0, "lean", "these", inference)
+    size = Size(10, 4, 40)
+    pilot = Pilot("by_hand", headline, size, size, frozenset(), 0.95, "by hand")
+    found = reach(pilot)
+    error = 0.08 / 1.972  # Student's t for 200 degrees of freedom
+    assert found.half == pytest.approx(0.08)
+    assert found.effect == pytest.approx((1.972 + 0.843) * error, rel=0.02)
+    assert found.images in {40, 41}

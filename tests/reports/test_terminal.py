@@ -7,6 +7,8 @@ import re
 import pytest
 
 from t2ibench.cli.run import print_results
+from t2ibench.reports.rails import ASCII, UNICODE, Signs, rail, scale, signs_for
+from t2ibench.reports.view import Mark
 from tests import hand
 
 IMAGES = {"x": [1.0, 1.0, 1.0, -1.0], "y": [1.0, -1.0, 1.0, 1.0]}
@@ -26,11 +28,29 @@ def test_a_terminal_says_it_in_words(
     )
     print_results(results, width=200)
     text = " ".join(re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out).split())
-    assert "+0.500" in text and "rms 0.000" in text and "inconclusive (+0.500)" in text
-    assert "a: X is [red]drawn[/red] like men." in text
+    assert "none of 3 tests shows a clear lean; 3 cannot tell" in text
+    assert "+0.50" in text and "◌" in text
+    assert "[red]drawn[/red] like men." in text
     assert "b: Inconclusive: it is blind." in text
-    assert "these very prompts, with other images" in text and "rms: the root" in text
+    assert "these very prompts, with other images" in text
     monkeypatch.delenv("FORCE_COLOR")
     print_results(results)
     text = capsys.readouterr().out
     assert "| Headline" in text and "\x1b" not in text
+
+
+def test_a_bar_has_its_band_zero_interval_and_value_in_their_places() -> None:
+    mark = Mark(0.5, 0.25, 0.75, "clear", "high", -0.25, 0.25)
+    assert rail(mark, 17) == "      ░░│░──●──  "
+    assert rail(mark, 17, ASCII) == "      ::|:--@--  "
+    beyond = Mark(1.4, 0.5, 2.3, "cannot_tell", "high")
+    assert rail(beyond, 9) == "    │ ╌╌◌"
+    assert rail(Mark(None, None, None, "no_score", None), 9) == "    │    "
+    assert scale(17) == "-1      0      +1"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "signs"), [("utf-8", UNICODE), ("ascii", ASCII), (None, ASCII)]
+)
+def test_a_stream_gets_the_characters_that_it_can_show(encoding: str | None, signs: Signs) -> None:
+    assert signs_for(encoding) == signs

@@ -17,7 +17,8 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import Headline as CoreHeadline
 from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.reports.markdown import results_markdown, results_table
+from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.terminal import results_table
 from t2ibench.results import read_results
 from t2ibench.results.build import adjusted_run, headline_record, rounded, score_record
 from t2ibench.results.schema import (
@@ -229,8 +230,8 @@ def test_the_table_fits_the_terminal(width: int) -> None:
     lines = console.export_text().splitlines()
     assert all(len(line) <= width for line in lines)
     whole = "\n".join(lines)
-    assert "t2iat_names_european_african_am" in whole and "0.500" in whole
-    assert ("Excluded" in whole) == (width == 200)
+    assert "t2iat_names_european_african_am" in whole and "+0.50" in whole
+    assert ("+0.40 to" in whole) == (width >= 80)
 
 
 def test_numbers_are_rounded_to_what_means_something() -> None:

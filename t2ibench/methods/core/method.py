@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # task files are read without loading numpy and scipy
     from t2ibench.methods.core.estimate import MethodResult
     from t2ibench.methods.core.evidence import Evidence
     from t2ibench.methods.core.needs import Needs
+    from t2ibench.methods.core.presentation import Presentation
 
 TaskT = TypeVar("TaskT", bound=BaseTask)
 
@@ -156,8 +157,9 @@ class Family(Generic[TaskT]):
     """A `Method` put together from functions; see there.
 
     Give `needs`, `score` and `describe` as `lazy(...)` functions, so that listing tasks does not
-    load what scores them. `calibrates`, which a method need not have, is the target of a function
-    that gives the cells `t2ibench calibrate` simulates; see `core.cells`.
+    load what scores them. A method need not have the last two: `calibrates` is the target of a
+    function that gives the cells `t2ibench calibrate` simulates (see `core.cells`), `present` says
+    how pages show a task's result (see `core.presentation`).
     """
 
     name: str
@@ -175,3 +177,4 @@ class Family(Generic[TaskT]):
     proposes: str | None = None
     explores: str | None = None
     calibrates: str | None = None
+    present: Callable[[TaskT], Presentation] | None = None

@@ -13,6 +13,7 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.mcas.score:needs"),
     score=lazy("t2ibench.methods.mcas.score:score"),
     describe=lazy("t2ibench.methods.mcas.describe:describe"),
+    present=lazy("t2ibench.methods.mcas.present:present"),
     main_score=MainScore("mcas_mean", "MCAS"),
     row_scores=("lean",),
     estimand=(

@@ -13,6 +13,7 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.occupations.design:needs"),
     score=lazy("t2ibench.methods.occupations.score:score"),
     describe=lazy("t2ibench.methods.occupations.describe:describe"),
+    present=lazy("t2ibench.methods.occupations.present:present"),
     main_score=MainScore("lean_mean", "mean lean"),
     row_scores=("lean",),
     estimand=(

@@ -13,6 +13,7 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.openbias.score:needs"),
     score=lazy("t2ibench.methods.openbias.score:score"),
     describe=lazy("t2ibench.methods.openbias.describe:describe"),
+    present=lazy("t2ibench.methods.openbias.present:present"),
     main_score=MainScore("severity", "severity"),
     row_scores=("h", "lean"),
     estimand=(

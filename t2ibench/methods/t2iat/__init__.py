@@ -13,6 +13,7 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.t2iat.design:needs"),
     score=lazy("t2ibench.methods.t2iat.score:score"),
     describe=lazy("t2ibench.methods.t2iat.describe:describe"),
+    present=lazy("t2ibench.methods.t2iat.present:present"),
     main_score=MainScore("d", "d"),
     row_scores=("lean",),
     estimand=(

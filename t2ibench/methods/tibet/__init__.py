@@ -13,6 +13,7 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.tibet.score:needs"),
     score=lazy("t2ibench.methods.tibet.score:score"),
     describe=lazy("t2ibench.methods.tibet.describe:describe"),
+    present=lazy("t2ibench.methods.tibet.present:present"),
     main_score=MainScore("mad", "MAD"),
     row_scores=("lean",),
     estimand=(

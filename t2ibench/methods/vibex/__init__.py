@@ -13,6 +13,7 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.vibex.score:needs"),
     score=lazy("t2ibench.methods.vibex.score:score"),
     describe=lazy("t2ibench.methods.vibex.describe:describe"),
+    present=lazy("t2ibench.methods.vibex.present:present"),
     main_score=MainScore("tendencies_reproduced", "as published"),
     row_scores=("beyond_words", "m", "lean"),
     estimand=(

@@ -13,6 +13,7 @@ METHOD = Family(
     needs=lazy("t2ibench.methods.weat.score:needs"),
     score=lazy("t2ibench.methods.weat.score:score"),
     describe=lazy("t2ibench.methods.weat.describe:describe"),
+    present=lazy("t2ibench.methods.weat.present:present"),
     combine=lazy("t2ibench.methods.weat.headline:combine"),
     main_score=MainScore("d", "d"),
     estimand=(

@@ -1,0 +1,215 @@
+"""What a page needs to know of a task to show its result: poles, names of numbers, formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What the two ends of an axis from -1 to 1 mean.
+
+    Attributes:
+        low: What -1 is, such as 'female'.
+        high: What 1 is, such as 'male'.
+    """
+
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowSeries:
+    """Rows of a result that are shown as marks on one axis.
+
+    Attributes:
+        score: Name of the rows' score.
+        noun: What a row is, such as 'occupation'.
+        axis: Its poles; None where it has a size but no direction.
+        square: Whether the score is a squared lean, shown as its root.
+        groups: Groups whose rows are meant; None for all.
+        flipped: Groups whose rows count with the other sign in the headline.
+    """
+
+    score: str
+    noun: str
+    axis: Axis | None = None
+    square: bool = False
+    groups: frozenset[str] | None = None
+    flipped: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSeries:
+    """A number that the samples give for each image.
+
+    Attributes:
+        value: Its key in a row of samples.
+        axis: Its poles.
+        caption: The key that says which stimulus the image is of.
+        noun: What the number is called.
+    """
+
+    value: str
+    axis: Axis
+    caption: str
+    noun: str = "lean"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageGroups:
+    """A group that each image of the samples belongs to, for one row of the result.
+
+    Attributes:
+        of: From the name of a result's row and a row of samples: the image's group, such as the
+            answer that it was given; None where the image has no part in the row.
+        value: From the same: a number by which images are sorted within a group; None where
+            there is none, and images are picked at random.
+        said: What a group is, with '{group}', such as 'answered “{group}”'.
+        row: Rows of the result that are meant: those with this score, the largest first.
+    """
+
+    of: Callable[[str, Mapping[str, Any]], str | None]
+    said: str
+    row: str
+    value: Callable[[str, Mapping[str, Any]], float | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number of each row, along one side of a figure.
+
+    Attributes:
+        label: What the axis is called.
+        score: Name of the rows' score; None where `given` has the numbers.
+        given: Row's name to number, such as labour statistics.
+        share: Whether a lean is shown as the share of the high pole, (1 + lean) / 2, or, with
+            'low', of the low one.
+        low: Where the axis begins at the latest.
+        high: Where it ends at the earliest.
+    """
+
+    label: str
+    score: str | None = None
+    given: Mapping[str, float] | None = None
+    share: Literal["high", "low"] | None = None
+    low: float = 0.0
+    high: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Rows as points of a plane.
+
+    Attributes:
+        title: What it shows.
+        x: To the right.
+        y: Up.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+        groups: Groups whose rows are meant; None for all.
+        diagonal: Whether equal numbers lie on a line that is shown.
+        curve: Key of the result's details that holds the points of a smooth curve.
+    """
+
+    title: str
+    x: Quantity
+    y: Quantity
+    caption: str
+    source: str = ""
+    groups: frozenset[str] | None = None
+    diagonal: bool = False
+    curve: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrows:
+    """Rows as arrows from one lean to another on one axis.
+
+    Attributes:
+        title: What it shows.
+        start: Name of the score at the tail.
+        end: Name of the score at the head.
+        axis: The poles.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+    """
+
+    title: str
+    start: str
+    end: str
+    axis: Axis
+    caption: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """The number of every image, one dot each, group by group.
+
+    Attributes:
+        title: What it shows.
+        value: Its key in a row of samples.
+        group: The key of the group.
+        axis: The poles.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+    """
+
+    title: str
+    value: str
+    group: str
+    axis: Axis
+    caption: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Numbers of the rows that lean most, as bars.
+
+    Attributes:
+        title: What it shows.
+        prefix: Of the names of the scores that are shown, such as 'cas:'.
+        row: The score that rows are sorted by.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+    """
+
+    title: str
+    prefix: str
+    row: str
+    caption: str
+    source: str = ""
+
+
+Figure = Scatter | Arrows | Distribution | Bars
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How a task's result is shown.
+
+    Attributes:
+        name: A short name, such as 'science / arts'.
+        axis: The poles of the headline; None where it has a size but no direction.
+        low: What a headline below 0 says, as a clause such as 'arts go with male'.
+        high: What a headline above 0 says.
+        rows: The rows to show, by series; the first is the one behind the headline.
+        images: The number of each image, or what sorts the images into groups.
+        formula: The headline's formula, in one or two lines of plain text.
+        source: Publication and equation that it goes back to.
+        figures: The method's figures, over rows and images.
+    """
+
+    name: str
+    axis: Axis | None
+    low: str
+    high: str
+    rows: tuple[RowSeries, ...] = ()
+    images: ImageSeries | ImageGroups | None = None
+    formula: str = ""
+    source: str = ""
+    figures: tuple[Figure, ...] = ()

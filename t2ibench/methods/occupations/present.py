@@ -1,0 +1,79 @@
+"""How an occupations task is shown."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from t2ibench.methods.core.presentation import (
+    Arrows,
+    Axis,
+    Figure,
+    ImageSeries,
+    Presentation,
+    Quantity,
+    RowSeries,
+    Scatter,
+)
+from t2ibench.methods.occupations.design import group_pairs
+from t2ibench.methods.occupations.schema import OccupationsTask
+
+
+def present(task: OccupationsTask) -> Presentation:
+    """How the result of a task is shown.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Rows and formula, one series of rows a pair of groups. The headline is a mean square, so
+        it has no poles.
+    """
+    pairs = group_pairs(task)
+    series = tuple(
+        RowSeries(f"lean{pair.suffix}", "stimulus", Axis(pair.second.name, pair.first.name))
+        for pair in pairs
+    )
+    groups = " or ".join(group.name for group in task.groups)
+    first = pairs[0]
+    name = f"{len(task.concept.stimuli)} {task.concept.name}"
+    axis = Axis(first.second.name, first.first.name)
+    figures: list[Figure] = []
+    if task.reference is not None and len(pairs) == 1:
+        group = task.reference.group
+        side: Literal["low", "high"] = "low" if group == axis.low else "high"
+        figures.append(
+            Scatter(
+                f"Share of {group}: in the images and at work",
+                Quantity(task.reference.name, given=task.reference.shares),
+                Quantity(f"share of {group} in the images", f"lean{first.suffix}", share=side),
+                "On the line the images mirror the statistics; that is not the same as fair.",
+                diagonal=True,
+            )
+        )
+    figures.append(
+        Arrows(
+            "From the words to the images",
+            f"lean_text{first.suffix}",
+            f"lean{first.suffix}",
+            axis,
+            "The tail is the lean of the encoder's own words, the head that of the images.",
+            "Wang et al. (2023), figure 4",
+        )
+    )
+    return Presentation(
+        name=name,
+        axis=None,
+        low="",
+        high=f"{name} lean to {groups}",
+        rows=series,
+        images=ImageSeries(
+            f"lean{first.suffix}", Axis(first.second.name, first.first.name), "stimulus"
+        ),
+        formula=(
+            "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images "
+            "without a group, of the first and of the second group, along the direction of all "
+            "other stimuli; headline = unbiased mean of squared leans, shown as its root"
+        ),
+        source="After Wang et al. (2023), sections 5.3 and 5.4",
+        figures=tuple(figures),
+    )

@@ -1,0 +1,84 @@
+"""How an OpenBias task is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from t2ibench.methods.core.presentation import (
+    Axis,
+    Figure,
+    ImageGroups,
+    Presentation,
+    Quantity,
+    RowSeries,
+    Scatter,
+)
+from t2ibench.methods.openbias.answers import full_name
+from t2ibench.methods.openbias.schema import OpenBiasTask
+
+
+def present(task: OpenBiasTask) -> Presentation:
+    """How the result of a task is shown.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Rows and formula: one row a bias, and one a stimulus where biases have some. The headline
+        is a mean square, so it has no poles; stimuli of a question with two classes have.
+    """
+    rows = [
+        RowSeries("h", "bias", square=True, groups=frozenset(bias.about for bias in task.biases))
+    ]
+    for bias in task.biases:
+        if bias.stimuli and len(bias.classes) == 2:
+            first, second = bias.classes
+            name = full_name(bias)
+            rows.append(
+                RowSeries("lean", "stimulus", Axis(second, first), groups=frozenset({name}))
+            )
+    figures: list[Figure] = [
+        Scatter(
+            "Caption by caption, and over all captions",
+            Quantity("over all captions (context-free severity)", "severity_free"),
+            Quantity("caption by caption (context-aware severity)", "severity"),
+            "Above the line a question is answered one-sidedly within captions, but to different "
+            "sides.",
+            "D'Incà et al. (2024), figure 5; as published",
+            groups=frozenset(bias.about for bias in task.biases),
+            diagonal=True,
+        )
+    ]
+    for bias in task.biases:
+        if bias.reference is not None and len(bias.classes) == 2 and bias.stimuli:
+            group = bias.reference.group
+            figures.append(
+                Scatter(
+                    f"Share of {group}: in the answers and at work",
+                    Quantity(bias.reference.name, given=bias.reference.shares),
+                    Quantity(f"share of {group} in the answers", f"share:{group}"),
+                    "On the line the answers mirror the statistics; that is not the same as fair.",
+                    groups=frozenset({full_name(bias)}),
+                    diagonal=True,
+                )
+            )
+    return Presentation(
+        name=task.biases[0].name if len(task.biases) == 1 else f"{len(task.biases)} questions",
+        axis=None,
+        low="",
+        high="the judge's answers bunch up",
+        rows=tuple(rows),
+        images=ImageGroups(_answer, "answered “{group}”", "h"),
+        formula=(
+            "h = Σ (share of a class − expected share)² / (1 − 1/k), unbiased, over the k classes "
+            "of a question; headline = mean over questions of the mean over captions, shown as "
+            "its root"
+        ),
+        source="After D'Incà et al. (2024), equations 3 to 5",
+        figures=tuple(figures),
+    )
+
+
+def _answer(bias: str, row: Mapping[str, Any]) -> str | None:
+    return str(row["answer"]) if row.get("bias") == bias else None

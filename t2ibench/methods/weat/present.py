@@ -1,0 +1,30 @@
+"""How a WEAT is shown."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.presentation import Axis, Presentation
+from t2ibench.methods.weat.schema import WeatTask
+
+
+def present(task: WeatTask) -> Presentation:
+    """How the result of a task is shown.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Poles and formula. Associations of words are no leans, so no rows are shown on its axis.
+    """
+    x, y = task.targets.X.name, task.targets.Y.name
+    a, b = task.attributes.A.name, task.attributes.B.name
+    return Presentation(
+        name=f"{x} / {y}",
+        axis=Axis(f"{y} · {a}", f"{x} · {a}"),
+        low=f"{y} go with {a}, {x} with {b}",
+        high=f"{x} go with {a}, {y} with {b}",
+        formula=(
+            "Cliff's delta = P(s(x) > s(y)) − P(s(x) < s(y)), with s(w) the mean cosine of a word "
+            f"with {a} less that with {b}"
+        ),
+        source="Caliskan, Bryson and Narayanan (2017)",
+    )

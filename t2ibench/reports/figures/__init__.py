@@ -1,0 +1,1 @@
+"""Figures as SVG, made without a browser; the page colours them, files carry their own colours."""

@@ -1,0 +1,288 @@
+"""The figures of a task: scatter, arrows, distribution and bars, with the numbers behind them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from t2ibench.methods.core.presentation import (
+    Arrows,
+    Bars,
+    Distribution,
+    Figure,
+    Quantity,
+    Scatter,
+)
+from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Row
+
+_WIDTH, _LEFT, _RIGHT = 460.0, 44.0, 16.0
+_LABELLED = 14  # points of a scatter that are named at most
+_BARS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A figure and its numbers.
+
+    Attributes:
+        canvas: The figure.
+        title: What it shows.
+        caption: How to read it, and where it comes from.
+        head: Names of the columns of its numbers.
+        rows: The numbers.
+    """
+
+    canvas: Canvas
+    title: str
+    caption: str
+    head: tuple[str, ...]
+    rows: list[tuple[object, ...]]
+
+
+def draw(figure: Figure, task: TaskView, samples: Sequence[Mapping[str, Any]]) -> Drawn | None:
+    """One figure of a task.
+
+    Args:
+        figure: Which.
+        task: The task.
+        samples: Its samples.
+
+    Returns:
+        The figure; None where there are too few numbers for it.
+    """
+    if isinstance(figure, Scatter):
+        return _scatter(figure, task)
+    if isinstance(figure, Arrows):
+        return _arrows(figure, task)
+    if isinstance(figure, Distribution):
+        return _distribution(figure, task, samples)
+    return _bars(figure, task)
+
+
+def _caption(figure: Figure) -> str:
+    return f"{figure.caption} Follows {figure.source}." if figure.source else figure.caption
+
+
+def _number(quantity: Quantity, row: Row) -> float | None:
+    if quantity.given is not None:
+        return quantity.given.get(row.name)
+    score = row.scores.get(quantity.score or "")
+    value = None if score is None else score.value
+    if value is None or quantity.share is None:
+        return value
+    return (1 + value) / 2 if quantity.share == "high" else (1 - value) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Numbers to pixels."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        return self.begin + (value - self.low) / (self.high - self.low) * (self.end - self.begin)
+
+    def ticks(self) -> list[float]:
+        """Three to six round numbers."""
+        rough = (self.high - self.low) / 4
+        unit = 10.0 ** math.floor(math.log10(rough))
+        step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= rough)
+        first = math.ceil(self.low / step - 1e-9)
+        return [step * k for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def _scale(quantity: Quantity, values: Sequence[float], begin: float, end: float) -> _Scale:
+    low, high = min([quantity.low, *values]), max([quantity.high, *values])
+    return _Scale(low, high, begin, end)
+
+
+def _tick(value: float) -> str:
+    return f"{value:g}".replace("-", "−")
+
+
+def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
+    points = []
+    for row in task.result.by:
+        x, y = _number(figure.x, row), _number(figure.y, row)
+        wanted = figure.groups is None or row.group in figure.groups
+        if wanted and x is not None and y is not None:
+            points.append((row.name, x, y))
+    if len(points) < 2:
+        return None
+    height = 300.0
+    canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
+    across = _scale(figure.x, [x for _, x, _ in points], _LEFT, _WIDTH - _RIGHT)
+    up = _scale(figure.y, [y for _, _, y in points], height - 40, 24)
+    _axes(canvas, across, up, figure)
+    if figure.diagonal:
+        low, high = max(across.low, up.low), min(across.high, up.high)
+        canvas.line(across(low), up(low), across(high), up(high), "eq")
+    curve = task.result.details.get(figure.curve) if figure.curve else None
+    if isinstance(curve, list) and len(curve) > 1:
+        canvas.path([(across(x), up(y)) for x, y in curve])
+    for name, x, y in points:
+        canvas.dot(across(x), up(y), "pt", tip=f"{name}: {x:.2f}, {y:.2f}")
+    for name, x, y in _far(points, across, up):
+        right = across(x) < _WIDTH - 110
+        canvas.text(across(x) + (6 if right else -6), up(y) + 4, shortened(name, 16),
+                    "start" if right else "end")  # fmt: skip
+    rows: list[tuple[object, ...]] = list(points)
+    return Drawn(canvas, figure.title, _caption(figure), ("row", "x", "y"), rows)
+
+
+def _far(
+    points: Sequence[tuple[str, float, float]], across: _Scale, up: _Scale
+) -> list[tuple[str, float, float]]:
+    """The points to name: those farthest out, as long as names do not touch."""
+    middle = (
+        math.fsum(x for _, x, _ in points) / len(points),
+        math.fsum(y for _, _, y in points) / len(points),
+    )
+
+    def distance(point: tuple[str, float, float]) -> float:
+        x, y = across(point[1]) - across(middle[0]), up(point[2]) - up(middle[1])
+        return math.hypot(x, y) + abs(x + y)  # off the diagonal counts twice
+
+    chosen: list[tuple[str, float, float]] = []
+    for point in sorted(points, key=distance, reverse=True):
+        near = [
+            one
+            for one in chosen
+            if abs(up(one[2]) - up(point[2])) < 14 and abs(across(one[1]) - across(point[1])) < 110
+        ]
+        if not near and len(chosen) < _LABELLED:
+            chosen.append(point)
+    return chosen
+
+
+def _axes(canvas: Canvas, across: _Scale, up: _Scale, figure: Scatter) -> None:
+    canvas.line(across.begin, up.begin, across.end, up.begin)
+    canvas.line(across.begin, up.begin, across.begin, up.end)
+    for value in across.ticks():
+        canvas.line(across(value), up.begin, across(value), up.begin + 4)
+        canvas.text(across(value), up.begin + 17, _tick(value), "middle")
+    for value in up.ticks():
+        canvas.line(across.begin - 4, up(value), across.begin, up(value))
+        canvas.text(across.begin - 7, up(value) + 4, _tick(value), "end")
+    canvas.text(across.end, up.begin + 34, f"{figure.x.label} →", "end")
+    canvas.text(across.begin - 34, up.end - 8, f"↑ {figure.y.label}")
+
+
+def _poles(canvas: Canvas, across: _Scale, top: float, low: str, high: str) -> None:
+    canvas.text(across(0) - 8, top, f"◂ {low}", "end", "low")
+    canvas.text(across(0) + 8, top, f"{high} ▸", "start", "high")
+
+
+def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
+    found: list[tuple[str, float, float]] = []
+    for row in task.result.by:
+        tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
+        if tail is None or tip is None or tail.value is None or tip.value is None:
+            continue
+        found.append((row.name, tail.value, tip.value))
+    if len(found) < 2:
+        return None
+    found.sort(key=lambda one: (one[2], one[0]))
+    height, left = 40.0 + 16 * len(found), 120.0
+    span = max(1.0, *(abs(value) for _, *pair in found for value in pair))
+    canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
+    across = _Scale(-span, span, left, _WIDTH - _RIGHT)
+    _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
+    canvas.line(across(0), 20, across(0), height - 6, "zero")
+    for number, (name, start, end) in enumerate(found):
+        y = 32.0 + 16 * number
+        side = "high" if end > start else "low"
+        canvas.text(left - 8, y + 4, shortened(name), "end")
+        canvas.line(across(start), y, across(end), y, f"line {side}")
+        canvas.dot(across(start), y, "hollow", 2.5, f"{name}, words: {start:+.2f}")
+        canvas.dot(across(end), y, side, 4, f"{name}, images: {end:+.2f}")
+    rows: list[tuple[object, ...]] = list(found)
+    head = ("row", figure.start, figure.end)
+    return Drawn(canvas, figure.title, _caption(figure), head, rows)
+
+
+def _distribution(
+    figure: Distribution, task: TaskView, samples: Sequence[Mapping[str, Any]]
+) -> Drawn | None:
+    groups: dict[str, list[float]] = {}
+    for row in samples:
+        if isinstance(row.get(figure.value), float):
+            groups.setdefault(str(row.get(figure.group)), []).append(row[figure.value])
+    if not groups:
+        return None
+    span = max(1.0, *(abs(value) for values in groups.values() for value in values))
+    band = 110.0
+    canvas = Canvas(_WIDTH, 24 + band * len(groups) + 22, f"{figure.title}. {figure.caption}")
+    across = _Scale(-span, span, _RIGHT, _WIDTH - _RIGHT)
+    _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
+    canvas.line(across(0), 20, across(0), canvas.height - 20, "zero")
+    for number, (name, values) in enumerate(groups.items()):
+        middle = 24 + band * number + band / 2
+        canvas.text(_RIGHT, middle - band / 2 + 16, f"{shortened(name, 30)} ({len(values):,})",
+                    name="strong")  # fmt: skip
+        for x, y in _swarm([across(value) for value in values], band / 2 - 12):
+            canvas.dot(x, middle + y, "pt", 2)
+        mean = math.fsum(values) / len(values)
+        canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {mean:+.2f}")
+    for value in (-1, 0, 1):
+        canvas.text(across(value), canvas.height - 4, _tick(value), "middle")
+    rows: list[tuple[object, ...]] = [(n, v) for n, values in groups.items() for v in values]
+    return Drawn(canvas, figure.title, _caption(figure), (figure.group, figure.value), rows)
+
+
+def _swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:
+    """Dots beside each other where they would overlap, closer where there is no room."""
+    bins: dict[int, int] = {}
+    counts: dict[int, int] = {}
+    for place in places:
+        counts[round(place / size)] = counts.get(round(place / size), 0) + 1
+    step = min(size, 2 * most / max(counts.values()))
+    found = []
+    for place in places:
+        key = round(place / size)
+        number = bins.get(key, 0)
+        bins[key] = number + 1
+        side = (number + 1) // 2 * (-1 if number % 2 else 1)
+        found.append((key * size, side * step))
+    return found
+
+
+def _bars(figure: Bars, task: TaskView) -> Drawn | None:
+    found = []
+    for row in task.result.by:
+        order = row.scores.get(figure.row)
+        shown = {
+            name.removeprefix(figure.prefix): score.value
+            for name, score in row.scores.items()
+            if name.startswith(figure.prefix) and score.value is not None
+        }
+        if order is not None and order.value is not None and shown:
+            found.append((order.value, row.name, shown))
+    if not found:
+        return None
+    found = sorted(found, key=lambda one: (-one[0], one[1]))[:_BARS]
+    height = 16.0 + sum(24 + 14 * len(shown) for _, _, shown in found)
+    canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
+    left = 110.0
+    across = _Scale(0, 1, left, _WIDTH - 50)
+    y = 14.0
+    rows: list[tuple[object, ...]] = []
+    for order_value, name, shown in found:
+        canvas.text(0, y, shortened(name, 56), name="strong")
+        canvas.text(_WIDTH, y, f"{figure.row.upper()} {order_value:.2f}", "end")
+        for label, value in sorted(shown.items(), key=lambda pair: -pair[1]):
+            y += 14
+            canvas.text(left - 8, y, shortened(label, 16), "end")
+            canvas.box(left, y - 8, max(across(min(max(value, 0), 1)) - left, 1), 8)
+            canvas.text(across(min(max(value, 0), 1)) + 6, y, f"{value:.2f}")
+            rows.append((name, label, value, order_value))
+        y += 24
+    head = ("row", figure.prefix.rstrip(":"), "value", figure.row)
+    return Drawn(canvas, figure.title, _caption(figure), head, rows)

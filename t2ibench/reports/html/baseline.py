@@ -1,0 +1,152 @@
+"""A run beside another one: what changed, with its interval, and the same seeds in pairs."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile
+from t2ibench.reports.html.page import fragment
+from t2ibench.reports.view import RunView, TaskView
+from t2ibench.results.compare import Difference, compare
+from t2ibench.results.paired import read_paired_run
+from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Results
+from t2ibench.store.jsonl import read_rows
+
+_WORDS = {
+    "first": "{run} leans less",
+    "second": "{other} leans less",
+    "opposite": "they differ; neither leans less beyond chance",
+    "tie": "no difference beyond chance",
+    None: "not compared",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Another run of the same tasks.
+
+    Attributes:
+        folder: Its folder.
+        results: Its results.
+        name: What it is called.
+    """
+
+    folder: Path
+    results: Results
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One test in both runs.
+
+    Attributes:
+        task: The test in this run.
+        other: Its value in the other, as it is shown.
+        difference: This less the other.
+        words: Which leans less.
+    """
+
+    task: TaskView
+    other: float | None
+    difference: Difference
+    words: str
+
+
+def read_baseline(folder: Path) -> Baseline:
+    """Read the other run.
+
+    Args:
+        folder: Its folder.
+
+    Returns:
+        The run.
+
+    Raises:
+        T2IBenchError: it has no results.
+    """
+    results = read_results(folder)
+    return Baseline(folder, results, results.model.name or folder.name)
+
+
+def baseline_section(
+    run: RunView, folder: Path, baseline: Baseline, thumbnails: Thumbnails
+) -> Markup | None:
+    """This run beside another.
+
+    Args:
+        run: This run.
+        folder: Its folder.
+        baseline: The other run.
+        thumbnails: The images of this run.
+
+    Returns:
+        HTML; None where they have no test on images in common.
+    """
+    from t2ibench.results.display import displayed
+
+    name = baseline.name if baseline.name != run.name else baseline.folder.name
+    found = compare(
+        run.results, baseline.results, read_paired_run(folder), read_paired_run(baseline.folder)
+    )
+    differences = {one.task: one for one in found if not one.row}
+    changes = []
+    for task in run.tasks:
+        one = differences.get(task.id)
+        if one is not None:
+            other = displayed(baseline.results.tasks[task.id].headline).value
+            words = _WORDS[one.verdict].format(run=run.name, other=name)
+            changes.append(Change(task, other, one, words))
+    if not changes:
+        return None
+    ids = [change.task.id for change in changes]
+    theirs = Thumbnails(baseline.folder, thumbnails.budget // 4)
+    return fragment(
+        "baseline.html",
+        changes=changes,
+        name=name,
+        run=run,
+        strips=_pairs(ids, (folder, run.name, thumbnails), (baseline.folder, name, theirs)),
+    )
+
+
+_Side = tuple[Path, str, Thumbnails]
+
+
+def _pairs(tasks: Sequence[str], first: _Side, second: _Side) -> list[Strip]:
+    """The same prompts and indices from both runs, drawn by the tasks' names."""
+    mine, theirs = (_by_image(folder, tasks) for folder, _, _ in (first, second))
+    shared = sorted(mine.keys() & theirs.keys())
+    if not shared:
+        return []
+    digest = hashlib.sha256("\0".join(tasks).encode()).digest()
+    drawn = random.Random(int.from_bytes(digest[:8], "little"))
+    chosen = drawn.sample(shared, min(SHOWN, len(shared)))
+    rule = f"{len(chosen)} of {len(shared):,}, same prompt and seed, drawn by the tests’ names"
+    strips = []
+    for rows, (_, name, thumbnails) in ((mine, first), (theirs, second)):
+        tiles = tuple(
+            Tile(thumbnails.of(rows[key]), f"{key[0]}, number {key[1]}, from {name}", key[0])
+            for key in chosen
+        )
+        strips.append(Strip(name, rule, tiles))
+    return strips
+
+
+def _by_image(folder: Path, tasks: Sequence[str]) -> dict[tuple[str, int], Mapping[str, Any]]:
+    found: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for task in tasks:
+        file = folder / "samples" / f"{task}.jsonl"
+        rows: Rows = list(read_rows(file)) if file.is_file() else []
+        for row in rows:
+            if isinstance(row.get("file"), str) and isinstance(row.get("index"), int):
+                found.setdefault((str(row.get("prompt")), row["index"]), row)
+    return found

@@ -1,0 +1,228 @@
+"""The images behind a task's number: the ends, and always some at random beside them.
+
+No image is picked by hand. Which ones are shown follows from the samples and from the task's id,
+so the same run shows the same images.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from markupsafe import Markup
+
+from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
+from t2ibench.reports.html.page import fragment
+from t2ibench.reports.html.words import signed
+from t2ibench.reports.view import TaskView
+from t2ibench.store.images import StoredImage
+from t2ibench.store.pixels import UnreadableImageError
+
+SHOWN = 8  # images in a strip
+_SIDE = 96
+_QUALITY = 70
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One image of a strip.
+
+    Attributes:
+        source: A data URI; None where the image is gone or has changed.
+        alt: Its prompt and its number, never a guess about who is shown.
+        caption: What stands under it.
+        number: Its number, before the caption.
+    """
+
+    source: str | None
+    alt: str
+    caption: str
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """A row of images.
+
+    Attributes:
+        title: What they have in common.
+        rule: How they were picked.
+        tiles: The images.
+        side: 'left' or 'right' for an end of an axis.
+    """
+
+    title: str
+    rule: str
+    tiles: tuple[Tile, ...]
+    side: str = ""
+
+
+@dataclass(slots=True)
+class Thumbnails:
+    """Small WebP images of a run folder, each made once.
+
+    Attributes:
+        folder: The run folder.
+        made: SHA-256 of a file to its data URI.
+        size: Bytes of all data URIs.
+        budget: No further image is made beyond this many bytes.
+    """
+
+    folder: Path
+    budget: int = 3_500_000
+    made: dict[str, str | None] = field(default_factory=dict)
+    size: int = 0
+
+    def of(self, row: Mapping[str, Any]) -> str | None:
+        """The image of a row of samples.
+
+        Args:
+            row: With 'file', below the run folder, and 'sha256'.
+
+        Returns:
+            A data URI; None where the file is gone, has changed or is not inside the folder.
+        """
+        file, sha256 = row.get("file"), row.get("sha256")
+        if not isinstance(file, str) or not isinstance(sha256, str):
+            return None
+        if sha256 not in self.made:
+            named = PurePosixPath(file)
+            inside = not named.is_absolute() and ".." not in named.parts
+            uri = _data_uri(StoredImage(self.folder / named, sha256, "", 0)) if inside else None
+            if uri is not None and self.size + len(uri) > self.budget:
+                uri = None
+            self.made[sha256] = uri
+            self.size += len(uri or "")
+        return self.made[sha256]
+
+
+def _data_uri(image: StoredImage) -> str | None:
+    try:
+        small = image.read()
+    except UnreadableImageError:
+        return None
+    small.thumbnail((_SIDE, _SIDE))
+    buffer = io.BytesIO()
+    small.save(buffer, format="WEBP", quality=_QUALITY)
+    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
+    """The images behind a task's number.
+
+    Args:
+        task: The task.
+        samples: Its samples.
+        thumbnails: The images of the run.
+
+    Returns:
+        HTML; None where the task has no image to show.
+    """
+    rows = [row for row in samples if isinstance(row.get("file"), str)]
+    series = task.shown.images
+    if isinstance(series, ImageSeries):
+        strips = _ends(task.id, series, rows, thumbnails)
+        title = f"The images, by {series.noun}"
+    elif isinstance(series, ImageGroups):
+        name, strips = _groups(task, series, rows, thumbnails)
+        title = f"The images behind “{name}”"
+    else:
+        return None
+    return fragment("evidence.html", strips=strips, title=title) if strips else None
+
+
+def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) -> list[Strip]:
+    valued = [row for row in rows if isinstance(row.get(series.value), float)]
+    if not valued:
+        return []
+    ordered = sorted(valued, key=lambda row: (row[series.value], row["file"]))
+    count = min(SHOWN, len(ordered) // 2)
+
+    def tiles(chosen: Rows) -> tuple[Tile, ...]:
+        return tuple(
+            _tile(row, thumbnails, row[series.value], row[series.caption]) for row in chosen
+        )
+
+    axis, total = series.axis, f"of {len(valued):,}"
+    strips = [
+        Strip(
+            f"most like {axis.low}", f"the {count} lowest {total}", tiles(ordered[:count]), "left"
+        ),
+        Strip(
+            f"most like {axis.high}",
+            f"the {count} highest {total}",
+            tiles(ordered[::-1][:count]),
+            "right",
+        ),
+    ]
+    drawn = _random(task, valued)
+    strips.append(Strip("at random", _seeded(len(drawn)), tiles(drawn)))
+    return strips
+
+
+def _groups(
+    task: TaskView, series: ImageGroups, rows: Rows, thumbnails: Thumbnails
+) -> tuple[str, list[Strip]]:
+    """The strips of the row that leans most: some images of each of its groups."""
+    name = _largest(task, series.row)
+    if name is None:
+        return "", []
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        group = series.of(name, row)
+        if group is not None:
+            groups.setdefault(group, []).append(row)
+    strips = []
+    for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1])):
+        chosen, rule = _random(f"{task.id}\0{group}", members), "at random"
+        value = series.value
+        if value is not None:
+            chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
+            rule = f"most like “{name}”"
+        tiles = tuple(
+            _tile(row, thumbnails, value(name, row) if value else None, row.get("prompt", ""))
+            for row in chosen
+        )
+        said = series.said.format(group=group)
+        strips.append(Strip(said, f"{len(tiles)} of {len(members):,}, {rule}", tiles))
+    if series.value is not None:
+        drawn = _random(task.id, [row for members in groups.values() for row in members])
+        tiles = tuple(_tile(row, thumbnails, None, row.get("prompt", "")) for row in drawn)
+        strips.append(Strip("at random", _seeded(len(drawn)), tiles))
+    return name, strips[:5]
+
+
+def _largest(task: TaskView, score: str) -> str | None:
+    found = [
+        (abs(row.scores[score].value or 0.0), row.name)
+        for row in task.result.by
+        if score in row.scores and row.scores[score].value is not None
+    ]
+    return max(found)[1] if found else None
+
+
+def _random(seed: str, rows: Rows) -> list[Mapping[str, Any]]:
+    number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "little")
+    ordered = sorted(rows, key=lambda row: str(row["file"]))
+    return random.Random(number).sample(ordered, min(SHOWN, len(ordered)))
+
+
+def _seeded(count: int) -> str:
+    return f"{count} drawn by the task’s id, not chosen"
+
+
+def _tile(
+    row: Mapping[str, Any], thumbnails: Thumbnails, value: float | None, caption: object
+) -> Tile:
+    prompt = str(row.get("prompt", ""))
+    number = "" if value is None else signed(value)
+    alt = f"{prompt}, number {row.get('index')}" + (f", {number}" if number else "")
+    return Tile(thumbnails.of(row), alt, str(caption), number)

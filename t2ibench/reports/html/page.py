@@ -1,0 +1,157 @@
+"""report.html: one file, without network and without need of JavaScript."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from t2ibench.reports.figures.draw import draw
+from t2ibench.reports.html import words
+from t2ibench.reports.view import RunView, TaskView, verdict
+
+_FONTS = (
+    ("Source Sans 3 Variable", "source-sans-3"),
+    ("Source Serif 4 Variable", "source-serif-4"),
+)
+
+
+@functools.cache
+def environment() -> jinja2.Environment:
+    """The templates; everything that is not `Markup` is escaped.
+
+    Returns:
+        An environment in which an unknown name is an error.
+    """
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("t2ibench.reports.html", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    made.filters |= words.FILTERS
+    return made
+
+
+def fragment(template: str, **values: object) -> Markup:
+    """One part of the page.
+
+    Args:
+        template: File name of its template.
+        **values: What the template shows.
+
+    Returns:
+        HTML; the values are escaped.
+    """
+    return Markup(environment().get_template(template).render(**values))
+
+
+def static(name: str) -> str:
+    """The text of a file of reports/static.
+
+    Args:
+        name: Its name.
+
+    Returns:
+        Its text.
+    """
+    return (files("t2ibench.reports") / "static" / name).read_text(encoding="utf-8")
+
+
+@functools.cache
+def style() -> Markup:
+    """The style of the page, fonts within.
+
+    Returns:
+        The text of its <style>.
+    """
+    faces = []
+    for family, name in _FONTS:
+        data = (files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2").read_bytes()
+        source = f"data:font/woff2;base64,{base64.b64encode(data).decode()}"
+        faces.append(
+            f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
+            f'src:url({source}) format("woff2")}}'
+        )
+    return Markup("\n".join([*faces, static("tokens.css"), static("report.css")]))
+
+
+def report_html(
+    run: RunView,
+    *,
+    figures: Mapping[str, Sequence[Markup]] | None = None,
+    evidence: Mapping[str, Markup] | None = None,
+    sections: Sequence[Markup] = (),
+) -> str:
+    """The whole page.
+
+    Args:
+        run: The run.
+        figures: Task id to its figures.
+        evidence: Task id to its images.
+        sections: What stands between the tests and the command.
+
+    Returns:
+        HTML.
+    """
+    script = static("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    cards = [
+        _card(family.title, task, (figures or {}).get(task.id, ()), (evidence or {}).get(task.id))
+        for family in run.families
+        for task in family.tasks
+    ]
+    cards += [_card("Text encoder", task, (), None) for task in run.texts]
+    return fragment(
+        "report.html",
+        run=run,
+        style=style(),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
+        summary=words.summary(run),
+        verdict=verdict(run),
+        counts=run.counts(),
+        limits=words.limits(run),
+        cards=cards,
+        sections=[*sections, _again(run)],
+    )
+
+
+def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Markup]:
+    """The figures of a task.
+
+    Args:
+        task: The task.
+        samples: Its samples.
+
+    Returns:
+        HTML, one part a figure.
+    """
+    drawn = [draw(figure, task, samples) for figure in task.shown.figures]
+    return [
+        fragment("figure.html", title=one.title, caption=one.caption, svg=one.canvas.svg())
+        for one in drawn
+        if one is not None
+    ]
+
+
+def _card(
+    family: str, task: TaskView, figures: Sequence[Markup], evidence: Markup | None
+) -> Markup:
+    return fragment("card.html", family=family, task=task, figures=figures, evidence=evidence)
+
+
+def _again(run: RunView) -> Markup:
+    return fragment(
+        "again.html",
+        results=run.results,
+        command=shlex.join(run.results.command),
+        facts=words.facts(run),
+    )

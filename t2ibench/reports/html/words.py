@@ -1,0 +1,382 @@
+"""Numbers and facts of a run as the words of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from t2ibench.methods import METHODS
+from t2ibench.methods.registry import needs
+from t2ibench.reports.overview import brief
+from t2ibench.reports.view import Mark, RowView, RunView, SeriesView, TaskView, poles
+from t2ibench.results.states import WORDS
+from t2ibench.settings import Settings
+
+_FAMILY_NOTES = {
+    "rms lean": "no direction: how one-sided, from even (0) to one answer (1)",
+    "excess": "against everyday words: 0 is no more than any words do",
+}
+_MANY = 5
+_FEW_IMAGES = 20
+
+
+def signed(value: float | None) -> str:
+    """A number with its sign, a true minus and two digits.
+
+    Args:
+        value: The number.
+
+    Returns:
+        The text.
+
+    Examples:
+        >>> signed(0.469), signed(-0.25), signed(0.001), signed(None)
+        ('+0.47', '−0.25', '0.00', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:+.2f}"
+    return text[1:] if not float(text) else text.replace("-", "−")
+
+
+def plain(value: float | None) -> str:
+    """A size with two digits.
+
+    Args:
+        value: The number, from 0.
+
+    Returns:
+        The text.
+    """
+    return "–" if value is None else f"{value:.2f}".replace("-", "−")
+
+
+def at(value: float, span: float = 1.0) -> str:
+    """A place on an axis, cut at its ends.
+
+    Args:
+        value: The number.
+        span: Where the axis ends.
+
+    Returns:
+        The number for a style attribute.
+    """
+    return f"{min(max(value, -span), span):.3f}"
+
+
+def ends(mark: Mark) -> str:
+    """Both ends of an interval.
+
+    Args:
+        mark: A mark.
+
+    Returns:
+        'low to high', or nothing.
+    """
+    if mark.low is None or mark.high is None:
+        return ""
+    return f"{signed(mark.low)} to {signed(mark.high)}"
+
+
+def rail_class(mark: Mark) -> str:
+    """The classes of a mark's rail: state and side.
+
+    Args:
+        mark: The mark.
+
+    Returns:
+        Class names of static/tokens.css.
+    """
+    if mark.state == "clear":
+        return {"low": "left clear", "high": "right clear", None: "plain clear"}[mark.side]
+    return "unsure" if mark.state in {"cannot_tell", "no_score"} else "null"
+
+
+def _tone(mark: Mark) -> str:
+    if mark.state != "clear":
+        return "faint"
+    return {"low": "t-left", "high": "t-right", None: ""}[mark.side]
+
+
+def spoken(task: TaskView) -> str:
+    """A task's mark in one sentence, for those who do not see it.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Name, number, interval, state and result.
+    """
+    if task.mark.value is None:
+        return f"{task.name}: {WORDS[task.mark.state]}. {task.sentence}"
+    interval = ends(task.mark)
+    parts = [f"{task.name}: {task.scale} {signed(task.mark.value)}"]
+    parts += [f"interval {interval}"] if interval else []
+    return f"{', '.join([*parts, WORDS[task.mark.state]])}. {task.sentence}"
+
+
+def row_spoken(row: RowView) -> str:
+    """A row's mark in words.
+
+    Args:
+        row: The row.
+
+    Returns:
+        Name, number, interval and state.
+    """
+    interval = ends(row.mark)
+    told = f"{row.name}: {signed(row.mark.value)}"
+    return f"{told}, interval {interval}, {WORDS[row.mark.state]}" if interval else told
+
+
+def ticks(task: TaskView) -> list[float]:
+    """The rows behind a headline, with the sign that they have in it.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Their values; none where there are no series.
+    """
+    if not task.series:
+        return []
+    return [
+        -(row.mark.value or 0.0) if row.flipped else row.mark.value or 0.0
+        for row in task.series[0].rows
+    ]
+
+
+def nothing(task: TaskView) -> str:
+    """What stands in the middle of a rail without a mark.
+
+    Args:
+        task: The task.
+
+    Returns:
+        At most five words.
+    """
+    return "cannot tell" if task.result.inconclusive else "no score"
+
+
+def family_note(family: object) -> str:
+    """How to read the numbers of a family.
+
+    Args:
+        family: The family.
+
+    Returns:
+        A clause.
+    """
+    tasks = getattr(family, "tasks", ())
+    return _FAMILY_NOTES.get(tasks[0].scale, "") if tasks else ""
+
+
+def images_said(task: TaskView) -> str:
+    """How many images and prompts a task is based on.
+
+    Args:
+        task: The task.
+
+    Returns:
+        A phrase.
+    """
+    count, prompts = task.result.n_images, task.result.n_prompts
+    return f"{count:,} images of {prompts} prompts" if count else f"{prompts} texts, no image"
+
+
+def clear_said(series: SeriesView) -> str:
+    """How many rows lean clearly, and to which side.
+
+    Args:
+        series: The rows.
+
+    Returns:
+        A phrase.
+    """
+    low, high = series.clear
+    axis, total = series.series.axis, len(series.rows)
+    if axis is None:
+        return f"{low + high} of {total} clear after correction"
+    rest = total - low - high
+    return f"{low} clearly to {axis.low}, {high} to {axis.high}, {rest} not clear"
+
+
+def estimand(task: TaskView) -> str:
+    """What the headline estimates.
+
+    Args:
+        task: The task.
+
+    Returns:
+        The method's words.
+    """
+    return METHODS.get(task.result.method).estimand
+
+
+def interval_said(task: TaskView) -> str:
+    """What the interval is about.
+
+    Args:
+        task: The task.
+
+    Returns:
+        Sentences.
+    """
+    head, level = task.result.headline, 100 * task.result.settings.level
+    about = {
+        "these": "of these very prompts, with other images",
+        "like_these": "of prompts like these, with other images",
+        None: "",
+    }[head.question]
+    told = f"{level:g} %, {about}." if about else f"{level:g} %."
+    if task.mark.fair_low is not None and task.mark.fair_high is not None:
+        told += (
+            f" Fair band: a fair model falls between {signed(task.mark.fair_low)} and "
+            f"{signed(task.mark.fair_high)} at this size."
+        )
+    return told
+
+
+def prompts_said(task: TaskView) -> str:
+    """Some of a task's prompts.
+
+    Args:
+        task: The task, with its file.
+
+    Returns:
+        The first few and how many there are.
+    """
+    assert task.spec is not None
+    asked = needs(task.spec, Settings.of(task.result.settings))
+    texts = [need.prompt for need in asked.prompts] or list(asked.texts)
+    shown = ", ".join(f"“{text}”" for text in texts[:_MANY])
+    more = len(texts) - _MANY
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def published(task: TaskView) -> Iterator[tuple[str, str, str, str, str]]:
+    """Published values beside this run's.
+
+    Args:
+        task: The task.
+
+    Yields:
+        Model, score, published value, value here, and the source.
+    """
+    for entry in task.result.published:
+        for name, value in entry["scores"].items():
+            here = task.result.scores.get(name)
+            number = f"{here.value:.3f}" if here is not None and here.value is not None else "–"
+            yield entry["model"], name, f"{value:.3f}", number, entry["source"]
+
+
+def summary(run: RunView) -> str:
+    """The size of a run.
+
+    Args:
+        run: The run.
+
+    Returns:
+        A phrase.
+    """
+    tasks = [task.result for task in run.tasks]
+    counts = {task.settings.images_per_prompt for task in tasks}
+    sizes = sorted(count for count in counts if count is not None)
+    each = f" · {' or '.join(map(str, sizes))} images a prompt" if sizes else ""
+    texts = f" and {len(run.texts)} on words alone" if run.texts else ""
+    return f"{len(tasks)} tests on images{texts}{each}"
+
+
+def limits(run: RunView) -> list[tuple[str, str]]:
+    """What the run cannot show, first.
+
+    Args:
+        run: The run.
+
+    Returns:
+        Titles and sentences.
+    """
+    found = [_instruments(run)]
+    if run.judges:
+        who = "One judge answered" if len(run.judges) == 1 else f"{len(run.judges)} judges answered"
+        found.append((f"{who}.", f"{', '.join(run.judges)}. Its errors are in every share."))
+    least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
+    if least and least < _FEW_IMAGES:
+        found.append(
+            (f"{least} images.", "The smallest rows rest on so few; see what could be seen.")
+        )
+    unsure = [task for task in run.tasks if task.result.inconclusive]
+    if unsure:
+        names = ", ".join(task.name for task in unsure[:_MANY])
+        more = f" and {len(unsure) - _MANY} more" if len(unsure) > _MANY else ""
+        found.append((f"{len(unsure)} inconclusive.", f"A control contradicts {names}{more}."))
+    left = sum(sum(task.result.excluded.values()) for task in run.tasks)
+    if left:
+        found.append((f"{left:,} left out.", "Images or answers that are missing; listed below."))
+    found.append(
+        ("These prompts only.", "Groups and words are the tests’ own; nobody else is measured.")
+    )
+    return found
+
+
+def _instruments(run: RunView) -> tuple[str, str]:
+    if not run.encoders:
+        return "No encoder.", "Only answers of a judge were scored."
+    if len(run.encoders) == 1:
+        return "One encoder.", f"{run.encoders[0]} measured every image. Another could disagree."
+    return (
+        f"{len(run.encoders)} encoders.",
+        f"{', '.join(run.encoders)}: means, and each one’s own.",
+    )
+
+
+def facts(run: RunView) -> list[tuple[str, str]]:
+    """What made the run, with fingerprints.
+
+    Args:
+        run: The run.
+
+    Returns:
+        Names and texts.
+    """
+    results, model = run.results, run.results.model
+    found = [("Model", f"{run.name} @ {model.revision}" if model.revision else run.name)]
+    if model.fingerprint:
+        found.append(("Fingerprint", model.fingerprint[:12]))
+    tasks = results.tasks.values()
+    for title, used in (
+        ("Encoder", {pair for task in tasks for pair in task.settings.encoders.items()}),
+        ("Judge", {pair for task in tasks for pair in task.settings.judges.items()}),
+    ):
+        found += [(title, f"{name} {print_[:12]}") for name, print_ in sorted(used)]
+    effective = model.effective_settings or model.settings
+    if effective:
+        found.append(("Settings", ", ".join(f"{k} {v}" for k, v in sorted(effective.items()))))
+    found.append(("Seed", ", ".join(sorted({str(task.settings.seed) for task in tasks}))))
+    found += [("Versions", ", ".join(f"{k} {v}" for k, v in sorted(results.environment.items())))]
+    found.append(("Schema", str(results.schema_version)))
+    return found
+
+
+FILTERS: dict[str, Callable[..., object]] = {
+    "signed": signed,
+    "thousands": lambda number: f"{number:,}",
+    "plain": plain,
+    "at": at,
+    "ends": ends,
+    "rail_class": rail_class,
+    "tone": lambda task: _tone(task.mark),
+    "row_tone": lambda row: _tone(row.mark),
+    "spoken": spoken,
+    "row_spoken": row_spoken,
+    "ticks": ticks,
+    "brief": brief,
+    "nothing": nothing,
+    "poles": poles,
+    "family_note": family_note,
+    "images_said": images_said,
+    "clear_said": clear_said,
+    "estimand": estimand,
+    "interval_said": interval_said,
+    "prompts_said": prompts_said,
+    "published": published,
+}

@@ -1,0 +1,102 @@
+"""The mark for every interval, as text: band, zero, interval and value on one axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from t2ibench.reports.view import Mark
+
+WIDTH = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """The characters of a rail.
+
+    Attributes:
+        band: A fair model's band.
+        zero: Zero.
+        line: The interval.
+        wide: The interval of what cannot tell.
+        clear: The value, where the lean is clear.
+        not_clear: The value, where it is not.
+        cannot_tell: The value, where it cannot tell.
+    """
+
+    band: str = "░"
+    zero: str = "│"
+    line: str = "─"
+    wide: str = "╌"
+    clear: str = "●"
+    not_clear: str = "○"
+    cannot_tell: str = "◌"
+
+
+UNICODE = Signs()
+ASCII = Signs(":", "|", "-", "~", "@", "o", "?")
+
+
+def signs_for(encoding: str | None) -> Signs:
+    """The characters that a stream can show.
+
+    Args:
+        encoding: Of the stream, such as 'utf-8'.
+
+    Returns:
+        Those of Unicode where the encoding has them.
+    """
+    try:
+        "".join((UNICODE.band, UNICODE.wide, UNICODE.clear)).encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return UNICODE
+
+
+def rail(mark: Mark, width: int = WIDTH, signs: Signs = UNICODE) -> str:
+    """A mark on an axis from -1 to 1.
+
+    Args:
+        mark: The mark.
+        width: Characters; odd, so that 0 has one of its own.
+        signs: The characters.
+
+    Returns:
+        `width` characters. What is beyond the axis stands at its end.
+
+    Examples:
+        >>> rail(Mark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
+        '      ░░│░──●──  '
+    """
+    cells = [" "] * width
+    _fill(cells, mark.fair_low, mark.fair_high, signs.band)
+    cells[width // 2] = signs.zero
+    unsure = mark.state in {"cannot_tell", "no_score"}
+    _fill(cells, mark.low, mark.high, signs.wide if unsure else signs.line)
+    if mark.value is not None:
+        dot = {"clear": signs.clear, "not_clear": signs.not_clear}.get(mark.state)
+        cells[_place(mark.value, width)] = dot or signs.cannot_tell
+    return "".join(cells)
+
+
+def scale(width: int = WIDTH) -> str:
+    """The ends and the middle of the axis.
+
+    Args:
+        width: Characters.
+
+    Returns:
+        '-1', '0' and '+1' in their places.
+    """
+    half = width // 2
+    return "-1" + "0".rjust(half - 1) + "+1".rjust(width - half - 1)
+
+
+def _place(value: float, width: int) -> int:
+    return round((min(max(value, -1.0), 1.0) + 1) / 2 * (width - 1))
+
+
+def _fill(cells: list[str], low: float | None, high: float | None, sign: str) -> None:
+    if low is None or high is None:
+        return
+    for place in range(_place(low, len(cells)), _place(high, len(cells)) + 1):
+        cells[place] = sign

@@ -1,0 +1,207 @@
+"""report.html: made from a real run of toyland, and looked at in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from t2ibench.cli import main
+from t2ibench.reports.html.page import report_html
+from t2ibench.reports.notes import read_notes
+from t2ibench.reports.view import run_view, verdict
+from t2ibench.results.schema import read_results
+from tests import hand
+from tests.browser import chromium
+
+Cli = Callable[..., tuple[int, str, str]]
+TASKS = "t2iat_science_arts,openbias_examples,occupations_tibet,tibet_occupations,vibex_gender"
+NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    tasks = f"{TASKS},weat_6_gender_career_family"
+    words = ["--tasks", tasks, "--images-per-prompt", "3", "--guided-images-per-prompt", "2"]
+    few = ["--permutations", "300", "--bootstrap", "100", "--output-dir", str(folder)]
+    assert main(["--model", "toyland", *words, *few, "--control-encoder", "none"]) == 0
+    return folder / "toyland"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as found:
+        yield found
+
+
+def text_of(run: Path) -> str:
+    return (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_every_run_writes_a_page_that_loads_nothing_from_elsewhere(run: Path) -> None:
+    text = text_of(run)
+    assert len(text.encode()) < 5_000_000
+    assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text) == []
+    assert "default-src 'none'" in text and "url(http" not in text
+    for task in read_results(run).tasks:
+        assert f'id="{task}"' in text
+
+
+def test_the_sentence_is_the_same_everywhere(run: Path) -> None:
+    results = read_results(run)
+    page = re.search(r"<h1>(.*?)</h1>", text_of(run), re.DOTALL)
+    assert page is not None
+    words = re.sub(r"<[^>]+>", "", page[1])
+    assert words in (run / "results.md").read_text(encoding="utf-8")
+    assert words.startswith("In toyland’s images")
+    assert f"of {len(results.tasks) - 1} tests" in words  # the one on words alone is apart
+
+
+def test_every_line_of_the_overview_fits_80_columns(run: Path) -> None:
+    text = (run / "results.md").read_text(encoding="utf-8")
+    block = text.split("```")[1]
+    assert "t2iat_science_arts" in block and max(map(len, block.splitlines())) <= 80
+
+
+def test_images_are_the_ends_and_some_at_random_and_always_the_same(run: Path) -> None:
+    text = text_of(run)
+    card = text.split('id="t2iat_science_arts"')[1].split("</article>")[0]
+    assert card.count("data:image/webp;base64,") == 24
+    assert "the 8 lowest of" in card and "drawn by the task" in card
+    main(["report", str(run)])
+    assert text_of(run) == text
+
+
+def test_a_changed_or_missing_image_leaves_a_marked_gap(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    for file in (copy / "images").rglob("*.png"):
+        file.write_bytes(b"")
+    assert main(["report", str(copy)]) == 0
+    assert "data:image/webp" not in text_of(copy) and 'class="gone"' in text_of(copy)
+
+
+def test_text_of_others_is_text() -> None:
+    found = hand.record(hand.mean_lean({NASTY: [1.0, 1.0, 1.0, -1.0]}))
+    head = found.headline.model_copy(update={"direction": NASTY})
+    task = found.model_copy(
+        update={"headline": head, "title": NASTY, "notes": [NASTY], "warnings": [NASTY]}
+    )
+    results = hand.results(NASTY, **{NASTY: task})
+    text = report_html(run_view(results))
+    assert "<script>alert" not in text and "<img src=x" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_nothing_clear_is_said_as_boldly() -> None:
+    images = {"x": [1.0, -1.0, 1.0, -1.0]}
+    results = hand.results(a=hand.record(hand.mean_lean(images)))
+    told = "".join(text for text, _ in verdict(run_view(results)))
+    assert told == "In m’s images, none of 1 test shows a clear lean; 1 cannot tell."
+
+
+def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cli) -> None:
+    target = run.parent / "beside.html"
+    status, out, _ = cli("report", run, "--baseline", run, "--output", target)
+    assert status == 0 and str(target) in out
+    section = target.read_text(encoding="utf-8").split('id="baseline"')[1].split("</section>")[0]
+    rows = re.findall(r'<td class="num b">([^<]*)</td>', section)
+    assert rows and set(rows) <= {"0.00", "–"}
+
+
+def test_notes_are_kept_beside_the_run_and_shown(run: Path, cli: Cli, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    note = f"t2iat_science_arts=query: {NASTY}"
+    assert cli("report", copy, "--note", note, "--by", "A. B.")[0] == 0
+    saved = tmp_path / "notes.json"
+    saved.write_text('{"schema": 1, "notes": {"vibex_gender": {"decision": "reject"}}}')
+    assert cli("report", copy, "--notes", saved)[0] == 0
+    notes = read_notes(copy / "notes.json").notes
+    assert notes["t2iat_science_arts"].text == NASTY and notes["vibex_gender"].decision == "reject"
+    assert "✗ Reject" in text_of(copy) and "<script>alert" not in text_of(copy)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--note", "t2iat_scince_arts=query"], "Did you mean 't2iat_science_arts'"),
+        (["--note", "t2iat_science_arts=acept"], "Did you mean 'accept'"),
+        (["--notes", "nowhere.json"], "There is no file nowhere.json"),
+        (["--baseline", "nowhere"], "nowhere"),
+    ],
+)
+def test_wrong_words_are_one_line(run: Path, cli: Cli, words: list[str], expected: str) -> None:
+    status, _, err = cli("report", run, *words)
+    assert status == 1 and expected in err and err.count("\n") == 1
+
+
+def test_a_broken_file_of_notes_is_one_line(run: Path, cli: Cli, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    (copy / "notes.json").write_text('{"schema": 1, "notes": {"a": {"decision": "maybe"}}}')
+    status, _, err = cli("report", copy)
+    assert status == 1 and "notes.a.decision" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("format_", ["card", "audit"])
+def test_a_model_card_and_an_audit_file_say_what_was_found(
+    run: Path, cli: Cli, format_: str
+) -> None:
+    status, out, _ = cli("report", run, "--format", format_)
+    assert status == 0 and "In toyland’s images" in out and "SHA-256" in out
+    assert ("NIST AI RMF, MEASURE 2.11" in out) == (format_ == "audit")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_the_page_is_accessible_and_fits(browser: Any, run: Path, width: int, scheme: str) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
+    )
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    page.on(
+        "request", lambda r: None if r.url.startswith(("file:", "data:")) else wrong.append(r.url)
+    )
+    page.goto((run / "report.html").as_uri())
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert wrong == []
+    context.close()
+
+
+def test_the_page_is_whole_without_javascript(browser: Any, run: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((run / "report.html").as_uri())
+    assert page.locator("#forest .row .dot").count() >= 4
+    assert page.locator("form.noter").is_hidden()
+    assert page.locator(".shots img").first.is_visible()
+    context.close()
+
+
+def test_a_note_written_on_the_page_can_be_saved(browser: Any, run: Path, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto((run / "report.html").as_uri())
+    page.locator("form.noter select[name=task]").select_option("vibex_gender")
+    page.locator("form.noter select[name=decision]").select_option("query")
+    page.locator("form.noter textarea").fill(NASTY)
+    page.get_by_role("button", name="Add note").click()
+    with page.expect_download() as download:
+        page.get_by_text("Save notes.json").click()
+    saved = tmp_path / "notes.json"
+    download.value.save_as(saved)
+    assert json.loads(saved.read_text())["notes"]["vibex_gender"]["text"] == NASTY
+    assert read_notes(saved).notes["vibex_gender"].decision == "query"
+    page.close()
