@@ -16,7 +16,7 @@ from t2ibench.cli import main
 from t2ibench.reports.html.page import report_html
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import run_view, verdict
-from t2ibench.results.schema import read_results
+from t2ibench.results.reading import read_results
 from tests import hand
 from tests.browser import chromium
 
