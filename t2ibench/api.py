@@ -15,11 +15,20 @@ from t2ibench.pipeline.rescore import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
 from t2ibench.pipeline.run import execute, generate_only
 from t2ibench.reports.files import write_reports
-from t2ibench.results.schema import Results
+from t2ibench.results.schema import Results, read_results
 from t2ibench.settings import read_settings
 from t2ibench.tasks.index import load_tasks
 
-__all__ = ["evaluate", "generate", "load_tasks", "score"]
+__all__ = ["Results", "evaluate", "generate", "load_tasks", "read_results", "score"]
+
+
+def _as_html(results: Results) -> str:
+    from t2ibench.reports.html.inline import run_html
+
+    return run_html(results)
+
+
+Results.show_with(_as_html)
 
 
 def evaluate(

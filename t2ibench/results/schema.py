@@ -7,13 +7,17 @@ inputs give the same file, byte for byte.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.settings import Measurement
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 2
 
@@ -262,6 +266,9 @@ class Results(Record):
     limited: bool
     tasks: dict[str, TaskResult]
 
+    # How notebooks show results; pages are made further up, and `show_with` says by what.
+    _html: ClassVar[Callable[[Results], str] | None] = None
+
     def to_json(self) -> str:
         """The text of results.json.
 
@@ -271,6 +278,39 @@ class Results(Record):
         data = self.model_dump(mode="json", by_alias=True)
         data["tasks"] = dict(sorted(data["tasks"].items()))
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_pandas(self, table: Literal["tasks", "rows", "scores"] = "tasks") -> pd.DataFrame:
+        """The results as a data frame.
+
+        Args:
+            table: 'tasks' has one row a task: its headline on the scale on which pages show it (a
+                mean square as its root; `square` is the unbiased square, which may be averaged),
+                its interval, the band of a fair model and what it shows. 'rows' has one row for
+                each score of each stimulus, word or target, 'scores' one for each score of a task.
+
+        Returns:
+            The frame; that of tasks is indexed by their ids.
+
+        Raises:
+            T2IBenchError: there is no such table.
+        """
+        from t2ibench.results.frames import frame_of
+
+        return frame_of(self, table)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None, which is its plain text, where no page is at hand."""
+        draw = Results._html
+        return None if draw is None else draw(self)
+
+    @classmethod
+    def show_with(cls, draw: Callable[[Results], str]) -> None:
+        """Say how notebooks show results.
+
+        Args:
+            draw: From results to HTML in which all text of others is escaped.
+        """
+        Results._html = draw
 
 
 class BrokenResultsError(T2IBenchError):
