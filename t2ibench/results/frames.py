@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.results.display import displayed
-from t2ibench.results.states import row_state, state_of
+from t2ibench.results.states import State, row_state, state_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from t2ibench.results.schema import Results
+    from t2ibench.results.schema import Results, Score
 
 Table = Literal["tasks", "rows", "scores"]
 _SCORE = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
@@ -54,12 +54,18 @@ def _tasks(results: Results) -> list[list[object]]:
 
 def _rows(results: Results) -> list[list[object]]:
     return [
-        [name, row.name, row.group, score, row_state(number), row.n_images]
+        [name, row.name, row.group, score, _row_state(number), row.n_images]
         + [getattr(number, key) for key in _SCORE]
         for name, task in sorted(results.tasks.items())
         for row in task.by
         for score, number in row.scores.items()
     ]
+
+
+def _row_state(score: Score) -> State | None:
+    """What a row shows; nothing where its score is not tested."""
+    untested = score.value is not None and score.p is None
+    return None if untested else row_state(score)
 
 
 def _scores(results: Results) -> list[list[object]]:

@@ -286,7 +286,8 @@ class Results(Record):
             table: 'tasks' has one row a task: its headline on the scale on which pages show it (a
                 mean square as its root; `square` is the unbiased square, which may be averaged),
                 its interval, the band of a fair model and what it shows. 'rows' has one row for
-                each score of each stimulus, word or target, 'scores' one for each score of a task.
+                each score of each stimulus, word or target, with a state where the score is
+                tested; 'scores' has one for each score of a task.
 
         Returns:
             The frame; that of tasks is indexed by their ids.

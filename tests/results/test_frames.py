@@ -35,6 +35,14 @@ def test_rows_and_scores_have_a_line_each() -> None:
     assert len(results.to_pandas("scores")) == len(task.scores)
 
 
+def test_what_is_not_tested_shows_nothing() -> None:
+    task = hand.record(hand.mean_lean({"a": [1.0, 1.0, -1.0]}))
+    score = task.by[0].scores["lean"].model_copy(update={"p": None, "p_holm": None})
+    row = task.by[0].model_copy(update={"scores": {"lean": score}})
+    rows = hand.results(one=task.model_copy(update={"by": [row]})).to_pandas("rows")
+    assert list(rows["state"]) == [None]
+
+
 def test_no_results_are_an_empty_frame_with_columns() -> None:
     frame = hand.results().to_pandas()
     assert len(frame) == 0 and "ci_low" in frame.columns
