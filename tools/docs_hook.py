@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from docsite import api, commands, include, looks, notebook, schemas, tasks
+from docsite import access, api, commands, include, looks, notebook, schemas, tasks
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -42,6 +42,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Put in figures and outputs, which are HTML already."""
     return looks.put_in(html, ROOT, notebook.OUTPUTS)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Mend what the theme leaves without a name."""
+    return access.named(output)
 
 
 def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:

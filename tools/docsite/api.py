@@ -9,13 +9,13 @@ import t2ibench
 
 _SECTIONS = {
     "Measure": ("evaluate", "generate", "score", "load_tasks", "read_results"),
-    "Results": ("Results", "TaskResult"),
-    "Settings": ("RunSettings", "Settings"),
-    "Models": (
+    "Results of a run": ("Results", "TaskResult"),
+    "Settings of a run": ("RunSettings", "Settings"),
+    "Models and judges": (
         *("Generator", "ImageRequest", "Drawn", "Encoder", "Judge", "Query", "Answer"),
         *("Proposer", "Adapter", "Request"),
     ),
-    "Methods": ("Method", "Family", "MainScore"),
+    "A method": ("Method", "Family", "MainScore"),
     "Errors": ("T2IBenchError", "MissingEvidence"),
 }
 

@@ -34,7 +34,9 @@ def pages() -> dict[str, str | bytes]:
     return {"reference/commands.md": "\n\n".join(parts) + "\n"}
 
 
-def _verbs(parser: argparse.ArgumentParser, prefix: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+def _verbs(
+    parser: argparse.ArgumentParser, prefix: str
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, child in action.choices.items():

@@ -14,7 +14,11 @@ from t2ibench.results.schema import read_results
 _PLACE = re.compile(r"<!-- (?P<kind>figure|run|output): (?P<name>\S+) -->")
 _FONTS = Path("t2ibench/reports/static/fonts")
 _EXAMPLES = (
-    ("Clear, to the right", Mark(0.47, 0.25, 0.69, "clear", "high", -0.16, 0.16), (0.1, 0.3, 0.7, 0.8)),
+    (
+        "Clear, to the right",
+        Mark(0.47, 0.25, 0.69, "clear", "high", -0.16, 0.16),
+        (0.1, 0.3, 0.7, 0.8),
+    ),
     ("Clear, to the left", Mark(-0.62, -0.8, -0.44, "clear", "low", -0.2, 0.2), (-0.9, -0.5, -0.4)),
     ("None found", Mark(0.05, -0.12, 0.22, "not_clear", "high", -0.18, 0.18), (-0.2, 0.1, 0.3)),
     ("Cannot tell", Mark(0.3, -0.35, 0.95, "cannot_tell", "high", -0.6, 0.6), ()),

@@ -15,6 +15,8 @@ from nbclient import NotebookClient
 OUTPUTS: dict[str, str] = {}  # name of an output to its HTML
 _MADE: dict[str, dict[str, str | bytes]] = {}  # digest of a notebook to its pages
 _SECONDS = 900
+# Wide tables scroll, also by keyboard.
+_BOX = '<div class="output" role="region" aria-label="Output {}" tabindex="0">{}</div>'
 
 
 def pages(file: Path) -> dict[str, str | bytes]:
@@ -36,14 +38,18 @@ def run(file: Path, folder: Path) -> Any:
     offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "MPLBACKEND": ""}
     saved = os.environ | offline
     client = NotebookClient(
-        book, timeout=_SECONDS, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+        book,
+        timeout=_SECONDS,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
     )
     client.execute(env={name: value for name, value in saved.items() if value})
     return book
 
 
 def _pages(book: Any, stem: str) -> dict[str, str | bytes]:
-    parts: list[str] = []
+    # Without a table of contents, so that results have the width of the page.
+    parts = ["---\nhide: [toc]\n---"]
     for number, cell in enumerate(book.cells):
         if cell.cell_type == "markdown":
             parts.append(cell.source)
@@ -51,9 +57,9 @@ def _pages(book: Any, stem: str) -> dict[str, str | bytes]:
         parts.append(f"```python\n{cell.source}\n```")
         for place, output in enumerate(cell.outputs):
             name = f"{stem}-{number}-{place}"
-            shown = _shown(output)
+            shown = _shown(output, cell.metadata.get("alt", ""))
             if shown:
-                OUTPUTS[name] = f'<div class="output">{shown}</div>'
+                OUTPUTS[name] = _BOX.format(len(OUTPUTS) + 1, shown)
                 parts.append(f"<!-- output: {name} -->")
     parts.append(
         f"---\n\n[The report of this very run](report.html) · "
@@ -62,7 +68,7 @@ def _pages(book: Any, stem: str) -> dict[str, str | bytes]:
     return {f"notebooks/{stem}.md": "\n\n".join(parts) + "\n"}
 
 
-def _shown(output: Any) -> str:
+def _shown(output: Any, alt: str) -> str:
     """An output as HTML: the richest form that it has."""
     if output.output_type == "stream":
         return f"<pre>{html.escape(output.text)}</pre>"
@@ -70,7 +76,8 @@ def _shown(output: Any) -> str:
     if "image/svg+xml" in data:
         return str(data["image/svg+xml"])
     if "text/html" in data:
-        return str(data["text/html"])
+        return str(data["text/html"]).replace("<th></th>", "<td></td>")
     if "image/png" in data:
-        return f'<img alt="" src="data:image/png;base64,{data["image/png"].strip()}">'
+        source = f"data:image/png;base64,{data['image/png'].strip()}"
+        return f'<img alt="{html.escape(alt)}" src="{source}">'
     return f"<pre>{html.escape(data.get('text/plain', ''))}</pre>"

@@ -75,7 +75,9 @@ def _page(name: str, model: type[BaseModel], stem: str, about: str) -> str:
     ]
     for one in models(model):
         parts.append(f"## {one.__name__} {{ #{one.__name__.lower()} }}")
-        parts.append(escaped(inspect.cleandoc(one.__doc__ or "").split("\n\nAttributes:")[0]))
+        if one is not model:
+            text = inspect.cleandoc(one.__doc__ or "")
+            parts.append(escaped(text.partition("\n\nAttributes:")[0]))
         parts.append(table(["Field", "Type", "Meaning"], _rows(one)))
     return "\n\n".join(parts) + "\n"
 

@@ -180,7 +180,7 @@ def _size(task: LoadedTask, asked: Needs) -> str:
     for name, design in method_of(task.spec).variants(task.spec).items():
         if design != task.spec:
             rows.append([f"Images with {escaped(name)}", f"{needs(design, Settings()).n_images:,}"])
-    return table(["", ""], rows) + (
+    return table(["What", "How much"], rows) + (
         f"\n`t2ibench --model sdxl --tasks {task.id} --dry-run` says how long that takes and what "
         "is stored already; an image that another task needs too is generated once.\n"
         if asked.n_images
@@ -229,7 +229,6 @@ def _published(task: LoadedTask) -> str:
     ]
     if not rows:
         return "None that was measured with these prompts."
-    return (
-        "As printed, never used in a score: other images, often another encoder.\n\n"
-        + table(["Model", "Score", "Published", "Source"], rows)
+    return "As printed, never used in a score: other images, often another encoder.\n\n" + table(
+        ["Model", "Score", "Published", "Source"], rows
     )
