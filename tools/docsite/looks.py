@@ -28,7 +28,8 @@ _EXAMPLES = (
 _FIGURE = """{% from "marks.html" import rail, scale %}
 <div class="t2ibench-inline marks"><div class="mrow"><span></span>{{ scale() }}</div>
 {%- for name, mark, ticks in examples %}
-<div class="mrow"><span>{{ name }}</span>{{ rail(mark, "Example: " ~ name, ticks=ticks, absent="no score") }}</div>
+<div class="mrow"><span>{{ name }}</span>
+{{ rail(mark, "Example: " ~ name, ticks=ticks, absent="no score") }}</div>
 {%- endfor %}</div>"""
 
 
@@ -49,7 +50,8 @@ def put_in(html: str, root: Path, outputs: Mapping[str, str]) -> str:
     def part(found: re.Match[str]) -> str:
         name = found["name"]
         if found["kind"] == "run":
-            return _without_style(run_html(read_results(root / name)))
+            (folder,) = root.glob(name)
+            return _without_style(run_html(read_results(folder)))
         if found["kind"] == "output":
             return _without_style(outputs[name])
         return environment().from_string(_FIGURE).render(examples=_EXAMPLES)

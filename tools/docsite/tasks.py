@@ -13,6 +13,7 @@ from mkdocs.structure.pages import Page
 from docsite.text import code, escaped, folded, listed, table
 from t2ibench.methods import METHODS, method_of, needs
 from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.schema import ImageTask
 from t2ibench.methods.registry import presentation
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
@@ -63,16 +64,17 @@ def _flat(items: list[Any]) -> Iterator[Page]:
 
 
 def _families(loaded: list[LoadedTask]) -> list[tuple[str, list[LoadedTask]]]:
-    return [
-        (name, [task for task in loaded if task.spec.method == name])
-        for name in METHODS.names()
-        if any(task.spec.method == name for task in loaded)
-    ]
+    """Families of tasks; those on words alone come last."""
+    found = {
+        name: [task for task in loaded if task.spec.method == name] for name in METHODS.names()
+    }
+    names = sorted(found, key=lambda name: not issubclass(METHODS.get(name).Task, ImageTask))
+    return [(name, found[name]) for name in names if found[name]]
 
 
 def _index(loaded: list[LoadedTask]) -> str:
     parts = [
-        "---\ntitle: All tasks\n---\n# Tasks",
+        "---\ntitle: All tasks\nhide: [toc]\n---\n# Tasks",
         f"{len(loaded)} tasks ship with t2ibench. Each page is made from the task’s own file. "
         "Families measure different things; there is no score over all of them.",
     ]
@@ -129,7 +131,8 @@ def _page(task: LoadedTask) -> str:
         f"```\nt2ibench --model toy --tasks {task.id}\n```",
         "## What the number says",
         *_says(shown),
-        f"**Estimand.** {escaped(method.estimand)} [More on the method](../methods/{spec.method}.md).",
+        f"**Estimand.** {escaped(method.estimand)} "
+        f"[More on the method](../methods/{spec.method}.md).",
         "## Size and cost",
         _size(task, asked),
         "## Prompts and words",
@@ -206,10 +209,7 @@ def _prompts(asked: Needs) -> Iterator[str]:
     questions = list(dict.fromkeys((need.question, need.classes) for need in asked.questions))
     if questions:
         yield "A judge is asked, and can always answer “unknown”:"
-        told = [
-            f"{escaped(text)} <span class='answers'>{escaped(' · '.join(classes)) or 'in its own words'}</span>"
-            for text, classes in questions
-        ]
+        told = [_question(text, classes) for text, classes in questions]
         yield listed(told[:_FIRST])
         if told[_FIRST:]:
             rest = "".join(f"<li>{line}</li>" for line in told[_FIRST:])
@@ -219,6 +219,11 @@ def _prompts(asked: Needs) -> Iterator[str]:
         more = f", of which {_MOST} are here" if len(texts) > _MOST else ""
         body = " · ".join(map(escaped, texts[:_MOST]))
         yield folded(f"{len(texts):,} texts that an encoder reads{more}", f"<p>{body}</p>")
+
+
+def _question(text: str, classes: tuple[str, ...]) -> str:
+    answers = escaped(" · ".join(classes)) or "in its own words"
+    return f"{escaped(text)} <span class='answers'>{answers}</span>"
 
 
 def _published(task: LoadedTask) -> str:
