@@ -31,16 +31,20 @@ def test_rows_and_scores_have_a_line_each() -> None:
     results = hand.results(one=task)
     rows = results.to_pandas("rows")
     assert list(rows["name"]) == ["a", "b"] and list(rows["score"]) == ["lean", "lean"]
-    assert list(rows["value"]) == [0.5, 1.0] and list(rows["state"]) == ["not_clear"] * 2
+    assert list(rows["value"]) == [0.5, 1.0]
     assert len(results.to_pandas("scores")) == len(task.scores)
 
 
-def test_what_is_not_tested_shows_nothing() -> None:
-    task = hand.record(hand.mean_lean({"a": [1.0, 1.0, -1.0]}))
-    score = task.by[0].scores["lean"].model_copy(update={"p": None, "p_holm": None})
-    row = task.by[0].model_copy(update={"scores": {"lean": score}})
-    rows = hand.results(one=task.model_copy(update={"by": [row]})).to_pandas("rows")
-    assert list(rows["state"]) == [None]
+def test_a_row_shows_something_where_its_score_is_tested() -> None:
+    task = hand.record(hand.mean_lean({"a": [1.0, 1.0], "b": [1.0, -1.0], "c": [1.0]}))
+    numbers = ({"p": 0.001}, {"p": 0.4}, {"p": None})
+    by = [
+        row.model_copy(update={"scores": {"lean": row.scores["lean"].model_copy(update=number)}})
+        for row, number in zip(task.by, numbers, strict=True)
+    ]
+    rows = hand.results(one=task.model_copy(update={"by": by})).to_pandas("rows")
+    assert list(rows["state"].dropna()) == ["clear", "not_clear"]
+    assert rows["state"].isna().tolist() == [False, False, True]
 
 
 def test_no_results_are_an_empty_frame_with_columns() -> None:
