@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
-    from t2ibench.api import evaluate, generate, load_tasks, score
+    from t2ibench.api import Results, evaluate, generate, load_tasks, read_results, score
     from t2ibench.errors import MissingEvidence, T2IBenchError
     from t2ibench.methods import Family, MainScore, Method
     from t2ibench.models.adapter import Adapter, Request
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
         Proposer,
         Query,
     )
-    from t2ibench.results import Results, TaskResult, read_results
+    from t2ibench.results import TaskResult
     from t2ibench.settings import RunSettings, Settings
 
 _HOMES = {
-    "t2ibench.api": ("evaluate", "generate", "load_tasks", "score"),
+    "t2ibench.api": (*("Results", "evaluate", "generate", "load_tasks", "read_results", "score"),),
     "t2ibench.errors": ("MissingEvidence", "T2IBenchError"),
     "t2ibench.methods": ("Family", "MainScore", "Method"),
     "t2ibench.models.adapter": ("Adapter", "Request"),
     "t2ibench.models.protocols": (
         *("Answer", "Drawn", "Encoder", "Generator", "ImageRequest", "Judge", "Proposer", "Query"),
     ),
-    "t2ibench.results": ("Results", "TaskResult", "read_results"),
+    "t2ibench.results": ("TaskResult",),
     "t2ibench.settings": ("RunSettings", "Settings"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -16,11 +16,21 @@ from t2ibench.pipeline.rescore import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
 from t2ibench.pipeline.run import execute, generate_only
 from t2ibench.reports.files import write_reports
+from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
 from t2ibench.settings import read_settings
 from t2ibench.tasks.index import load_tasks
 
-__all__ = ["evaluate", "generate", "load_tasks", "score"]
+__all__ = ["Results", "evaluate", "generate", "load_tasks", "read_results", "score"]
+
+
+def _as_html(results: Results) -> str:
+    from t2ibench.reports.html.inline import run_html
+
+    return run_html(results)
+
+
+Results.show_with(_as_html)
 
 
 def evaluate(
@@ -52,7 +62,7 @@ def evaluate(
             device, dtype, output_dir, include_path and allow_missing.
 
     Returns:
-        What results.json holds; `folder` is the run folder, `to_dataframe()` a table of all scores.
+        What results.json holds; `folder` is the run folder, `to_pandas()` a data frame.
 
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.

@@ -17,7 +17,7 @@ FILE = "notes.json"
 SCHEMA = 1
 Decision = Literal["accept", "query", "reject"]
 DECISIONS: tuple[Decision, ...] = ("accept", "query", "reject")
-_EXAMPLE = "--note 't2iat_science_arts=query: run 50 images a prompt first'"
+_EXAMPLE = "Write --note 'TASK=query: run 50 images a prompt first'."
 
 
 class Note(BaseModel):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from typing import Any
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import Question
 from t2ibench.results.schema import Headline, Inference, Results, Score, TaskResult
 
@@ -39,28 +37,6 @@ def score_rows(results: Results) -> Iterator[dict[str, Any]]:
                 score.reason,
             )
             yield dict(zip(COLUMNS, values, strict=True))
-
-
-def data_frame(results: Results) -> Any:
-    """Every score of a run as a table.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        A pandas DataFrame with the columns `COLUMNS`, one row a score; scores of a whole task
-        have '' as their row.
-
-    Raises:
-        T2IBenchError: pandas is not installed.
-    """
-    try:
-        pandas = importlib.import_module("pandas")
-    except ImportError:
-        raise T2IBenchError(
-            "A table needs pandas, which is not installed.", "pip install pandas"
-        ) from None
-    return pandas.DataFrame(score_rows(results), columns=list(COLUMNS))
 
 
 def _scores(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:

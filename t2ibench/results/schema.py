@@ -7,13 +7,17 @@ inputs give the same file, byte for byte.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from t2ibench.settings import Measurement
 from t2ibench.store.checks import sealed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA_VERSION = 2
 
@@ -280,6 +284,9 @@ class Results(Record):
     tasks: dict[str, TaskResult]
     _folder: Path | None = PrivateAttr(default=None)
 
+    # How notebooks show results; pages are made further up, and `show_with` says by what.
+    _html: ClassVar[Callable[[Results], str] | None] = None
+
     @property
     def partial(self) -> bool:
         """Whether any task was scored without some of its prompts, which have no image."""
@@ -294,12 +301,6 @@ class Results(Record):
         """These very results, once they know their folder."""
         self._folder = folder
         return self
-
-    def to_dataframe(self) -> Any:
-        """Every score as a row of a pandas DataFrame (see `t2ibench.results.rows`)."""
-        from t2ibench.results.rows import data_frame
-
-        return data_frame(self)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -330,3 +331,37 @@ class Results(Record):
         if checked:
             data = sealed(data)
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_pandas(self, table: Literal["tasks", "rows", "scores"] = "tasks") -> pd.DataFrame:
+        """The results as a data frame.
+
+        Args:
+            table: 'tasks' has one row a task: its headline on the scale on which pages show it (a
+                mean square as its root; `square` is the unbiased square, which may be averaged),
+                its interval, the band of a fair model and what it shows. 'rows' has one row for
+                each score of each stimulus, word or target, with a state where the score is
+                tested; 'scores' has one for each score of a task.
+
+        Returns:
+            The frame; that of tasks is indexed by their ids.
+
+        Raises:
+            T2IBenchError: there is no such table.
+        """
+        from t2ibench.results.frames import frame_of
+
+        return frame_of(self, table)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows; None, which is its plain text, where no page is at hand."""
+        draw = Results._html
+        return None if draw is None else draw(self)
+
+    @classmethod
+    def show_with(cls, draw: Callable[[Results], str]) -> None:
+        """Say how notebooks show results.
+
+        Args:
+            draw: From results to HTML in which all text of others is escaped.
+        """
+        Results._html = draw

@@ -1,0 +1,65 @@
+"""A run as a part of another page: what a notebook shows of `Results`."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from pathlib import Path
+
+from markupsafe import Markup
+
+from t2ibench.reports.html import words
+from t2ibench.reports.html.page import fragment, static
+from t2ibench.reports.view import run_view, verdict
+from t2ibench.results.schema import Results
+from t2ibench.tasks.index import specs_of
+
+_REM = re.compile(r"(\d*\.?\d+)rem\b")
+_PAGE = re.compile(r"@page\{[^}]*\}")
+_INCLUDE = "--include-path"
+
+
+def run_html(results: Results) -> str:
+    """The verdict of a run, and every test as a mark on one axis.
+
+    Args:
+        results: What results.json holds.
+
+    Returns:
+        HTML without scripts, links or ids; text of tasks and models is escaped.
+    """
+    hashes = {name: task.task_hash for name, task in results.tasks.items()}
+    run = run_view(results, specs_of(hashes, _further_tasks(results.command)))
+    return fragment(
+        "inline.html",
+        run=run,
+        style=inline_style(),
+        summary=words.summary(run),
+        verdict=verdict(run),
+    )
+
+
+@functools.cache
+def inline_style() -> Markup:
+    """The style of the report, for a part of a page that is not ours.
+
+    The fragment has the width of its cell and not of the window, and the size of its letters does
+    not depend on the page's root.
+
+    Returns:
+        The text of its <style>; it holds for nothing outside of the fragment.
+    """
+    text = "\n".join(static(name) for name in ("tokens.css", "report.css", "inline.css"))
+    text = _PAGE.sub("", text).replace("@media (max-width:", "@container (max-width:")
+    text = re.sub(r"(?<![\w.#-])(?::root|html)\{", "&{", text)
+    text = _REM.sub(lambda found: f"{16 * float(found[1]):g}px", text)
+    return Markup(f".t2ibench-inline{{\n{text}}}")
+
+
+def _further_tasks(command: list[str]) -> list[Path]:
+    """The folders of further tasks that the command of a result names."""
+    named = [word.partition("=")[2] for word in command if word.startswith(f"{_INCLUDE}=")]
+    pairs = itertools.pairwise(command)
+    named += [value for flag, value in pairs if flag == _INCLUDE]
+    return [Path(name) for name in named]

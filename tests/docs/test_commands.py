@@ -1,0 +1,69 @@
+"""Every command that a page shows is one that the program accepts."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from t2ibench.cli import _normalise
+from t2ibench.cli.parser import build_parser
+from t2ibench.reports.writers import WRITERS
+from t2ibench.tasks.index import build_index
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "t2ibench").rglob("*.md"),
+        ROOT / "leaderboard" / "README.md",
+        ROOT / "examples" / "plugin" / "README.md",
+    ]
+)
+BLOCK = re.compile(r"^```(?P<kind>[^`\n]*)\n(?P<text>.*?)^```[ ]*$", re.M | re.S)
+# Of the worked examples in CONTRIBUTING.md and of the example plug-in.
+OTHERS = {"coffee_tea", "tone_day_night", "coco", "chef"}
+
+
+def commands(page: Path) -> list[str]:
+    """The lines of a page's code blocks that call t2ibench, continued lines joined."""
+    blocks = BLOCK.finditer(page.read_text(encoding="utf-8"))
+    shells = [found["text"] for found in blocks if found["kind"].strip() in {"", "bash"}]
+    lines = "\n".join(shells).replace("\\\n", " ").splitlines()
+    parts = [part.strip().removeprefix("$ ") for line in lines for part in line.split("&&")]
+    return [part for part in parts if part.startswith("t2ibench ")]
+
+
+def parsed(line: str) -> argparse.Namespace:
+    return build_parser().parse_args(_normalise(shlex.split(line, comments=True)[1:]))
+
+
+FOUND = [(page.relative_to(ROOT).as_posix(), line) for page in PAGES for line in commands(page)]
+
+
+def test_pages_show_commands() -> None:
+    pages = {page for page, _ in FOUND}
+    assert {"README.md", "CONTRIBUTING.md", "docs/index.md", "docs/reports.md"} <= pages
+    assert len(FOUND) > 50
+
+
+@pytest.mark.parametrize(("page", "line"), FOUND)
+def test_a_command_parses(page: str, line: str) -> None:
+    arguments = parsed(line)
+    assert callable(arguments.handler)
+    tasks = getattr(arguments, "tasks", None) or ""
+    index, _ = build_index()
+    index.select([name for name in tasks.split(",") if name and name not in OTHERS])
+    format_ = getattr(arguments, "format", None)
+    assert format_ in {None, "jsonl", *WRITERS.names()}
+
+
+def test_a_wrong_command_is_found() -> None:
+    with pytest.raises(SystemExit):
+        parsed("t2ibench report runs/toy --no-such-flag")
+    with pytest.raises(SystemExit):
+        parsed("t2ibench reprot runs/toy")

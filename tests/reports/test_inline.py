@@ -1,0 +1,84 @@
+"""What a notebook shows of results."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import t2ibench
+from t2ibench.reports.html.inline import inline_style, run_html
+from t2ibench.results.schema import Results
+from tests import hand
+
+NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
+
+
+class Page(HTMLParser):
+    """The names of the tags and attributes of a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_it_says_what_the_page_says() -> None:
+    results = hand.results(a=hand.record(hand.mean_lean({"x": [1.0, -1.0, 1.0, -1.0]})))
+    html = t2ibench.Results._repr_html_(results)
+    assert html is not None
+    words = re.sub(r"<[^>]+>", "", html.split("</style>")[1])
+    assert "In m’s images, none of 1 test shows a clear lean; 1 cannot tell." in words
+    assert html.count('class="rail unsure"') == 1
+
+
+def test_text_of_others_is_text_and_nothing_is_loaded_or_run() -> None:
+    found = hand.record(hand.mean_lean({NASTY: [1.0, 1.0, 1.0, -1.0]}))
+    head = found.headline.model_copy(update={"direction": NASTY})
+    task = found.model_copy(update={"headline": head, "title": NASTY})
+    html = run_html(hand.results(NASTY, **{NASTY: task}))
+    assert "<script" not in html and "<img" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    page = Page(html)
+    assert page.tags <= {"div", "style", "p", "b", "em", "i", "span"}
+    assert page.attributes <= {"class", "style", "role", "aria-label", "aria-hidden"}
+    assert "url(" not in html
+
+
+def test_the_style_holds_inside_only() -> None:
+    text = inline_style()
+    assert text.startswith(".t2ibench-inline{") and text.count("{") == text.count("}")
+    assert ":root" not in text and "rem" not in re.sub(r"[a-z-]*rem[a-z-]+", "", text)
+    assert "@page" not in text and "@media (max-width" not in text
+
+
+def test_poles_of_a_task_of_ones_own_come_from_its_file(tmp_path: Path) -> None:
+    contributing = Path(__file__).parents[2] / "CONTRIBUTING.md"
+    text = re.findall(r"^```yaml\n(.*?)^```$", contributing.read_text("utf-8"), re.M | re.S)[0]
+    (tmp_path / "mytasks").mkdir()
+    (tmp_path / "mytasks" / "coffee_tea.yaml").write_text(text, encoding="utf-8")
+    results = t2ibench.evaluate(
+        "toyland", "coffee_tea", include_path=tmp_path / "mytasks", output_dir=tmp_path / "runs",
+        control_encoder="none", images_per_prompt=2, n_permutations=100, n_bootstrap=100,
+    )  # fmt: skip
+    assert "coffees · pleasant words" in (results._repr_html_() or "")
+    assert t2ibench.read_results(tmp_path / "runs" / "toyland") == results
+
+
+def test_without_the_pages_a_notebook_shows_plain_text(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text(hand.results().to_json(), encoding="utf-8")
+    code = (
+        "from t2ibench.results.schema import read_results; import sys\n"
+        "print(read_results(sys.argv[1])._repr_html_())"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "None"
+    assert Results._html is not None

@@ -1,0 +1,1 @@
+"""The parts of the docs site that are made from t2ibench itself."""

@@ -1,0 +1,28 @@
+"""Names for landmarks that the theme leaves without one, for those who hear the page."""
+
+from __future__ import annotations
+
+import re
+
+_NAMELESS = re.compile(
+    r'<label class="md-nav__link[^"]*" for="(?P<id>[^"]+)"[^>]*>\s*'
+    r'<span class="md-nav__icon md-icon"></span>\s*</label>'
+)
+
+
+def named(html: str) -> str:
+    """A page whose search has a name, and every part of the navigation one of its own."""
+    html = html.replace(
+        'data-md-component="search" role="dialog"',
+        'data-md-component="search" role="dialog" aria-label="Search"',
+    )
+    for part in set(_NAMELESS.findall(html)):
+        title = re.search(
+            rf'<label class="md-nav__title" for="{part}">\s*<span[^>]*></span>\s*(.*?)\s*</label>',
+            html,
+            re.S,
+        )
+        if title:
+            before, after = f'aria-labelledby="{part}_label"', f'aria-label="{title[1]}"'
+            html = html.replace(before, after)
+    return html

@@ -1,0 +1,44 @@
+"""The Python API: every public name of t2ibench, from its docstring."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import t2ibench
+
+_SECTIONS = {
+    "Measure": ("evaluate", "generate", "score", "load_tasks", "read_results"),
+    "Results of a run": ("Results", "TaskResult"),
+    "Settings of a run": ("RunSettings", "Settings"),
+    "Models and judges": (
+        *("Generator", "ImageRequest", "Drawn", "Encoder", "Judge", "Query", "Answer"),
+        *("Proposer", "Adapter", "Request"),
+    ),
+    "A method": ("Method", "Family", "MainScore"),
+    "Errors": ("T2IBenchError", "MissingEvidence"),
+}
+
+
+def pages() -> dict[str, str | bytes]:
+    """The page of the API."""
+    named = {name for names in _SECTIONS.values() for name in names}
+    missing = set(t2ibench.__all__) - named - {"__version__"}
+    if missing:
+        raise ValueError(f"tools/docsite/api.py has no section for {sorted(missing)}")
+    parts = [
+        "# Python API",
+        "Everything a program or a plug-in needs can be imported from `t2ibench`. Importing the "
+        "package loads nothing else until one of these names is used.",
+    ]
+    for title, names in _SECTIONS.items():
+        parts.append(f"## {title}")
+        parts += [f"::: {_home(name)}" for name in names]
+    return {"reference/api.md": "\n\n".join(parts) + "\n"}
+
+
+def _home(name: str) -> str:
+    """Where a name is defined; its docstring is read there."""
+    value = getattr(t2ibench, name)
+    module = inspect.getmodule(value) or importlib.import_module("t2ibench")
+    return f"{module.__name__}.{value.__name__}"

@@ -1,0 +1,239 @@
+"""A page for every task that ships, made from its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import Files
+from mkdocs.structure.nav import Navigation, Section
+from mkdocs.structure.pages import Page
+
+from docsite.text import code, escaped, folded, listed, table
+from t2ibench.methods import METHODS, method_of, needs
+from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.schema import ImageTask
+from t2ibench.methods.registry import presentation
+from t2ibench.settings import Settings
+from t2ibench.tasks.index import load_tasks
+from t2ibench.tasks.loader import LoadedTask
+
+_FIRST = 8  # prompts that are shown before the rest is folded
+_MOST = 400  # texts that are listed
+
+
+def pages() -> dict[str, str | bytes]:
+    """The page of each task, and the page of all."""
+    loaded = load_tasks()
+    made: dict[str, str | bytes] = {f"tasks/{task.id}.md": _page(task) for task in loaded}
+    made["tasks/index.md"] = _index(loaded)
+    made["methods/index.md"] = _methods(loaded)
+    return made
+
+
+def into_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
+    """Put the tasks below the section 'Tasks', one section a family."""
+    section = next(item for item in nav.items if item.title == "Tasks")
+    assert isinstance(section, Section)
+    for family, tasks in _families(load_tasks()):
+        children: list[Any] = []
+        for task in tasks:
+            file = files.get_file_from_path(f"tasks/{task.id}.md")
+            assert file is not None
+            page = file.page or Page(None, file, config)
+            page.meta.setdefault("title", task.id)
+            children.append(page)
+        part = Section(METHODS.get(family).title, children)
+        part.parent = section
+        for child in children:
+            child.parent = part
+        section.children.append(part)
+    nav.pages[:] = list(_flat(nav.items))
+    for before, after in zip(nav.pages, nav.pages[1:], strict=False):
+        before.next_page, after.previous_page = after, before
+    return nav
+
+
+def _flat(items: list[Any]) -> Iterator[Page]:
+    for item in items:
+        if isinstance(item, Page):
+            yield item
+        elif item.children:
+            yield from _flat(item.children)
+
+
+def _families(loaded: list[LoadedTask]) -> list[tuple[str, list[LoadedTask]]]:
+    """Families of tasks; those on words alone come last."""
+    found = {
+        name: [task for task in loaded if task.spec.method == name] for name in METHODS.names()
+    }
+    names = sorted(found, key=lambda name: not issubclass(METHODS.get(name).Task, ImageTask))
+    return [(name, found[name]) for name in names if found[name]]
+
+
+def _index(loaded: list[LoadedTask]) -> str:
+    parts = [
+        "---\ntitle: All tasks\nhide: [toc]\n---\n# Tasks",
+        f"{len(loaded)} tasks ship with t2ibench. Each page is made from the task’s own file. "
+        "Families measure different things; there is no score over all of them.",
+    ]
+    for family, tasks in _families(loaded):
+        parts.append(f"## {METHODS.get(family).title}")
+        parts.append(f"How it measures: [{METHODS.get(family).title}](../methods/{family}.md).")
+        rows = [
+            [f"[{code(task.id)}]({task.id}.md)", escaped(task.spec.title), _cost(task)]
+            for task in tasks
+        ]
+        parts.append(table(["Task", "What it asks", "Cost"], rows))
+    return "\n\n".join(parts)
+
+
+def _cost(task: LoadedTask) -> str:
+    asked = needs(task.spec, Settings())
+    if not asked.n_images:
+        return f"{len(asked.texts):,} texts, no image"
+    answers = sum(need.images for need in asked.questions)
+    return f"{asked.n_images:,} images" + (f", {answers:,} answers" if answers else "")
+
+
+def _methods(loaded: list[LoadedTask]) -> str:
+    rows = [
+        [
+            f"[{METHODS.get(family).title}]({family}.md)",
+            escaped(METHODS.get(family).estimand),
+            str(len(tasks)),
+        ]
+        for family, tasks in _families(loaded)
+    ]
+    return "\n\n".join(
+        [
+            "---\ntitle: All methods\n---\n# Methods",
+            "A method says which images a task needs and what its headline estimates. Each page "
+            "has the formula, a case worked by hand, the controls, and what the method does not "
+            "show.",
+            table(["Method", "What its headline estimates", "Tasks"], rows),
+        ]
+    )
+
+
+def _page(task: LoadedTask) -> str:
+    spec, shown = task.spec, presentation(task.spec)
+    method = METHODS.get(spec.method)
+    tags = ", ".join(code(f"tag:{tag}") for tag in spec.tags)
+    asked = needs(spec, Settings())
+    parts = [
+        f"---\ntitle: {task.id}\n---\n# {escaped(spec.title)}",
+        f"{code(task.id)} · version {spec.version} · [{method.title}](../methods/{spec.method}.md)"
+        + (f" · {tags}" if tags else ""),
+        "## The question",
+        escaped(spec.description),
+        f"```\nt2ibench --model toy --tasks {task.id}\n```",
+        "## What the number says",
+        *_says(shown),
+        f"**Estimand.** {escaped(method.estimand)} "
+        f"[More on the method](../methods/{spec.method}.md).",
+        "## Size and cost",
+        _size(task, asked),
+        "## Prompts and words",
+        *_prompts(asked),
+        "## Published values",
+        _published(task),
+        "## Caveats",
+        listed(map(escaped, spec.notes)) or "The file has no notes of its own; the method’s hold.",
+        "## Cite",
+        escaped(spec.citation),
+        "## The file",
+        f"SHA-256 over all that decides a score: {code(task.hash)}",
+        f"```yaml\n{task.path.read_text(encoding='utf-8').rstrip()}\n```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _says(shown: Any) -> Iterator[str]:
+    if shown.axis is not None:
+        yield table(
+            ["Headline", "In words"],
+            [
+                ["+1", escaped(shown.high)],
+                ["0", "neither way"],
+                ["−1", escaped(shown.low)],
+            ],
+        )
+    else:
+        yield (
+            "The headline has a size and no direction: 0 is even, 1 is as one-sided as can be."
+            + (f" Where it is clear: {escaped(shown.high)}." if shown.high else "")
+        )
+    if shown.formula:
+        yield f"**Formula.** {escaped(shown.formula)}."
+    if shown.source:
+        yield f"**Source.** {escaped(shown.source)}."
+
+
+def _size(task: LoadedTask, asked: Needs) -> str:
+    answers = sum(need.images for need in asked.questions)
+    rows = [
+        ["Prompts", f"{asked.n_prompts:,}"],
+        ["Images, with the task’s own numbers", f"{asked.n_images:,}"],
+        ["Texts that an encoder reads", f"{len(asked.texts):,}"],
+        ["Answers of a judge", f"{answers:,}"],
+        ["Who reads the images", _reader(asked)],
+    ]
+    for name, design in method_of(task.spec).variants(task.spec).items():
+        if design != task.spec:
+            rows.append([f"Images with {escaped(name)}", f"{needs(design, Settings()).n_images:,}"])
+    return table(["What", "How much"], rows) + (
+        f"\n`t2ibench --model sdxl --tasks {task.id} --dry-run` says how long that takes and what "
+        "is stored already; an image that another task needs too is generated once.\n"
+        if asked.n_images
+        else ""
+    )
+
+
+def _reader(asked: Needs) -> str:
+    if not asked.n_images:
+        return "nobody: it describes the text encoder, not the generator"
+    readers = ["an encoder"] if asked.embeds else []
+    return " and ".join(readers + (["a judge"] if asked.questions else []))
+
+
+def _prompts(asked: Needs) -> Iterator[str]:
+    prompts = list(asked.images_by_prompt.items())
+    if prompts:
+        lines = [f"{code(prompt)}: {images} images" for prompt, images in prompts]
+        yield listed(lines[:_FIRST])
+        if lines[_FIRST:]:
+            rest = "".join(f"<li>{line}</li>" for line in lines[_FIRST:])
+            yield folded(f"{len(lines) - _FIRST:,} more prompts", f"<ul>{rest}</ul>")
+    questions = list(dict.fromkeys((need.question, need.classes) for need in asked.questions))
+    if questions:
+        yield "A judge is asked, and can always answer “unknown”:"
+        told = [_question(text, classes) for text, classes in questions]
+        yield listed(told[:_FIRST])
+        if told[_FIRST:]:
+            rest = "".join(f"<li>{line}</li>" for line in told[_FIRST:])
+            yield folded(f"{len(told) - _FIRST:,} more questions", f"<ul>{rest}</ul>")
+    if asked.texts:
+        texts = list(asked.texts)
+        more = f", of which {_MOST} are here" if len(texts) > _MOST else ""
+        body = " · ".join(map(escaped, texts[:_MOST]))
+        yield folded(f"{len(texts):,} texts that an encoder reads{more}", f"<p>{body}</p>")
+
+
+def _question(text: str, classes: tuple[str, ...]) -> str:
+    answers = escaped(" · ".join(classes)) or "in its own words"
+    return f"{escaped(text)} <span class='answers'>{answers}</span>"
+
+
+def _published(task: LoadedTask) -> str:
+    rows = [
+        [escaped(one.model), code(name), f"{value:g}", escaped(one.source)]
+        for one in task.spec.published
+        for name, value in one.scores.items()
+    ]
+    if not rows:
+        return "None that was measured with these prompts."
+    return "As printed, never used in a score: other images, often another encoder.\n\n" + table(
+        ["Model", "Score", "Published", "Source"], rows
+    )
