@@ -112,9 +112,13 @@ def build(arguments: argparse.Namespace) -> int:
         The exit status.
     """
     from t2ibench.leaderboard import site
+    from t2ibench.store.problems import disk_errors
 
+    output = Path(arguments.output)
+    with disk_errors(output):  # before the submissions are verified, which takes a while
+        output.mkdir(parents=True, exist_ok=True)
     board = _board(arguments)
-    site.build(board, Path(arguments.output))
+    site.build(board, output)
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
     return 0
 

@@ -153,6 +153,8 @@ def remove_abandoned(folder: Path) -> int:
         nobody has written to for a quarter of an hour.
     """
     removed = 0
+    if not folder.is_dir():
+        return removed
     names = ((root, name) for root, _, names in os.walk(folder) for name in names)
     for root, name in names:
         found = _TEMPORARY.fullmatch(name) if name.endswith(".tmp") else None

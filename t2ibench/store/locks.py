@@ -65,9 +65,9 @@ _warned: set[Path] = set()
 
 
 def _without_locks(folder: Path, error: OSError, notices: Notices) -> None:
-    """Say once that locks do not work in a folder."""
-    where = folder.resolve()
-    if where in _warned or notices is SILENT:
+    """Say once that locks do not work in a folder; what cannot be written at all says so itself."""
+    where = _resolved(folder)
+    if where in _warned or notices is SILENT or not folder.is_dir():
         return
     _warned.add(where)
     notices.warn(
@@ -213,7 +213,7 @@ def locked(
     Raises:
         T2IBenchError: its owner did not let go of it.
     """
-    path = folder.resolve() / FOLDER / f"{name}.lock"
+    path = _resolved(folder) / FOLDER / f"{name}.lock"
     counts: dict[Path, int] = _held.__dict__.setdefault("counts", {})
     if counts.get(path):
         counts[path] += 1
@@ -326,3 +326,12 @@ class Claims:
                 return True
             lock.release(remove=True)
         return False
+
+
+def _resolved(folder: Path) -> Path:
+    """One name for a folder, which is made; where it cannot be, the name that it was given."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder.resolve(strict=True)
+    except (OSError, RuntimeError, ValueError):
+        return folder

@@ -203,6 +203,8 @@ def _ids_in(path: Path) -> set[str]:
     """The ids that a task file with errors may define: the one it names, or its own name."""
     if "stimuli" in path.parts:
         return set()
+    if not path.is_file():  # a pipe or a device has no end
+        return {path.stem}
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -562,8 +562,10 @@ def test_a_file_without_end_is_not_read(
     else:
         path.symlink_to("/dev/zero")
     flags = ("--include-path", "mine") if where == "tasks" else ("--config", path)
-    status, _, err = cli(*SMALL, *flags)
-    assert status == 1 and "mine/x.yaml: is no ordinary file" in err.splitlines()[0]
+    status, _, err = cli(*SMALL, *flags, "--dry-run")
+    # A task file that cannot be read does not stop the tasks that do not need it.
+    assert status == (0 if where == "tasks" else 1)
+    assert "mine/x.yaml: is no ordinary file" in err.splitlines()[0]
 
 
 def test_a_config_from_a_shell(tmp_path: Path) -> None:
@@ -586,6 +588,7 @@ def test_names_that_mislead_are_seen_in_tables(
     form: str, name: str, cli: Cli, stored: Path, tmp_path: Path
 ) -> None:
     data = json.loads((stored / "results.json").read_text())
+    del data["checksum"]
     data["model"]["name"] = name
     data["tasks"][name] = data["tasks"][TASK]
     (tmp_path / "results.json").write_text(json.dumps(data))
