@@ -64,15 +64,16 @@ SILENT: Notices = _Silent()
 _warned: set[Path] = set()
 
 
-def _without_locks(folder: Path, error: OSError, notices: Notices) -> None:
+def _without_locks(folder: Path, error: Exception, notices: Notices) -> None:
     """Say once that locks do not work in a folder; what cannot be written at all says so itself."""
     where = _resolved(folder)
     if where in _warned or notices is SILENT or not folder.is_dir():
         return
     _warned.add(where)
+    why = getattr(error, "strerror", None) or first_line(error)
     notices.warn(
-        f"{folder} cannot be locked ({error.strerror or first_line(error)}): processes that work "
-        "on it at the same time may do the same work, and may replace each other's results."
+        f"{folder} cannot be locked ({why}): processes that work on it at the same time may do the "
+        "same work, and may replace each other's results."
     )
 
 
@@ -225,7 +226,7 @@ def locked(
     lock = FileLocked(path)
     try:
         _wait(lock, folder, notices, PATIENCE if patience is None else patience)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         _without_locks(folder, error, notices)
         yield False
         return
