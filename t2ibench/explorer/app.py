@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from t2ibench.store.files import write_text
 from t2ibench.store.pixels import thumbnail
 
 _STATIC = Path(__file__).parent / "static"
+_SHARED = Path(str(files("t2ibench.reports") / "static"))  # tokens and fonts, as in a report
 _THUMB = 128
 
 
@@ -95,6 +97,7 @@ class Explorer:
             Route("/api/jobs", self.jobs),
             Route("/image/{number:int}", self.image),
             Route("/thumb/{number:int}", self.thumb),
+            Mount("/static/shared", StaticFiles(directory=_SHARED)),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ]
 
