@@ -25,6 +25,7 @@ async function chosenText(chosen) {
 function nothing() {
   S.text = "";
   byId("concept").textContent = "none chosen";
+  byId("concept").dataset.text = "";
   byId("path").replaceChildren();
   byId("headline").replaceChildren();
   byId("numbers").replaceChildren(el("p", { class: "verdict", text: "Type a word above, or choose a concept of the tree." }));
@@ -46,9 +47,11 @@ export async function views(current, preview = null, drawing = () => {}) {
   ]);
   if (!current()) return;
   S.text = text;
-  byId("concept").textContent = text;
+  const only = chosen.length === 1 && S.state.tree.nodes.find((node) => node.id === chosen[0])?.label;
+  byId("concept").textContent = only || text;
+  byId("concept").dataset.text = text;
   byId("path").textContent = preview ? "a look, not a test: press Enter to test it"
-    : chosen.length > 1 ? `${chosen.length} concepts together` : "";
+    : chosen.length > 1 ? `${chosen.length} concepts together` : only && only !== text ? `“${text}”` : "";
   numbers(chosen);
   anchorRows(values);
   ownImages(text, anchors, drawing);
@@ -88,7 +91,7 @@ function leansOf([first, second]) {
 }
 
 const noteOf = (chosen) => chosen.slice(0, 1).flatMap((id) => S.nodes.get(id)?.scores ?? []).filter(Boolean)
-  .map((score) => `lean ${signed(score.m, 3)}, ${probability(score.p_holm)} (Holm), D ${score.d.toFixed(2)}, n ${score.n.join(" and ")}`)
+  .map((score) => `lean ${signed(score.beyond_words, 3)}, ${probability(score.p_holm)} (Holm), D ${score.d.toFixed(2)}, n ${score.n.join(" and ")}`)
   .concat(S.encoder).join(" · ");
 
 function numbers(chosen) {
@@ -100,7 +103,7 @@ function numbers(chosen) {
       const name = [chosen.length > 1 && known.text, S.sources.length > 1 && S.sources[at].name].filter(Boolean).join(" · ");
       blocks.push(block(known.text, score, several ? name : ""));
       const found = disagreement(score);
-      if (found) warnings.push(warning(known.text, score, found));
+      if (found) warnings.push(warning(known.text, found));
     });
   }
   byId("numbers").replaceChildren(...blocks);
@@ -109,8 +112,8 @@ function numbers(chosen) {
   if (!only) { byId("headline").replaceChildren(); return; }
   const shown = markOf(only);
   byId("headline").replaceChildren(
-    el("b", { class: shown.state === "clear" ? `t-${shown.side}` : "", text: signed(only.m, 2) }),
-    el("span", { class: "micro muted" }, only.m_low === null ? "no interval" : `${signed(only.m_low, 2)} to ${signed(only.m_high, 2)}`,
+    el("b", { class: shown.state === "clear" ? `t-${shown.side}` : "", text: signed(shown.value, 2) }),
+    el("span", { class: "micro muted" }, shown.low === null ? "no interval" : `${signed(shown.low, 2)} to ${signed(shown.high, 2)}`,
       el("br"), term(`further than ${Math.round(only.percentile)} % of words`, "percentile")));
 }
 
@@ -128,9 +131,9 @@ function block(text, score, name) {
   const drawn = drawnOf(score);
   return el("div", {}, title, line,
     el("div", { class: "one" }, ends[0], rail(mark, sentence(text, score), { span: S.span, height: 34, dot: 12, axis: true }), ends[1]),
-    el("p", { class: "facts num" }, term("Lean", "lean"), ` ${signed(score.m, 3)}`,
-      ...(score.m_low === null ? [] : [" (", term("95 %"), ` ${signed(score.m_low, 3)} to ${signed(score.m_high, 3)})`]),
-      " · ", term("beyond words"), ` ${signed(score.beyond_words, 3)}`,
+    el("p", { class: "facts num" }, term("Lean", "lean"), ` ${signed(mark.value, 3)}`,
+      ...(mark.low === null ? [] : [" (", term("95 %"), ` ${signed(mark.low, 3)} to ${signed(mark.high, 3)})`]),
+      " · ", term("with the anchors' words", "as it is"), ` ${signed(score.m, 3)}`,
       ` · further than ${Math.round(score.percentile)} % of `, term("everyday words", "percentile"), " · ", term(probability(score.p_holm), "p"), " (Holm)"),
     el("p", { class: "facts num" }, term("D"), ` ${score.d.toFixed(2)} (${score.d_low.toFixed(2)} to ${score.d_high.toFixed(2)}) · `,
       term("z"), ` ${signed(score.z, 1)} · `, term("nearest"), ` ${chances} · n = ${score.n.join(" and ")}: only D ≥ `,
@@ -138,12 +141,12 @@ function block(text, score, name) {
     drawn && el("p", { class: "facts" }, term("Drawn", "drawn"), `: ${drawn}`));
 }
 
-function warning(text, score, { forward, inverse, share }) {
+function warning(text, { value, forward, inverse, share }) {
   return el("div", { class: "warn", role: "note" },
     el("p", { class: "b", text: `! Forward and inverse disagree about “${text}”.` }),
     el("div", { class: "fi" },
       el("div", {}, el("p", { class: "micro faint", text: "Forward: which anchor's images are nearer the word?" }),
-        el("p", { class: "num" }, el("b", { class: `t-${sideOf(forward)}`, text: signed(score.m, 2) }), ` to ${nameOf(forward)}`)),
+        el("p", { class: "num" }, el("b", { class: `t-${sideOf(forward)}`, text: signed(value, 2) }), ` to ${nameOf(forward)}`)),
       el("div", {}, el("p", { class: "micro faint", text: "Inverse: which anchor are images of it nearer?" }),
         el("p", { class: "num" }, el("b", { class: `t-${sideOf(inverse)}`, text: percent(share.value) }),
           ` nearer ${nameOf(inverse)} (${percent(share.low)} to ${percent(share.high)})`))),

@@ -38,11 +38,11 @@ export const ordinal = (n) => {
 export const many = (n, one, more = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
 
 const MEANINGS = {
-  lean: "How much nearer the images of one anchor are to the text than those of the other, in cosine, "
-    + "less what everyday words give on average. Right of 0: nearer the first anchor.",
-  "95 %": "The interval of this lean that a new set of images of the anchors would give in 95 of 100 runs (Student's t).",
-  percentile: "The share of everyday words that lean less, either way, once what the anchors' own words say is taken out.",
-  "beyond words": "The lean without what the anchors' own texts explain: a word may be near “man” for the encoder, whatever the images show.",
+  lean: "How much nearer the images of one anchor are to the text than those of the other, in cosine, less what everyday words "
+    + "give on average and without what the anchors' own texts explain. Right of 0: nearer the first anchor.",
+  "as it is": "The same with the part that the anchors' own texts explain: an encoder may place a word near “man”, whatever the images show.",
+  "95 %": "The interval that a new set of images of the anchors would give this lean in 95 of 100 runs (Student's t).",
+  percentile: "The share of everyday words that lean less, either way.",
   p: "The chance that an everyday word, or the images' own variation, would lean as far. Corrected (Holm) for all concepts of the tree.",
   band: "Grey: where 95 of 100 everyday words lie. A lean inside it says nothing about the concept.",
   D: "The largest difference of the two anchors' distributions of similarity (Kolmogorov and Smirnov), from 0 to 1.",

@@ -9,6 +9,7 @@ import * as session from "./session.js";
 import * as tabs from "./tabs.js";
 import * as tree from "./tree.js";
 
+const asked = link.read(); // before anything writes the address anew
 let turn = 0, preview = null;
 
 async function loadImages() {
@@ -186,7 +187,6 @@ document.addEventListener("word", ({ detail }) => tree.addWord(detail));
 
 // What the address asks for: a concept, a selection, a tab, a test.
 function follow() {
-  const asked = link.read();
   const sel = link.selected(asked.sel, S.images.length);
   if (sel?.size) { S.brushed = sel; changed("brush"); }
   if (asked.concept) {

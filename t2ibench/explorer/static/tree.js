@@ -28,7 +28,8 @@ export function render() {
   if (editing && document.activeElement?.closest?.("#tree form")) return; // somebody is typing
   const inside = root.contains(document.activeElement);
   const held = focused ?? document.activeElement?.closest?.("#tree li")?.dataset.id;
-  S.span = spanOf([...S.nodes.values()].flatMap((node) => node.scores ?? []).filter(Boolean));
+  const concepts = S.state.tree.nodes.slice(1).map((node) => S.nodes.get(node.id)).filter((known) => known && !isAnchor(known));
+  S.span = spanOf(concepts.flatMap((known) => known.scores ?? []).filter(Boolean));
   byId("tree-scale").replaceChildren(scale(S.span, [-S.span, 0, S.span], S.span < 0.1 ? 3 : 2));
   root.replaceChildren(...S.state.tree.nodes.filter((node) => node.parent === null).map((node) => branch(node, 1)));
   const items = [...root.querySelectorAll("li")];
@@ -37,6 +38,8 @@ export function render() {
   const field = root.querySelector("form input.label");
   if (field) { field.focus(); field.select(); } else if (focused || inside) current?.focus();
   focused = null;
+  const chosen = root.querySelector("li[aria-selected=true] > .node");
+  if (chosen && root.scrollHeight > root.clientHeight) root.scrollTop += chosen.getBoundingClientRect().top - root.getBoundingClientRect().top - 60;
 }
 
 function branch(node, level) {
@@ -64,11 +67,15 @@ function branch(node, level) {
   return item;
 }
 
+const isAnchor = (known) => S.state.anchors.some((one) => one.prompt === known.text);
+
 function row(node, level) {
   const known = S.nodes.get(node.id);
-  const anchor = S.state.anchors.some((one) => known && one.prompt === known.text);
+  const anchor = known && isAnchor(known);
+  const peers = childrenOf(node.parent), before = peers[peers.indexOf(node) - 1];
+  const relation = node.parent !== null && node.relation !== PROPERTY && before?.relation !== node.relation;
   const label = el("span", { class: "tn", vars: { d: level - 1 } },
-    node.parent !== null && node.relation !== PROPERTY && el("span", { class: "relation", text: node.relation }),
+    relation && el("span", { class: "relation", text: node.relation }),
     el("span", { class: "label", text: node.label || "(root)" }),
     anchor && el("span", { class: "tag", text: "anchor" }),
     S.state.inverse.includes(node.id) && el("span", { class: "tag", text: "generated" }));
@@ -91,7 +98,7 @@ function numbers(known) {
   const first = known.scores.find(Boolean);
   if (!first) return [rails];
   const mark = markOf(first);
-  const value = el("span", { class: `num tv ${mark.state === "clear" ? `t-${mark.side}` : "muted"}`, text: signed(first.m, 2) },
+  const value = el("span", { class: `num tv ${mark.state === "clear" ? `t-${mark.side}` : "muted"}`, text: signed(mark.value, 2) },
     el("small", { text: pct(first) }));
   value.classList.add("scores");
   return [rails, value];
@@ -166,6 +173,18 @@ export function addWord(words) {
   const there = nodes.find((node) => node.parent === nodes[0].id && node.label === label && node.relation === relation);
   if (there) { commit((state) => { state.chosen = [there.id]; }); return there.id; }
   return put(label.slice(0, 200), relation, nodes[0].id);
+}
+
+// A word in just the text that a template gives it: "picture that shows a person with {a word}".
+export function addExactly(word, template) {
+  const { nodes } = S.state.tree, before = template.replace(/\s*\{[^}]*\}\s*$/, "");
+  const root = nodes[0].label;
+  const fits = before !== template && root && before.startsWith(`${root} `);
+  if (!fits) { addWord(word); return; }
+  const stem = before.slice(root.length + 1), relation = /\{an? /.test(template) ? `${stem} a` : stem;
+  const there = nodes.find((node) => node.label === word && node.relation === relation);
+  if (there) commit((state) => { state.chosen = [there.id]; });
+  else put(word, relation, nodes[0].id);
 }
 
 // The tree as it would be with a word, and the id it would have: for a look before it is added.

@@ -11,14 +11,15 @@ export function markOf(score) {
   if (!score) return { value: null };
   const state = STATES[score.verdict];
   const side = state === "clear" && score.lean !== null ? sideOf(score.lean) : "plain";
-  return { value: score.m, low: score.m_low, high: score.m_high, band: score.band ?? null, state, side, half: !axial() };
+  const { beyond_words: value, beyond_low: low, beyond_high: high, band } = score;
+  return { value, low, high, band, state, side, half: !axial() };
 }
 
 // One axis for the whole tree: round, and wide enough for every interval and the band.
 export function spanOf(scores) {
   let most = 0;
   for (const score of scores) {
-    for (const value of [score.m, score.m_low, score.m_high, score.band]) if (value) most = Math.max(most, Math.abs(value));
+    for (const value of [score.beyond_words, score.beyond_low, score.beyond_high, score.band]) if (value) most = Math.max(most, Math.abs(value));
   }
   return roundUp(most || 0.1);
 }
@@ -30,8 +31,9 @@ export const shortVerdict = (score) => ({
 // The sentence of a rail: name, lean, interval and state.
 export function sentence(name, score) {
   if (!score) return `${name}: no images of two anchors.`;
-  const interval = score.m_low === null ? "" : `, 95 % interval ${signed(score.m_low, 3)} to ${signed(score.m_high, 3)}`;
-  return `${name}: lean ${signed(score.m, 3)}${interval}; ${shortVerdict(score)}, ${place(score)}.`;
+  const { beyond_words: value, beyond_low: low, beyond_high: high } = score;
+  const interval = low === null ? "" : `, 95 % interval ${signed(low, 3)} to ${signed(high, 3)}`;
+  return `${name}: lean ${signed(value, 3)}${interval}; ${shortVerdict(score)}, ${place(score)}.`;
 }
 
 export const place = (score) => `further than ${Math.round(score.percentile)} % of everyday words, ${probability(score.p_holm)}`;
@@ -46,14 +48,13 @@ export function drawnOf(score) {
   return `${found.n} images of it: ${shares.join(", ")}.`;
 }
 
-// Forward and inverse point to different anchors, or cannot be told apart: null where they agree.
+// The word and images of it lean to different anchors; null where they do not.
 export function disagreement(score) {
   const found = score?.inverse;
-  if (!found || found.reason || found.lean === null) return null;
-  const forward = score.m >= 0 ? 0 : 1;
-  if (!score.contradiction && !(axial() && found.lean !== forward)) return null;
-  const share = found.shares[found.lean];
-  return { forward, inverse: found.lean, share };
+  if (!score?.contradiction || !found || found.lean === null) return null;
+  // The side of the word is that of its lean beyond the anchors' words where that is clear, else as it is.
+  const value = score.p_holm < 0.05 ? score.beyond_words : score.m;
+  return { value, forward: axial() ? (value >= 0 ? 0 : 1) : score.nearest, inverse: found.lean, share: found.shares[found.lean] };
 }
 
 // The smallest D that samples of these sizes can tell from chance, at 95 %.
