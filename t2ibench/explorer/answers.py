@@ -188,7 +188,9 @@ class Answers:
         chosen = gallery.numbers(asked.ids, asked.run)
         known = self._reference.of(self._first)
         everyday = self._reference.words(known)
-        words = [*phrases(self._reference.lists, everyday), *everyday]
+        # Single words: a phrase such as "gay girl" would be a guess about who is shown.
+        named = [one for one in phrases(self._reference.lists, everyday) if " " not in one]
+        words = [*named, *everyday]
         texts = self._collection.texts(filled(known.template, words))
         axes = self._maps.axes(gallery, asked.run)
         return shared_by(gallery, chosen, asked.run, axes, words, texts)

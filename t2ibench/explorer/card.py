@@ -6,7 +6,7 @@ import hashlib
 import random
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ _EDGE = 40
 _SHOWN = 10
 _TILE, _GAP = 82, 10
 CAVEAT = (
-    "A score describes these generated images as this encoder reads them. It says nothing about "
-    "people, and no group is guessed from a picture: groups are what prompts name."
+    "A score describes these prompts, this model and this encoder or judge. It says nothing about "
+    "real people."
 )
 
 
@@ -136,7 +136,8 @@ def _of_text(
     clear = score["verdict"] == "leans"
     return Content(
         asked.title or f"“{text}”",
-        f"{score['says'][:1].upper()}{score['says'][1:]}.",
+        f"{score['says'][:1].upper()}{score['says'][1:]}. Beyond the anchors' own words, its "
+        f"effect exceeds that of {score['percentile']:.0f} % of {len(words):,} everyday words.",
         score["m"],
         score["m_low"],
         score["m_high"],
@@ -144,11 +145,10 @@ def _of_text(
         (names[1], names[0]) if two else None,
         clear,
         {"leans": "clear lean", "no_lean": "no clear lean"}.get(score["verdict"], "cannot tell"),
-        f"difference of mean cosines, reference words subtracted; farther apart than "
-        f"{score['percentile']:.0f} % of {len(words):,} everyday words; "
-        f"{' and '.join(f'{n:,}' for n in score['n'])} images",
+        f"difference of mean cosines, reference subtracted; "
+        f"{', '.join(f'{n:,}' for n in score['n'])} images",
         f"encoder {collection.encoder.name}",
-        rows[::-1][1:] + rows[-1:],
+        [replace(row, colour=INK) for row in (rows[1], rows[0], rows[2])],
     )
 
 
@@ -304,6 +304,7 @@ def _number(drawing: Drawing, content: Content) -> None:
         (content.value, content.low, content.high),
         (content.clear, content.state == "cannot tell"),
         colour,
+        half=content.poles is None,
     )
     if content.poles is not None:
         drawing.text(560, 163, f"◂ {content.poles[0]}", 13, LEFT, bold=True, most=24)

@@ -8,6 +8,7 @@ controlled by Benjamini and Hochberg's adjustment, which holds for places among 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,33 +131,39 @@ def sweep(gallery: Gallery, anchors: Anchors, asked: Sweep, embed: Embed) -> dic
         embed: Embeds texts.
 
     Returns:
-        JSON values: how many words were 'tested' and 'found' (q at most the rate), the size of the
-        'reference', the images of each anchor, and 'rows' sorted by q and then by distance: 'text',
-        'effect' beyond the anchors' own words with 'low' and 'high', 'p', 'q', 'percentile' among
-        the reference, 'side' (the anchor it is nearer), 'text_only' (the effect on the anchors' own
-        texts) and 'kind'. Reference words are ranked among each other, and are never found: of
-        words that are compared with themselves none is unusual.
+        JSON values: how many words were 'tested' and 'found', the size of the 'reference', how many
+        words have to lie beyond all of it before any of them is found ('together'), the images of
+        each anchor, and 'rows' sorted by q and then by distance: 'text', 'effect' beyond the
+        anchors' own words with 'low' and 'high', 'p', 'q', 'percentile' among the reference, 'side'
+        (the anchor it is nearer), 'm' and 'q_m' (effect and q of the images as they are),
+        'text_only' (the effect on the anchors' own texts), 'verdict' and 'kind'. Reference words
+        are ranked among each other, and are never found: of words that are compared with
+        themselves none is unusual.
     """
     images = gallery.rows[anchors.ids].astype(np.float64)
     own = _own_texts(gallery, anchors, embed)
     reference = embed(filled(asked.template, asked.reference)).astype(np.float64)
     words = embed(filled(asked.template, asked.words)).astype(np.float64)
     centre = reference.mean(axis=0)
-    rest = beyond_words(images, own)
-    ours = _summary(rest, anchors, words - centre)
-    theirs = _summary(rest, anchors, reference - centre)
-    tested = _rows(asked.words, ours, place(effects(ours), effects(theirs)), "word")
+    both = [
+        (_summary(rows, anchors, words - centre), _summary(rows, anchors, reference - centre))
+        for rows in (beyond_words(images, own), images)
+    ]
+    ours, plain = (_tested(found, place(effects(found), effects(of))) for found, of in both)
+    tested = _rows(asked, asked.words, ours, plain, "word")
     _text_only(tested, own, words - centre)
     rows = tested
     if asked.ranked:
-        among = _rows(asked.reference, theirs, _among_themselves(effects(theirs)), "reference")
+        ours, plain = (_tested(of, _among_themselves(effects(of))) for _, of in both)
+        among = _rows(asked, asked.reference, ours, plain, "reference")
         _text_only(among, own, reference - centre)
         rows = [*tested, *among]
     rows.sort(key=lambda row: (row["q"], -abs(row["effect"])))
     return {
         "tested": len(tested),
-        "found": sum(row["q"] <= asked.fdr for row in tested),
+        "found": sum(row["verdict"] == "leans" for row in tested),
         "reference": len(asked.reference),
+        "together": math.ceil(len(tested) / ((len(asked.reference) + 1) * asked.fdr)),
         "fdr": asked.fdr,
         "template": asked.template,
         "anchors": np.bincount(anchors.labels, minlength=anchors.k).tolist(),
@@ -201,17 +208,45 @@ def _among_themselves(values: Float64Array) -> tuple[Float64Array, Float64Array]
     return 100.0 * below / max(r - 1, 1), (r - below) / r
 
 
-def _rows(
-    words: Sequence[str],
-    found: Nearness,
-    places: tuple[Float64Array, Float64Array],
-    kind: str,
-) -> list[dict[str, Any]]:
-    """A row for each word; those of one kind are one family of tests."""
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """Words with their tests; those that are tested together are one family.
+
+    Attributes:
+        found: Their nearness.
+        percentiles: Their places, shape (w,).
+        p: The larger of rank and Welch's test, shape (w,).
+        q: Adjusted for the false discovery rate.
+    """
+
+    found: Nearness
+    percentiles: Float64Array
+    p: Float64Array
+    q: list[float]
+
+
+def _tested(found: Nearness, places: tuple[Float64Array, Float64Array]) -> _Tested:
     percentiles, ranks = places
     p = np.maximum(ranks, image_p(found))
-    adjusted = benjamini_hochberg(p.tolist())
+    q = [1.0 if one is None else one for one in benjamini_hochberg(p.tolist())]
+    return _Tested(found, percentiles, p, q)
+
+
+def _verdict(clear: bool, plain: bool, same: bool) -> str:
+    """As a concept query's: a lean needs more than the anchors' words, and no contradiction."""
+    if clear and (same or not plain):
+        return "leans"
+    return "inconclusive" if clear or plain else "no_lean"
+
+
+def _rows(
+    asked: Sweep, words: Sequence[str], tested: _Tested, plain: _Tested, kind: str
+) -> list[dict[str, Any]]:
+    """A row for each word."""
+    found = tested.found
     values, (high, low) = effects(found), extremes(found)
+    as_they_are = effects(plain.found)
+    sides, plain_sides = (one.means.argmax(axis=0) for one in (found, plain.found))
     sizes = found.sizes
     rows = []
     for column, word in enumerate(words):
@@ -226,10 +261,17 @@ def _rows(
                 "effect": float(values[column]),
                 "low": interval[0],
                 "high": interval[1],
-                "p": float(p[column]),
-                "q": float(adjusted[column] or 0.0),
-                "percentile": float(percentiles[column]),
-                "side": int(found.means[:, column].argmax()),
+                "p": float(tested.p[column]),
+                "q": tested.q[column],
+                "percentile": float(tested.percentiles[column]),
+                "side": int(sides[column]),
+                "m": float(as_they_are[column]),
+                "q_m": plain.q[column],
+                "verdict": _verdict(
+                    tested.q[column] <= asked.fdr,
+                    plain.q[column] <= asked.fdr,
+                    bool(sides[column] == plain_sides[column]),
+                ),
                 "kind": kind,
             }
         )

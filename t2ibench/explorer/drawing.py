@@ -112,6 +112,7 @@ class Drawing:
         value: tuple[float | None, float | None, float | None],
         sure: tuple[bool, bool],
         colour: str,
+        half: bool = False,
     ) -> None:
         """A number with its interval on an axis.
 
@@ -121,6 +122,7 @@ class Drawing:
             value: The number and the ends of its interval.
             sure: Whether it is clear, and whether it cannot tell.
             colour: Of the mark.
+            half: Whether the number has no direction, so that the axis begins at 0.
         """
         left, right, y = place
         number, low, high = value
@@ -129,11 +131,12 @@ class Drawing:
         def at(x: float) -> float:
             return (left + right) / 2 + min(max(x / span, -1.0), 1.0) * (right - left) / 2
 
-        self._line(left, y, right, y, RULE, 1)
+        self._line(at(0) if half else left, y, right, y, RULE, 1)
         self._line(at(0), y - 12, at(0), y + 12, ZERO, 1)
         digits = 0 if span == 1 else 2 if span > 0.1 else 3
-        for tick in (-span, 0.0, span):
-            told = f"{tick:+.{digits}f}".replace("-", "−") if tick else "0"
+        for tick in (0.0, span) if half else (-span, 0.0, span):
+            sign = "" if half else "+"
+            told = f"{tick:{sign}.{digits}f}".replace("-", "−") if tick else "0"
             self.text(at(tick), y - 16, told, 11, QUIET, anchor="middle")
         mark = colour if clear else QUIET
         if low is not None and high is not None:

@@ -13,7 +13,8 @@ def phrases(lists: Mapping[str, Sequence[str]], reference: Sequence[str]) -> tup
     """What a sweep asks when nobody says it.
 
     Args:
-        lists: Word lists by name.
+        lists: Word lists by name. Those of people's names are left out: a name says nothing of a
+            picture, and to suggest one would be a guess about who is shown.
         reference: Words that the others are compared with.
 
     Returns:
@@ -26,8 +27,8 @@ def phrases(lists: Mapping[str, Sequence[str]], reference: Sequence[str]) -> tup
     """
     known = {word.casefold() for word in reference}
     found: dict[str, str] = {}
-    for words in lists.values():
-        for word in words:
+    for name, words in lists.items():
+        for word in words if "names" not in name.split("_") else ():
             short = _LEADING.sub("", word.strip().rstrip("."))
             key = short.casefold()
             if short and key not in known and len(short.split()) <= _MOST_WORDS:
