@@ -132,20 +132,21 @@ def _of_text(
         captions,
         f"{asked.run}\0{text}",
     )
-    ends = [abs(x) for x in (score["m"], score["m_low"], score["m_high"]) if x is not None]
+    value, low, high = (score[key] for key in ("beyond_words", "beyond_low", "beyond_high"))
+    ends = [abs(x) for x in (value, low, high) if x is not None]
     clear = score["verdict"] == "leans"
     return Content(
         asked.title or f"“{text}”",
-        f"{score['says'][:1].upper()}{score['says'][1:]}. Beyond the anchors' own words, its "
-        f"effect exceeds that of {score['percentile']:.0f} % of {len(words):,} everyday words.",
-        score["m"],
-        score["m_low"],
-        score["m_high"],
+        f"{score['says'][:1].upper()}{score['says'][1:]}. Its effect "
+        f"exceeds that of {score['percentile']:.0f} % of {len(words):,} everyday words.",
+        value,
+        low,
+        high,
         max(ends) * 1.25 or 1.0,
         (names[1], names[0]) if two else None,
         clear,
         {"leans": "clear lean", "no_lean": "no clear lean"}.get(score["verdict"], "cannot tell"),
-        f"difference of mean cosines, reference subtracted; "
+        f"difference of mean cosines beyond the anchors' own words, reference subtracted; "
         f"{', '.join(f'{n:,}' for n in score['n'])} images",
         f"encoder {collection.encoder.name}",
         [replace(row, colour=INK) for row in (rows[1], rows[0], rows[2])],

@@ -25,7 +25,8 @@ export function render(generate) {
   const parts = anchorOrder().map((index) => pole(index));
   byId("poles").replaceChildren(...parts.flatMap((part, k) => (k ? [el("span", { text: axial() ? "to" : "·" }), part] : [part])));
   const counts = anchors.map((_, index) => imagesOf(index).length);
-  byId("run").textContent = `${S.encoder} · ${many(S.images.length, "image")}, ${anchorOrder().map((index) => counts[index]).join(" and ")} of the anchors`;
+  const each = anchorOrder().map((index) => counts[index]).join(" and ");
+  byId("run").textContent = `${S.encoder} · ${many(S.images.length, "image")}, ${each} of the anchors`;
 }
 
 const swap = (index) => commit((state) => {
@@ -39,7 +40,9 @@ byId("add-anchor").addEventListener("submit", (event) => {
   const known = S.prompts.includes(prompt);
   use(prompt);
   byId("anchor-prompt").value = "";
-  if (!known) say(S.sources.some((source) => source.draws) ? "No image has this prompt yet; generate some here." : "No image has this prompt, and no model is here to make one.");
+  if (known) return;
+  const draws = S.sources.some((source) => source.draws);
+  say(draws ? "No image has this prompt yet; generate some here." : "No image has this prompt, and no model is here to make one.");
 });
 
 byId("anchor-prompt").addEventListener("focus", () => {

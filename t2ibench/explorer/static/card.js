@@ -8,7 +8,9 @@ const ui = {};
 function build() {
   ui.picture = el("div", { id: "card-picture" });
   ui.title = el("input", { id: "card-title", maxlength: 200, placeholder: "the concept itself", on: { change: () => load() } });
-  const button = (name, act) => el("button", { text: name, "aria-label": `Save the card as ${name}`, on: { click: () => act().catch((error) => say(error.message)) } });
+  const button = (name, act) => el("button", {
+    text: name, "aria-label": `Save the card as ${name}`, on: { click: () => act().catch((error) => say(error.message)) },
+  });
   ui.say = el("p", { class: "small muted", "aria-live": "polite" });
   byId("panel-card").replaceChildren(el("h2", { text: "Evidence card" }), ui.say, ui.picture,
     el("p", { class: "line" }, el("label", { for: "card-title", text: "Title" }), ui.title),
@@ -25,7 +27,9 @@ function body() {
   const title = ui.title.value.trim() ? { title: ui.title.value.trim() } : {};
   if (wanted) return { ...wanted, ...title };
   if (!S.text) return null;
-  return { run: 0, text: S.text, anchors: S.state.anchors.map((anchor) => anchor.prompt), names: S.state.anchors.map((anchor) => anchor.name), ...title };
+  const [anchors, names] = ["prompt", "name"].map((key) => S.state.anchors.map((anchor) => anchor[key]));
+  const family = S.state.tree.nodes.slice(1).map((node) => S.nodes.get(node.id)?.text).filter((one) => one && !anchors.includes(one));
+  return { run: 0, text: S.text, anchors, names, family: [...new Set(family)], ...title };
 }
 
 async function load() {

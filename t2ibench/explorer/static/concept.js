@@ -1,6 +1,6 @@
 // The middle of the page: what a concept shows, how sure that is, and the images behind it.
 import { S, anchorOf, anchorOrder, axial, colourOf, imagesOf, json, pole, sideOf, similarity } from "./store.js";
-import { byId, el, many, percent, probability, signed, term } from "./dom.js";
+import { byId, el, many, percent, probability, share, signed, term } from "./dom.js";
 import { Plot, scatter, strips } from "./plots.js";
 import { rail } from "./rail.js";
 import { Row } from "./rows.js";
@@ -82,16 +82,17 @@ function draw(text, values, anchors, pair, chosen) {
 const ownOf = (text) => [...S.images.keys()].filter((number) => S.prompts[S.images[number][0]] === text && anchorOf(number) < 0);
 
 // Where an image lies between the anchors' texts: +1 as the first anchor's images on average, −1 as the second's.
-function leansOf([first, second]) {
+function leansOf([first, second], run = null) {
   const raw = (number) => first[number] - second[number];
-  const mean = (index) => { const ids = imagesOf(index); return ids.reduce((sum, id) => sum + raw(id), 0) / (ids.length || 1); };
+  const mean = (index) => { const ids = imagesOf(index, run); return ids.reduce((sum, id) => sum + raw(id), 0) / (ids.length || 1); };
   const [a, b] = [mean(0), mean(1)];
   const middle = (a + b) / 2, half = (a - b) / 2 || 1;
   return (number) => (raw(number) - middle) / half;
 }
 
 const noteOf = (chosen) => chosen.slice(0, 1).flatMap((id) => S.nodes.get(id)?.scores ?? []).filter(Boolean)
-  .map((score) => `lean ${signed(score.beyond_words, 3)}, ${probability(score.p_holm)} (Holm), D ${score.d.toFixed(2)}, n ${score.n.join(" and ")}`)
+  .map((score) => `lean ${signed(score.beyond_words, 3)}, ${probability(score.p_holm)} (Holm), D ${score.d.toFixed(2)}, `
+    + `n ${score.n.join(" and ")}`)
   .concat(S.encoder).join(" · ");
 
 function numbers(chosen) {
@@ -114,7 +115,7 @@ function numbers(chosen) {
   byId("headline").replaceChildren(
     el("b", { class: shown.state === "clear" ? `t-${shown.side}` : "", text: signed(shown.value, 2) }),
     el("span", { class: "micro muted" }, shown.low === null ? "no interval" : `${signed(shown.low, 2)} to ${signed(shown.high, 2)}`,
-      el("br"), term(`further than ${Math.round(only.percentile)} % of words`, "percentile")));
+      el("br"), term(`further than ${share(only.percentile)} of words`, "percentile")));
 }
 
 function block(text, score, name) {
@@ -123,8 +124,10 @@ function block(text, score, name) {
   const mark = markOf(score);
   const line = el("p", { class: "verdict" });
   if (score.verdict === "leans") line.append("Leans to ", pole(score.lean), `: ${score.says}.`);
-  else if (score.verdict === "inconclusive") line.append(el("b", { text: "Cannot tell. " }), `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
-  else line.append(el("b", { text: "No lean of its own. " }), `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
+  else {
+    line.append(el("b", { text: score.verdict === "inconclusive" ? "Cannot tell. " : "No lean of its own. " }),
+      `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
+  }
   const ends = axial() ? [pole(1), pole(0)] : [el("span"), el("span")];
   ends.forEach((end) => end.classList.add("micro"));
   const chances = Object.entries(score.probabilities).map(([index, value]) => `${nameOf(index)} ${value.toFixed(2)}`).join(", ");
@@ -134,7 +137,8 @@ function block(text, score, name) {
     el("p", { class: "facts num" }, term("Lean", "lean"), ` ${signed(mark.value, 3)}`,
       ...(mark.low === null ? [] : [" (", term("95 %"), ` ${signed(mark.low, 3)} to ${signed(mark.high, 3)})`]),
       " · ", term("with the anchors' words", "as it is"), ` ${signed(score.m, 3)}`,
-      ` · further than ${Math.round(score.percentile)} % of `, term("everyday words", "percentile"), " · ", term(probability(score.p_holm), "p"), " (Holm)"),
+      ` · further than ${share(score.percentile)} of `, term("everyday words", "percentile"), " · ",
+      term(probability(score.p_holm), "p"), " (Holm)"),
     el("p", { class: "facts num" }, term("D"), ` ${score.d.toFixed(2)} (${score.d_low.toFixed(2)} to ${score.d_high.toFixed(2)}) · `,
       term("z"), ` ${signed(score.z, 1)} · `, term("nearest"), ` ${chances} · n = ${score.n.join(" and ")}: only D ≥ `,
       `${smallestD(score.n).toFixed(2)} can be told from chance`),
@@ -150,9 +154,11 @@ function warning(text, { value, forward, inverse, share }) {
       el("div", {}, el("p", { class: "micro faint", text: "Inverse: which anchor are images of it nearer?" }),
         el("p", { class: "num" }, el("b", { class: `t-${sideOf(inverse)}`, text: percent(share.value) }),
           ` nearer ${nameOf(inverse)} (${percent(share.low)} to ${percent(share.high)})`))),
-    el("p", { class: "small muted", text: "The word and its images are different questions, and an encoder may place a word where no image puts it. "
-      + "Neither is picked here: quote the two together." }));
+    el("p", { class: "small muted", text: "The word and its images are different questions, and an encoder may place a word "
+      + "where no image puts it. Neither is picked here: quote the two together." }));
 }
+
+const ruled = (n) => Math.round(100 * (1 - 0.05 ** (1 / n)));
 
 const rowOf = (key, kind) => {
   if (!rows.has(key)) rows.set(key, new Row(kind));
@@ -169,11 +175,11 @@ function anchorRows(values) {
       if (S.sources.length > 1 && !ids.length) return;
       const row = rowOf(`${anchor.prompt}\n${run}\n${sideOf(index)}`, sideOf(index));
       if (values) ids.sort((a, b) => values[b] - values[a]);
-      const where = S.sources.length > 1 ? ` · ${source.name}` : "";
+      const where = S.sources.length > 1 ? ` · ${source.name}` : "", count = many(ids.length, "image");
       row.show({
         ids, value: (id) => (values ? three(values[id]) : String(S.images[id][1] + 1)),
-        title: [pole(index), el("span", { class: "faint num", text: ` ${many(ids.length, "image")}${where}${values ? ", most to least like it" : ""}` })],
-        label: `${anchor.name}${where}: ${many(ids.length, "image")}${values ? `, most to least like “${S.text}”` : ""}`,
+        title: [pole(index), el("span", { class: "faint num", text: ` ${count}${where}${values ? ", most to least like it" : ""}` })],
+        label: `${anchor.name}${where}: ${count}${values ? `, most to least like “${S.text}”` : ""}`,
         empty: el("p", { class: "emp", text: `No image has the prompt “${anchor.prompt}” yet. Generate some under “Change the anchors”.` }),
       });
       wanted.push(row.element);
@@ -188,28 +194,34 @@ function place(box, wanted) {
   box.replaceChildren(...wanted);
 }
 
-const ruled = (n) => Math.round(100 * (1 - 0.05 ** (1 / n)));
-
 // Images of the concept itself, by the side that they lie on.
 function ownImages(text, anchors, drawing) {
-  const own = ownOf(text), wanted = [];
-  if (axial() && own.length) {
-    const leans = leansOf(anchors), values = new Map(own.map((id) => [id, leans(id)]));
-    for (const index of anchorOrder()) {
-      const sign = index === 0 ? 1 : -1;
-      const ids = own.filter((id) => sign * values.get(id) > 0).sort((a, b) => sign * (values.get(b) - values.get(a)));
-      const row = rowOf(`own\n${index}`, sideOf(index));
-      row.show({
-        ids, value: (id) => signed(values.get(id), 1),
-        title: ["Images of it nearer ", pole(index), el("span", { class: "faint num", text: ` ${ids.length} of ${own.length}` })],
-        label: `Images of “${text}” nearer ${nameOf(index)}: ${ids.length} of ${own.length}`,
-        empty: el("p", { class: "emp" }, "No image of it falls on this side. ", el("span", { class: "faint",
-          text: `${own.length} made, 0 here: a true share of up to ${ruled(own.length)} in 100 could still show none.` })),
-      });
-      wanted.push(row.element);
-    }
-  }
+  const all = ownOf(text), wanted = [];
+  S.sources.forEach((source, run) => {
+    const own = all.filter((id) => S.images[id][2] === run);
+    if (axial() && own.length) wanted.push(...ownRows(text, own, leansOf(anchors, run), run));
+  });
   place(byId("own"), wanted);
-  drawing(text, own.length);
+  drawing(text, all.length);
 }
 
+function ownRows(text, own, leans, run) {
+  const values = new Map(own.map((id) => [id, leans(id)])), made = [];
+  const where = S.sources.length > 1 ? ` · ${S.sources[run].name}` : "";
+  const reason = [...S.nodes.values()].find((node) => node.text === text)?.scores?.[run]?.inverse?.reason;
+  const rule = `${own.length} made, 0 here: a true share of up to ${ruled(own.length)} in 100 could still show none.`;
+  for (const index of anchorOrder()) {
+    const sign = index === 0 ? 1 : -1;
+    const ids = own.filter((id) => sign * values.get(id) > 0).sort((a, b) => sign * (values.get(b) - values.get(a)));
+    const row = rowOf(`own\n${index}\n${run}`, sideOf(index));
+    row.show({
+      ids, value: (id) => signed(values.get(id), 1),
+      title: ["Images of it nearer ", pole(index), el("span", { class: "faint num", text: ` ${ids.length} of ${own.length}${where}` })],
+      label: `Images of “${text}” nearer ${nameOf(index)}${where}: ${ids.length} of ${own.length}`,
+      empty: el("p", { class: "emp" }, "No image of it falls on this side. ", el("span", { class: "faint", text: reason ? "" : rule })),
+    });
+    made.push(row.element);
+  }
+  if (reason) made.push(el("p", { class: "note small muted", text: `Not a share to quote: ${reason}.` }));
+  return made;
+}

@@ -7,6 +7,7 @@ import { addExactly } from "./tree.js";
 import { nameOf } from "./words.js";
 
 const SHOWN = 40;
+const FOUND = { leans: "a finding", inconclusive: "cannot tell" };
 let asked = null, found = null, turn = 0, all = false;
 const ui = {};
 
@@ -21,7 +22,8 @@ function build() {
     el("p", { class: "small muted" }, "Every word is compared with everyday words, beyond what the anchors' own words say. ",
       term("False discoveries", "q"), " are controlled."),
     el("form", { class: "sweep", on: { submit: (event) => { event.preventDefault(); search(); } } },
-      el("details", {}, el("summary", { class: "small", text: "Search words of your own" }), el("label", { class: "sr", for: "own-words", text: "Words, one a line" }), ui.words),
+      el("details", {}, el("summary", { class: "small", text: "Search words of your own" }),
+        el("label", { class: "sr", for: "own-words", text: "Words, one a line" }), ui.words),
       el("div", { class: "line" }, S.sources.length > 1 && ui.run, el("button", { class: "pri", text: "Search" }))),
     ui.say, ui.list, ui.more);
 }
@@ -35,7 +37,8 @@ async function search() {
   ui.say.textContent = "Searching…";
   try {
     const reply = await json("/api/discover", {
-      anchors: S.state.anchors.map((anchor) => anchor.prompt), words: words.length ? words.slice(0, 5000) : "everyday", run: Number(ui.run.value || 0),
+      anchors: S.state.anchors.map((anchor) => anchor.prompt), run: Number(ui.run.value || 0),
+      words: words.length ? words.slice(0, 5000) : "everyday",
     });
     if (mine !== turn) return;
     found = reply;
@@ -50,27 +53,35 @@ async function search() {
 }
 
 function render() {
-  const { tested, found: n, reference, fdr, rows, anchors } = found;
-  const what = n ? `${many(n, "finding")}: of those listed as such, at most ${percent(fdr)} are expected to be chance.`
-    : `None found: with ${anchors.join(" and ")} images nothing stands out at a false discovery rate of ${percent(fdr)}. That is not “none there”.`;
+  const { tested, found: n, reference, fdr, rows, anchors, together } = found;
+  const needs = together > 1 ? ` At least ${together} words together would have to lie beyond every everyday word.` : "";
+  const what = n ? `${many(n, "finding")}: of those in bold, at most ${percent(fdr)} are expected to be chance.`
+    : `None found: with ${anchors.join(" and ")} images nothing stands out at a false discovery rate of ${percent(fdr)}.${needs} `
+      + "That is not “none there”.";
   ui.say.replaceChildren(el("b", { text: `${many(tested, "word")} tested` }), ` against ${many(reference, "everyday word")}. ${what}`);
-  const span = roundUp(Math.max(...rows.slice(0, SHOWN).flatMap((row) => [row.effect, row.low, row.high]).filter((v) => v !== null).map(Math.abs), 0));
+  const ends = rows.slice(0, SHOWN).flatMap((row) => [row.effect, row.low, row.high]).filter((value) => value !== null);
+  const span = roundUp(Math.max(0, ...ends.map(Math.abs)));
   const shown = rows.slice(0, all ? 400 : SHOWN);
   ui.list.replaceChildren(...shown.map((row) => item(row, span)));
   ui.more.hidden = shown.length >= Math.min(rows.length, 400);
 }
 
 function item(row, span) {
-  const clear = row.q <= found.fdr && row.kind === "word";
-  const side = sideOf(row.side);
-  const mark = { value: row.effect, low: row.low, high: row.high, state: clear ? "clear" : "not_clear", side: clear ? side : "plain", half: !axial() };
+  const clear = row.verdict === "leans", side = clear ? sideOf(row.side) : "plain";
+  const state = { leans: "clear", inconclusive: "cannot_tell" }[row.verdict] ?? "not_clear";
+  const mark = { value: row.effect, low: row.low, high: row.high, state, side, half: !axial() };
   const q = row.kind === "reference" ? "everyday word" : `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
-  const label = `${row.text}: ${signed(row.effect, 3)} to ${nameOf(row.side)}, ${q}; ${clear ? "a finding" : "no finding"}`;
+  const label = `${row.text}: ${signed(row.effect, 3)} to ${nameOf(row.side)}, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
   const text = `${Math.round(row.percentile)} % · ${q}`;
   return el("li", { class: clear ? "hit" : "" },
-    el("button", { class: "link", text: row.text, "aria-label": `Add ${row.text} to the tree`, on: { click: () => { addExactly(row.text, found.template); say(`“${row.text}” is in the tree.`); } } }),
+    el("button", { class: "link", text: row.text, "aria-label": `Add ${row.text} to the tree`, on: { click: () => put(row.text) } }),
     rail(mark, label, { span, height: 22, dot: 8 }),
     el("span", { class: "micro num faint" }, clear ? [pole(row.side), " "] : null, text));
+}
+
+function put(word) {
+  addExactly(word, found.template);
+  say(`“${word}” is in the tree.`);
 }
 
 export function show() {

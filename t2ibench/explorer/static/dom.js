@@ -35,12 +35,15 @@ export const ordinal = (n) => {
   const last = n % 100;
   return `${n}${last > 10 && last < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] ?? "th"}`;
 };
+// A percentile in words: never "100 %" where some words lean further.
+export const share = (value) => (value > 99 && value < 100 ? "over 99 %" : `${Math.round(value)} %`);
 export const many = (n, one, more = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
 
 const MEANINGS = {
   lean: "How much nearer the images of one anchor are to the text than those of the other, in cosine, less what everyday words "
     + "give on average and without what the anchors' own texts explain. Right of 0: nearer the first anchor.",
-  "as it is": "The same with the part that the anchors' own texts explain: an encoder may place a word near “man”, whatever the images show.",
+  "as it is": "The same with the part that the anchors' own texts explain: an encoder may place a word near “man”, "
+    + "whatever the images show.",
   "95 %": "The interval that a new set of images of the anchors would give this lean in 95 of 100 runs (Student's t).",
   percentile: "The share of everyday words that lean less, either way.",
   p: "The chance that an everyday word, or the images' own variation, would lean as far. Corrected (Holm) for all concepts of the tree.",

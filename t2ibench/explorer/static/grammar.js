@@ -5,11 +5,12 @@ export const RELATIONS = [PROPERTY, "that shows a", "that shows", "that shows a 
 
 const PLACES = /^(in|at|on|near|under|inside|outside|during|after|before|from)\s+/i;
 const OF_PEOPLE = new Set((
-  "female male old young elderly middle-aged adult happy sad angry afraid calm rich poor wealthy homeless beautiful ugly pretty attractive "
-  + "handsome smart intelligent stupid clever strong weak tall short fat thin overweight pregnant blond blonde bald black white asian african "
-  + "american european latino hispanic indian arab native brown disabled blind deaf healthy sick tired kind friendly cruel honest lazy polite "
-  + "rude shy proud brave modest evil nice warm cold competent lonely married single divorced gay straight queer transgender trans religious "
-  + "muslim christian jewish hindu buddhist educated successful unemployed employed criminal violent aggressive innocent guilty").split(" "));
+  "female male old young elderly middle-aged adult happy sad angry afraid calm rich poor wealthy homeless beautiful ugly "
+  + "pretty attractive handsome smart intelligent clever strong weak tall short fat thin overweight pregnant blond blonde "
+  + "bald black white asian african american european latino hispanic indian arab native brown disabled blind deaf healthy "
+  + "sick tired kind friendly cruel honest lazy polite rude shy proud brave modest evil nice warm cold competent lonely "
+  + "married single divorced gay straight queer transgender trans religious muslim christian jewish hindu buddhist educated "
+  + "successful unemployed employed criminal violent aggressive innocent guilty").split(" "));
 
 const adjective = (word) => OF_PEOPLE.has(word.toLowerCase()) || /(ful|ous|less)$/.test(word.toLowerCase());
 const plural = (word) => /[^su]s$/i.test(word) && !/(ss|us|is|lens|news)$/i.test(word);

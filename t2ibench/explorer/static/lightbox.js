@@ -60,9 +60,9 @@ async function scores(number, facts) {
 function go(by) {
   if (!list[at + by]) return;
   at += by;
-  const label = document.activeElement?.getAttribute("aria-label");
+  const held = document.activeElement?.textContent;
   fill();
-  const again = [...box.querySelectorAll("button")].find((one) => one.getAttribute("aria-label") === label && !one.disabled);
+  const again = [...box.querySelectorAll("button")].find((one) => one.textContent === held && !one.disabled);
   (again ?? byId("lightbox-close")).focus();
 }
 

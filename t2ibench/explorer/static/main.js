@@ -121,7 +121,8 @@ onChange((what) => {
 // The tokens follow the system; the button turns their dark half on or off.
 function theme(name) {
   for (const rule of byId("tokens").sheet.cssRules) {
-    if (rule.media && /prefers-color-scheme|^all$|^not all$/.test(rule.conditionText)) rule.media.mediaText = name === "dark" ? "all" : "not all";
+    const dark = rule.media && /prefers-color-scheme|^all$|^not all$/.test(rule.conditionText);
+    if (dark) rule.media.mediaText = name === "dark" ? "all" : "not all";
   }
   document.documentElement.style.colorScheme = name;
   byId("theme").textContent = name === "dark" ? "Light" : "Dark";
@@ -169,7 +170,8 @@ document.addEventListener("keydown", (event) => {
   const field = ["INPUT", "TEXTAREA"].includes(event.target.tagName);
   if (event.key === "Escape") {
     const menu = event.target.closest?.("details[open]");
-    if (menu) { menu.open = false; menu.querySelector("summary").focus(); } else if (S.brushed && !byId("lightbox").open && !field) byId("clear").click();
+    if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+    else if ((S.brushed || S.ranked) && !byId("lightbox").open && !field) byId("clear").click();
     return;
   }
   if (control && key === "s") session.keep(true);
@@ -180,7 +182,9 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 document.addEventListener("click", (event) => {
-  document.querySelectorAll("header details[open], .bar details[open]").forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
+  for (const menu of document.querySelectorAll("#files[open], #anchor-box[open]")) {
+    if (event.target.isConnected && !menu.contains(event.target)) menu.open = false;
+  }
 });
 document.addEventListener("test", ({ detail }) => { link.write({ task: detail.task, row: detail.row }); tabs.open("tests", true); });
 document.addEventListener("word", ({ detail }) => tree.addWord(detail));
@@ -190,9 +194,10 @@ function follow() {
   const sel = link.selected(asked.sel, S.images.length);
   if (sel?.size) { S.brushed = sel; changed("brush"); }
   if (asked.concept) {
-    const found = [...S.nodes.values()].find((node) => node.text === asked.concept || S.state.tree.nodes.some((one) => one.id === node.id && one.label === asked.concept));
+    const label = (id) => S.state.tree.nodes.find((one) => one.id === id)?.label;
+    const found = [...S.nodes.values()].find((node) => [node.text, label(node.id)].includes(asked.concept));
     if (found) commit((state) => { state.chosen = [found.id]; });
-    else if (S.text !== asked.concept) tree.addWord(asked.concept);
+    else tree.addText(asked.concept);
   }
   tabs.open(asked.task ? "tests" : asked.tab ?? "map", false);
 }

@@ -49,7 +49,8 @@ function build() {
 
 // The same selection without a pointer: images in an order, from one place to another.
 function list() {
-  const by = el("select", {}, new Option("most like the concept", "text"), new Option("left to right on the map", "x"), new Option("bottom to top on the map", "y"));
+  const orders = [["most like the concept", "text"], ["left to right on the map", "x"], ["bottom to top on the map", "y"]];
+  const by = el("select", {}, orders.map(([name, value]) => new Option(name, value)));
   const from = el("input", { type: "number", min: 1, value: 1, "aria-label": "from place" });
   const to = el("input", { type: "number", min: 1, value: 20, "aria-label": "to place" });
   const choose = async (event) => {
@@ -60,8 +61,8 @@ function list() {
     select(ids.slice(Math.max(0, a - 1), b));
   };
   return el("details", { class: "range" }, el("summary", { class: "small", text: "Select by a list" }),
-    el("form", { class: "line", on: { submit: choose } }, el("label", {}, "Images ", by), el("label", {}, "from ", from), el("label", {}, "to ", to),
-      el("button", { text: "Select range" })));
+    el("form", { class: "line", on: { submit: choose } },
+      el("label", {}, "Images ", by), el("label", {}, "from ", from), el("label", {}, "to ", to), el("button", { text: "Select range" })));
 }
 
 async function ordered(by) {
@@ -81,7 +82,8 @@ async function options() {
   try {
     const { tasks } = await json(`/api/scores?run=${run}`);
     const scored = tasks.filter((task) => !task.text_only);
-    if (scored.length) ui.colour.append(el("optgroup", { label: "scores and answers" }, scored.map((task) => new Option(task.name, `test ${task.id}`))));
+    const more = scored.map((task) => new Option(task.name, `test ${task.id}`));
+    if (more.length) ui.colour.append(el("optgroup", { label: "scores and answers" }, more));
     if ([...ui.colour.options].some((option) => option.value === wanted)) ui.colour.value = wanted;
   } catch (error) { say(error.message); }
 }
@@ -99,7 +101,8 @@ async function load() {
   cells = new Cells(data.x, data.y, Math.max(16, Math.min(512, Math.round(Math.sqrt(data.ids.length)))));
   ui.title.textContent = `Map of ${many(data.ids.length, "image")}`;
   const [a, b] = data.explained;
-  ui.note.textContent = `Near means alike to the encoder. Across and up: the two directions in which these images differ most (${percent(a)} and ${percent(b)} of it).`;
+  ui.note.textContent = "Near means alike to the encoder. Across and up: the two directions in which these images differ most "
+    + `(${percent(a)} and ${percent(b)} of it).`;
   await recolour();
 }
 
@@ -110,7 +113,8 @@ async function recolour() {
   try { found = await colouring(ui.colour.value, data.ids, run); } catch (error) { say(error.message); return; }
   if (mine !== turn) return;
   data.colours = found.colours;
-  ui.key.replaceChildren(...found.key.map(([colour, name]) => el("span", {}, dotted(colour), name)), el("span", { class: "faint", text: found.note }));
+  ui.key.replaceChildren(...found.key.map(([colour, name]) => el("span", {}, dotted(colour), name)),
+    el("span", { class: "faint", text: found.note }));
   paint();
 }
 
@@ -132,7 +136,8 @@ function paint() {
   });
   points.set({ place, colour, size });
   ui.canvas.dataset.drawn = String(n);
-  ui.canvas.setAttribute("aria-label", `Map of ${n} images. Arrow keys move it, + and − zoom, 0 shows the whole. “Select by a list” selects without a pointer.`);
+  const keys = "Arrow keys move it, + and − zoom, 0 shows the whole. “Select by a list” selects without a pointer.";
+  ui.canvas.setAttribute("aria-label", `Map of ${n} images. ${keys}`);
   plan();
 }
 
@@ -195,7 +200,10 @@ function listen() {
   const { canvas } = ui, down = new Map();
   let polygon = null, travelled = 0;
   const at = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
-  const spread = () => { const [[ax, ay], [bx, by]] = [...down.values()]; return { far: Math.hypot(ax - bx, ay - by), x: (ax + bx) / 2, y: (ay + by) / 2 }; };
+  const spread = () => {
+    const [[ax, ay], [bx, by]] = [...down.values()];
+    return { far: Math.hypot(ax - bx, ay - by), x: (ax + bx) / 2, y: (ay + by) / 2 };
+  };
   canvas.addEventListener("pointerdown", (event) => {
     down.set(event.pointerId, at(event));
     travelled = 0;
@@ -207,7 +215,12 @@ function listen() {
     const now = at(event), last = down.get(event.pointerId);
     if (!last) { hover(now); return; }
     travelled += Math.hypot(now[0] - last[0], now[1] - last[1]);
-    if (polygon) { polygon.push(now); ui.path.setAttribute("d", `M${polygon.map((one) => one.join(" ")).join("L")}Z`); down.set(event.pointerId, now); return; }
+    if (polygon) {
+      polygon.push(now);
+      ui.path.setAttribute("d", `M${polygon.map((one) => one.join(" ")).join("L")}Z`);
+      down.set(event.pointerId, now);
+      return;
+    }
     const before = down.size === 2 ? spread() : null;
     down.set(event.pointerId, now);
     if (before) {
@@ -283,7 +296,8 @@ async function suggest() {
       text, "aria-label": `Add ${text} to the tree`, on: { click: () => document.dispatchEvent(new CustomEvent("word", { detail: text })) },
     }));
     const prompts = found.prompts.slice(0, 6).map(({ prompt, count }) => `${count} “${prompt}”`).join(", ");
-    ui.found.append(el("p", { class: "small", text: `Words that they are nearer to than the ${many(found.rest, "other image")}:` }), el("p", { class: "words" }, words),
+    ui.found.append(el("p", { class: "small", text: `Words that they are nearer to than the ${many(found.rest, "other image")}:` }),
+      el("p", { class: "words" }, words),
       el("p", { class: "small muted", text: prompts || promptOf(ids[0]) }),
       el("p", { class: "micro faint", text: "A suggestion to look at, not a test: add a word to the tree to test it." }));
   } catch (error) { ui.found.append(el("p", { class: "small muted", text: error.message })); }

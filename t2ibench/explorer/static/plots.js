@@ -68,7 +68,8 @@ export class Plot {
     this.canvas.width = this.width * ratio;
     this.canvas.height = this.height * ratio;
     this.canvas.style.height = `${this.height}px`;
-    this.canvas.setAttribute("aria-label", `${this.title.textContent}. ${this.marks.length} images. Arrow keys go through them, Enter opens one.`);
+    const keys = "Arrow keys go through them, Enter opens one.";
+    this.canvas.setAttribute("aria-label", `${this.title.textContent}. ${this.marks.length} images. ${keys}`);
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
     this.paint(pen, true);
@@ -234,7 +235,8 @@ export class Plot {
     const body = [...lines, ...bars, ...Array.from(this.order, (index) => marks[index]), ...texts].join("");
     const high = this.height + 54, title = escape(this.title.textContent);
     const sheet = `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${high}" viewBox="0 -30 ${this.width} ${high}"`
-      + ` font-family="sans-serif" font-size="12"><title>${title}</title><rect y="-30" width="100%" height="100%" fill="${css("--surface")}"/>`
+      + ` font-family="sans-serif" font-size="12"><title>${title}</title>`
+      + `<rect y="-30" width="100%" height="100%" fill="${css("--surface")}"/>`
       + `<text x="10" y="-10" font-size="15" fill="${ink}">${title}</text>${body}`
       + `<text x="10" y="${this.height + 16}" fill="${ink}">${escape(this.note || S.encoder)}</text></svg>`;
     save(`${this.name}.svg`, new Blob([sheet], { type: "image/svg+xml" }));
@@ -279,7 +281,8 @@ export function strips(values, text) {
     const [low, high] = extent(rows.flatMap((row) => row.members.map((at) => values[at])));
     const tall = 108, head = 20, left = 10, right = width - 14;
     out.height = rows.length * tall + 40;
-    const scale = axis(low, high, left + MARK / 2, right - MARK / 2, rows.length * tall, rows.length * tall, `similarity to “${text}”`, out);
+    const bottom = rows.length * tall;
+    const scale = axis(low, high, left + MARK / 2, right - MARK / 2, bottom, bottom, `similarity to “${text}”`, out);
     rows.forEach((row, at) => {
       const middle = at * tall + head + (tall - head) / 2;
       out.texts.push({ x: left, y: at * tall + 14, text: `${row.name} (${row.members.length})`, strong: true });

@@ -3,7 +3,7 @@ import { el, signed } from "./dom.js";
 
 const cut = (value, span) => Math.max(-span, Math.min(span, value));
 
-// mark: {value, low, high, band, side, state}; value null draws a dotted rail with `absent` on it.
+// mark: {value, low, high, band or fair, side, state}; value null draws a dotted rail with `absent` on it.
 export function rail(mark, label, { span = 1, height, dot, ticks = [], axis = false, absent = "no images" } = {}) {
   const vars = {};
   if (height) vars.h = `${height}px`;
@@ -12,15 +12,15 @@ export function rail(mark, label, { span = 1, height, dot, ticks = [], axis = fa
     return el("span", { class: "rail none", role: "img", "aria-label": label, vars },
       el("i", { class: "axis" }), el("i", { class: "say", text: absent }));
   }
-  const { value, low, high, band } = mark;
+  const { value, low, high } = mark, fair = mark.fair ?? (mark.band ? [-mark.band, mark.band] : null);
   const known = low !== null && low !== undefined && high !== null && high !== undefined;
   Object.assign(vars, { v: cut(value, span), span });
   if (known) Object.assign(vars, { lo: cut(low, span), hi: cut(high, span) });
-  if (band) Object.assign(vars, { b0: cut(-band, span), b1: cut(band, span) });
+  if (fair) Object.assign(vars, { b0: cut(fair[0], span), b1: cut(fair[1], span) });
   const kind = { clear: `clear ${mark.side ?? "plain"}`, cannot_tell: "unsure" }[mark.state] ?? "grey";
   const over = Math.abs(value) > span;
   return el("span", { class: `rail ${kind}${mark.half ? " half" : ""}`, role: "img", "aria-label": label, vars },
-    band && el("i", { class: "band" }), axis && el("i", { class: "axis" }), el("i", { class: "zero" }),
+    fair && el("i", { class: "band" }), axis && el("i", { class: "axis" }), el("i", { class: "zero" }),
     ticks.map((tick) => el("i", { class: "tk", vars: { t: cut(tick, span) } })),
     known && el("i", { class: "ci" }), el("i", { class: "dot" }),
     over && el("i", { class: `over ${value > 0 ? "hi" : "lo"}`, text: value > 0 ? "›" : "‹" }));

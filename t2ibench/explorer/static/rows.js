@@ -38,7 +38,8 @@ export class Row {
     this.box.setAttribute("aria-label", label);
     const many = ids.length > WHOLE;
     const toggle = many && el("button", {
-      text: this.all ? "Fewer" : ids.length > MOST ? `First ${MOST}` : `All ${ids.length}`, "aria-label": this.all ? `Fewer: ${label}` : `All: ${label}`,
+      text: this.all ? "Fewer" : ids.length > MOST ? `First ${MOST}` : `All ${ids.length}`,
+      "aria-label": this.all ? `Fewer: ${label}` : `All: ${label}`,
       on: { click: () => { this.all = !this.all; this.show(this.last); this.head.querySelector("button")?.focus(); } },
     });
     this.head.replaceChildren(...title, ...(toggle ? [toggle] : []));

@@ -22,18 +22,17 @@ function build() {
     S.sources.length > 1 ? el("div", { class: "line" }, ui.run) : "", ui.one, ui.list);
 }
 
-const poleText = (task) => (task.poles ? `${task.poles[0]} – ${task.poles[1]}` : "");
-
 function markOf(task) {
-  const band = task.fair_high !== null && task.fair_low !== null && task.fair_high !== undefined ? (task.fair_high - task.fair_low) / 2 : null;
-  return { value: task.value, low: task.low, high: task.high, state: task.state, side: SIDES[task.side] ?? "plain", band };
+  const { value, low, high, state, fair_low: from, fair_high: to } = task;
+  return { value, low, high, state, side: SIDES[task.side] ?? "plain", fair: from === null || to === null ? null : [from, to] };
 }
 
 function line(task, chosen) {
   const label = `${task.name}: ${signed(task.value, 2)}; ${WORDS[task.state]}. ${task.sentence}`;
   return el("li", {}, el("button", {
     class: "test", "aria-current": task.id === chosen ? "true" : null, disabled: task.text_only, data: { task: task.id },
-    title: task.text_only ? "It measures texts alone: there are no images behind it." : null, on: { click: () => choose(task.id, null, true) },
+    title: task.text_only ? "It measures texts alone: there are no images behind it." : null,
+    on: { click: () => choose(task.id, null, true) },
   }, el("span", { class: "nm", text: task.name }), rail(markOf(task), label, { span: 1, height: 22, dot: 8, absent: "no score" }),
   el("span", { class: `num ${task.state === "clear" && task.side ? `t-${SIDES[task.side]} b` : "muted"}`, text: signed(task.value, 2) })));
 }
@@ -65,17 +64,18 @@ async function choose(id, row, focus) {
 }
 
 function detail(task, found) {
-  const which = found.rows.length > 1 && el("label", {}, "Row ", el("select", { on: { change: (event) => choose(task.id, event.target.value) } },
-    found.rows.map((name) => new Option(name, name, false, name === found.row))));
+  const change = (event) => choose(task.id, event.target.value);
+  const names = found.rows.map((name) => new Option(name, name, false, name === found.row));
+  const which = found.rows.length > 1 && el("label", {}, "Row ", el("select", { on: { change } }, names));
   const labels = [...new Set(found.labels)].filter((name) => name !== null && name !== undefined);
   const images = el("div");
   const filter = labels.length > 1 && el("select", { on: { change: () => groups(found, filter.value, images) } },
     new Option(`all ${labels.length}`, ""), labels.map((name) => new Option(name, name)));
   ui.one.replaceChildren(el("article", { class: "one-test" },
     el("h3", { text: task.title }), el("p", { class: "verdict", text: task.sentence }),
-    task.poles && el("p", { class: "micro muted", text: poleText(task) }),
+    task.poles && el("p", { class: "micro muted", text: `◂ ${task.poles[0]} to ${task.poles[1]} ▸` }),
     el("div", { class: "line" }, which, filter && el("label", {}, "Of ", filter),
-      el("button", { text: "Evidence card", on: { click: () => makeCard({ task: task.id, ...(found.row ? { row: found.row } : {}), run }) } })),
+      el("button", { text: "Evidence card", on: { click: () => makeCard({ task: task.id, ...(found.row && { row: found.row }), run }) } })),
     images));
   groups(found, "", images);
 }
@@ -90,7 +90,10 @@ function groups(found, label, box) {
   const sets = [];
   if (numeric && found.poles) {
     const ids = at.map((k) => found.ids[k]), [low, high] = found.poles;
-    const put = (side, title, keep, sign) => sets.push([side, title, ids.filter((id) => keep(value.get(id))).sort((a, b) => sign * (value.get(a) - value.get(b))), ids.length]);
+    const put = (side, title, keep, sign) => {
+      const kept = ids.filter((id) => keep(value.get(id))).sort((a, b) => sign * (value.get(a) - value.get(b)));
+      sets.push([side, title, kept, ids.length]);
+    };
     put("left", `◂ ${low}`, (v) => v < 0, 1);
     put("right", `${high} ▸`, (v) => v >= 0, -1);
   } else {
@@ -109,8 +112,10 @@ function groups(found, label, box) {
     if (!rows.has(key)) rows.set(key, new Row(side));
     const row = rows.get(key);
     row.show({
-      ids, value: text, label: `${title}: ${ids.length} of ${all}`, empty: el("p", { class: "emp", text: `None of ${many(all, "image")} here.` }),
-      title: [el("b", { class: side === "plain" ? "" : `t-${side}`, text: title }), el("span", { class: "faint num", text: ` ${ids.length} of ${all}` })],
+      ids, value: text, label: `${title}: ${ids.length} of ${all}`,
+      empty: el("p", { class: "emp", text: `None of ${many(all, "image")} here.` }),
+      title: [el("b", { class: side === "plain" ? "" : `t-${side}`, text: title }),
+        el("span", { class: "faint num", text: ` ${ids.length} of ${all}` })],
     });
     return row.element;
   }), sets.length > MOST_ROWS ? el("p", { class: "small faint", text: `${sets.length - MOST_ROWS} more groups; choose one above.` }) : "");

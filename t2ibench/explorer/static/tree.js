@@ -39,7 +39,8 @@ export function render() {
   if (field) { field.focus(); field.select(); } else if (focused || inside) current?.focus();
   focused = null;
   const chosen = root.querySelector("li[aria-selected=true] > .node");
-  if (chosen && root.scrollHeight > root.clientHeight) root.scrollTop += chosen.getBoundingClientRect().top - root.getBoundingClientRect().top - 60;
+  if (!chosen || root.scrollHeight <= root.clientHeight) return;
+  root.scrollTop += chosen.getBoundingClientRect().top - root.getBoundingClientRect().top - 60;
 }
 
 function branch(node, level) {
@@ -58,7 +59,8 @@ function branch(node, level) {
     list.append(...inside.map((child) => branch(child, level + 1)));
     if (editing?.parent === node.id) {
       const fresh = document.createElement("li");
-      fresh.append(form({ label: "", relation: node.parent === null && stemOf(S.state.tree.nodes) ? `${stemOf(S.state.tree.nodes)} a` : PROPERTY }));
+      const stem = node.parent === null && stemOf(S.state.tree.nodes);
+      fresh.append(form({ label: "", relation: stem ? `${stem} a` : PROPERTY }));
       list.append(fresh);
     }
     item.append(list);
@@ -106,7 +108,8 @@ function numbers(known) {
 
 function acts(node) {
   const made = el("span", { class: "acts" });
-  for (const [sign, title, act] of [["+", "Add below", () => add(node.id)], ["✎", "Rename", () => rename(node.id)], ["✕", "Delete", () => remove(node.id)]]) {
+  const all = [["+", "Add below", () => add(node.id)], ["✎", "Rename", () => rename(node.id)], ["✕", "Delete", () => remove(node.id)]];
+  for (const [sign, title, act] of all) {
     if (sign === "✕" && node.parent === null) continue;
     made.append(el("button", {
       text: sign, title, "aria-label": `${title}: ${node.label || "root"}`, tabindex: -1,
@@ -173,6 +176,14 @@ export function addWord(words) {
   const there = nodes.find((node) => node.parent === nodes[0].id && node.label === label && node.relation === relation);
   if (there) { commit((state) => { state.chosen = [there.id]; }); return there.id; }
   return put(label.slice(0, 200), relation, nodes[0].id);
+}
+
+// A whole text, as a link has it: below the root where it begins like it, else as a word.
+export function addText(text) {
+  const { nodes } = S.state.tree, before = `${nodes[0].label} ${stemOf(nodes)} `;
+  if (!stemOf(nodes) || !text.startsWith(before)) { addWord(text); return; }
+  const rest = text.slice(before.length), found = /^an?\s+(.+)$/.exec(rest);
+  put(found ? found[1] : rest, `${stemOf(nodes)}${found ? " a" : ""}`, nodes[0].id);
 }
 
 // A word in just the text that a template gives it: "picture that shows a person with {a word}".

@@ -1,6 +1,6 @@
 // What a score says, in words and as a mark; never more than the numbers do.
 import { S, axial, sideOf } from "./store.js";
-import { probability, ordinal, percent, signed } from "./dom.js";
+import { ordinal, percent, probability, share, signed } from "./dom.js";
 import { roundUp } from "./geometry.js";
 
 const STATES = { leans: "clear", inconclusive: "cannot_tell", no_lean: "not_clear" };
@@ -19,7 +19,8 @@ export function markOf(score) {
 export function spanOf(scores) {
   let most = 0;
   for (const score of scores) {
-    for (const value of [score.beyond_words, score.beyond_low, score.beyond_high, score.band]) if (value) most = Math.max(most, Math.abs(value));
+    const { beyond_words: value, beyond_low: low, beyond_high: high, band } = score;
+    most = Math.max(most, ...[value, low, high, band].map((one) => Math.abs(one ?? 0)));
   }
   return roundUp(most || 0.1);
 }
@@ -36,8 +37,8 @@ export function sentence(name, score) {
   return `${name}: lean ${signed(value, 3)}${interval}; ${shortVerdict(score)}, ${place(score)}.`;
 }
 
-export const place = (score) => `further than ${Math.round(score.percentile)} % of everyday words, ${probability(score.p_holm)}`;
-export const pct = (score) => ordinal(Math.round(score.percentile));
+export const place = (score) => `further than ${share(score.percentile)} of everyday words, ${probability(score.p_holm)}`;
+export const pct = (score) => (score.percentile > 99 ? "> 99 %" : ordinal(Math.round(score.percentile)));
 
 export function drawnOf(score) {
   const found = score?.inverse;
