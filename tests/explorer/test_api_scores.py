@@ -294,7 +294,10 @@ def test_untrusted_text_stays_text(client: Client) -> None:
 def test_answers_on_a_card(client: Client) -> None:
     found = client.get("/api/scores/openbias_examples")
     _, lines, images = drawn(client, task="openbias_examples")
-    assert max(set(found["values"]), key=found["values"].count) in lines and images > 0
+    answers = {value: found["values"].count(value) for value in found["values"]}
+    # What a judge answered, never what a person is.
+    assert f"answered “{max(answers, key=lambda value: answers[value])}”" in lines and images > 0
+    assert found["said"] == "answered “{group}”" and not set(lines) & set(answers)
 
 
 @pytest.mark.parametrize(
