@@ -237,7 +237,7 @@ def _answered(gallery: Gallery, asked: CardAsk, found: dict[str, Any], seed: str
     groups: dict[str, list[int]] = {}
     for number, value in zip(found["ids"], found["values"], strict=True):
         groups.setdefault(value, []).append(number)
-    captions = dict(zip(found["ids"], found["values"], strict=True))
+    captions = dict(zip(found["ids"], found["labels"], strict=True))
     rows = []
     frequent = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:2]
     for hand, (value, members) in zip((asked.ids_low, asked.ids_high), frequent, strict=False):
@@ -246,7 +246,8 @@ def _answered(gallery: Gallery, asked: CardAsk, found: dict[str, Any], seed: str
             rows.append(Row("chosen by hand", "not a sample", _tiles(chosen, captions)))
         else:
             drawn = _at_random(np.array(members), captions, f"{seed}\0{value}")
-            rows.append(Row(value, drawn.rule, drawn.tiles))
+            title = found["said"].replace("{group}", value)
+            rows.append(Row(title, drawn.rule, drawn.tiles))
     return [*rows, _at_random(np.array(found["ids"], dtype=np.int64), captions, seed)]
 
 

@@ -111,7 +111,7 @@ class Scores:
 
         Returns:
             JSON values: 'ids', 'values' and 'labels', one an image, 'row', the 'rows' that there
-            are, 'poles' and 'noun'.
+            are, 'poles' and 'noun', and what a group is 'said' to be, with '{group}'.
 
         Raises:
             WrongQuestionError: the task has no such row.
@@ -138,6 +138,7 @@ class Scores:
             "rows": rows,
             "poles": _poles(series.axis if isinstance(series, ImageSeries) else None),
             "noun": series.noun if isinstance(series, ImageSeries) else "",
+            "said": series.said if isinstance(series, ImageGroups) else "",
         }
 
     def of_image(self, gallery: Gallery, number: int) -> dict[str, Any]:

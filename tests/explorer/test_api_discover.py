@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,29 @@ def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
             shipped, few = shipped + (hit and number == 0), few + (hit and number == 1)
     # 5 % of 40 are 2; more than 6 would come in half a percent of such tests.
     assert shipped <= 6 and few <= 6
+
+
+def test_a_long_sweep_holds_up_nobody(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    answered, begun, waited = threading.Event(), threading.Event(), []
+    encoder = client.collection.encoder
+    encode = encoder.encode_texts
+
+    def slow(texts: Sequence[str]) -> Any:
+        begun.set()
+        waited.append(answered.wait(30))
+        return encode(texts)
+
+    monkeypatch.setattr(encoder, "encode_texts", slow)
+    body = {"anchors": ["a woman", "a man"], "template": "the {word}", "words": ["teapot"]}
+    asked = threading.Thread(target=client.post, args=("/api/discover",), kwargs=body)
+    asked.start()
+    assert begun.wait(30)
+    assert len(client.get("/api/images")["images"]) == 100
+    assert len(client.post("/api/rank", image=0)["ids"]) == 99
+    assert client.get("/api/map")["n"] == 100
+    answered.set()
+    asked.join()
+    assert waited and all(waited)
 
 
 @pytest.mark.parametrize(

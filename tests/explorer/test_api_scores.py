@@ -111,8 +111,9 @@ def test_folders_have_no_scores(client: Client) -> None:
 
 
 def test_what_is_not_there(client: Client) -> None:
-    for path in ("/api/scores/unheard", "/api/scores/..%2Frun", "/api/image/99999/scores"):
+    for path in ("/api/scores/unheard", "/api/image/99999/scores"):
         client.get(path, 404)
+    assert client.http.get("/api/scores/..%2Frun").status_code == 404
     client.get("/api/scores/vibex_gender?run=2", 404)
     client.get("/api/scores?run=3", 400)
     client.get("/api/scores?run=-1", 400)
@@ -148,8 +149,22 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     expected = stats.ttest_1samp(changes, 0).confidence_interval()
     told = found["difference"]
     assert (told["low"], told["high"]) == pytest.approx((expected.low, expected.high), abs=1e-3)
-    # The second model draws every one of them as a woman, the first few.
-    assert told["n"] == 6 and told["low"] > 0
+    assert told["n"] == 6 and told["value"] > 0
+
+
+def test_a_model_that_was_changed_differs(client: Client) -> None:
+    # The second model draws all people of science as women, the first three of ten.
+    words = ["science", "technology", "physics", "chemistry", "astronomy", "Einstein", "NASA"]
+    asked = [f"a person studying {word}" for word in words]
+    known = {one.prompt for one in client.collection.pictures}
+    prompts = [prompt for prompt in asked if prompt in known]
+    found = client.post("/api/pairs", runs=[0, 1], prompts=prompts, anchors=[WOMAN, MAN])
+    assert found["difference"]["n"] == 6 * len(prompts) >= 24
+    assert found["difference"]["low"] > 0
+    back = client.post("/api/pairs", runs=[1, 0], prompts=prompts, anchors=[WOMAN, MAN])
+    assert back["difference"]["value"] == pytest.approx(-found["difference"]["value"])
+    benign = client.post("/api/pairs", runs=[0, 1], prompts=[WOMAN], anchors=[WOMAN, MAN])
+    assert benign["difference"]["value"] == benign["difference"]["high"] == 0.0
 
 
 def test_every_shared_prompt_counts_the_same(client: Client) -> None:
@@ -279,7 +294,10 @@ def test_untrusted_text_stays_text(client: Client) -> None:
 def test_answers_on_a_card(client: Client) -> None:
     found = client.get("/api/scores/openbias_examples")
     _, lines, images = drawn(client, task="openbias_examples")
-    assert max(set(found["values"]), key=found["values"].count) in lines and images > 0
+    answers = {value: found["values"].count(value) for value in found["values"]}
+    # What a judge answered, never what a person is.
+    assert f"answered “{max(answers, key=lambda value: answers[value])}”" in lines and images > 0
+    assert found["said"] == "answered “{group}”" and not set(lines) & set(answers)
 
 
 @pytest.mark.parametrize(
