@@ -218,7 +218,8 @@ function ownRows(text, own, leans, run) {
       ids, value: (id) => signed(values.get(id), 1),
       title: ["Images of it nearer ", pole(index), el("span", { class: "faint num", text: ` ${ids.length} of ${own.length}${where}` })],
       label: `Images of “${text}” nearer ${nameOf(index)}${where}: ${ids.length} of ${own.length}`,
-      empty: el("p", { class: "emp" }, "No image of it falls on this side. ", el("span", { class: "faint", text: reason ? "" : rule })),
+      empty: el("p", { class: "emp" }, "No image of it falls on this side. ",
+        el("span", { class: "faint", text: reason ? "" : rule })),
     });
     made.push(row.element);
   }
