@@ -146,7 +146,7 @@ def _of_text(
         (names[1], names[0]) if two else None,
         clear,
         {"leans": "clear lean", "no_lean": "no clear lean"}.get(score["verdict"], "cannot tell"),
-        f"difference of mean cosines beyond the anchors' own words, reference subtracted; "
+        f"difference of mean cosines beyond the anchors' words; "
         f"{', '.join(f'{n:,}' for n in score['n'])} images",
         f"encoder {collection.encoder.name}",
         [replace(row, colour=INK) for row in (rows[1], rows[0], rows[2])],

@@ -271,7 +271,7 @@ def test_a_card_of_a_text_has_the_page_s_number(client: Client) -> None:
     nodes = client.post("/api/evaluate", **asked)["nodes"]
     (score,) = (one["scores"][0] for one in nodes if one["id"] == "new")
     digits = next(line for line in lines if line.startswith(("+", "−")) and "." in line)
-    assert abs(float(digits.replace("−", "-")) - score["m"]) < 0.01
+    assert abs(float(digits.replace("−", "-")) - score["beyond_words"]) < 0.01
     assert images == 3 * 6 + 4 and "6, 6 images" in " ".join(lines)
     assert f"most like “{text}”" in lines and "◂ men" in lines and "women ▸" in lines
 

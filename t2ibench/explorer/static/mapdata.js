@@ -72,6 +72,6 @@ export async function colouring(how, ids, run) {
   const found = await json(`/api/scores/${encodeURIComponent(how.slice(5))}?run=${run}`);
   const values = new Map(found.ids.map((id, k) => [id, found.values[k]]));
   const note = `${found.row ? `${found.row}: ` : ""}${found.noun ?? "score"} of each image that the test used.`;
-  if (found.values.some((value) => typeof value === "string")) return kinds((id) => values.get(id) ?? undefined, list, note);
+  if (found.values.some((value) => typeof value === "string")) return kinds((id) => values.get(id) ?? undefined, list, `${note} ${found.said ? "What the judge answered." : ""}`);
   return ramp(values, list, note);
 }

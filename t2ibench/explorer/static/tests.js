@@ -80,6 +80,9 @@ function detail(task, found) {
   groups(found, "", images);
 }
 
+// What a judge answered about an image, never what somebody is.
+const said = ({ said: form }, value) => (value === null ? "no answer" : (form || "{group}").replace("{group}", () => String(value)));
+
 // Numbers with poles: an end in each row. Numbers of groups: a row each. Answers: a row each.
 function groups(found, label, box) {
   const at = [...found.ids.keys()].filter((k) => !label || found.labels[k] === label);
@@ -99,7 +102,7 @@ function groups(found, label, box) {
   } else {
     const of = new Map();
     for (const k of at) {
-      const name = numeric ? found.labels[k] ?? "" : String(found.values[k] ?? "no answer");
+      const name = numeric ? found.labels[k] ?? "" : said(found, found.values[k]);
       of.set(name, [...(of.get(name) ?? []), found.ids[k]]);
     }
     for (const [name, ids] of [...of].sort((a, b) => b[1].length - a[1].length)) {
