@@ -190,7 +190,7 @@ document.addEventListener("test", ({ detail }) => { link.write({ task: detail.ta
 document.addEventListener("word", ({ detail }) => tree.addWord(detail));
 
 // What the address asks for: a concept, a selection, a tab, a test.
-function follow() {
+function follow(asked) {
   const sel = link.selected(asked.sel, S.images.length);
   if (sel?.size) { S.brushed = sel; changed("brush"); }
   if (asked.concept) {
@@ -202,6 +202,8 @@ function follow() {
   tabs.open(asked.task ? "tests" : asked.tab ?? "map", false);
 }
 
+addEventListener("hashchange", () => { if (document.body.dataset.ready) follow(link.read()); });
+
 const dark = matchMedia("(prefers-color-scheme: dark)").matches;
 let remembered = null;
 try { remembered = localStorage.getItem("theme"); } catch { /* no store */ }
@@ -212,6 +214,6 @@ try {
   await session.load();
   await evaluate();
   grid.relist();
-  follow();
+  follow(asked);
   document.body.dataset.ready = "yes";
 } catch (error) { say(error.message); }

@@ -4,7 +4,7 @@ import { byId, el, many, percent } from "./dom.js";
 import { Cells, inside, shuffled } from "./geometry.js";
 import { colouring, places, channels } from "./mapdata.js";
 import { open } from "./lightbox.js";
-import { Points } from "./points.js";
+import { Pace, Points } from "./points.js";
 import { Row } from "./rows.js";
 import { hideTip, showTip } from "./tip.js";
 
@@ -12,6 +12,7 @@ const NEAR = 10; // pixels
 const SHOWN = 60; // images in view from which on they are shown themselves
 const TOP = 400; // zoom
 let data = null, points = null, cells = null, run = 0, loaded = -1, stale = true, order = null;
+const pace = new Pace();
 let view = { x: 0, y: 0, zoom: 1 }, planned = false, settled, mode = "move", turn = 0;
 const ui = {};
 const row = new Row("plain");
@@ -144,10 +145,10 @@ function paint() {
 function plan() {
   if (planned) return;
   planned = true;
-  requestAnimationFrame(() => { planned = false; points.draw(view); });
+  requestAnimationFrame((now) => { planned = false; points.draw(view, pace.frame(now)); });
   ui.thumbs.replaceChildren();
   clearTimeout(settled);
-  settled = setTimeout(images, 160);
+  settled = setTimeout(() => { points.draw(view); images(); }, 160);
 }
 
 const toPixels = (k) => {

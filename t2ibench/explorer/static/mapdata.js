@@ -1,5 +1,6 @@
 // Where each image lies on the map, and what its colour says.
 import { S, anchorOf, colourOf, css, json, promptOf, similarity } from "./store.js";
+import { signed } from "./dom.js";
 
 const decode = (text, Kind) => new Kind(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
 const MOST_KINDS = 8;
@@ -26,7 +27,7 @@ export async function places(run) {
 }
 
 // Between the two side colours, through the grey of the middle.
-function ramp(values, ids, note) {
+function ramp(values, ids, note, poles = ["low", "high"]) {
   const sorted = [...values.values()].sort((a, b) => a - b);
   const low = sorted[Math.floor(0.02 * sorted.length)], high = sorted[Math.ceil(0.98 * (sorted.length - 1))];
   const [a, middle, b] = ["--left", "--ink-3", "--right"].map((name) => channels(css(name)));
@@ -37,7 +38,7 @@ function ramp(values, ids, note) {
     const end = t < 0 ? a : b;
     return middle.map((one, k) => Math.round(one + (end[k] - one) * Math.abs(t)));
   });
-  return { colours, key: [[css("--left"), `low ${low.toFixed(2)}`], [css("--right"), `high ${high.toFixed(2)}`]], note };
+  return { colours, key: [[css("--left"), `${poles[0]} ${signed(low)}`], [css("--right"), `${poles[1]} ${signed(high)}`]], note };
 }
 
 function kinds(of, ids, note) {
@@ -73,5 +74,5 @@ export async function colouring(how, ids, run) {
   const values = new Map(found.ids.map((id, k) => [id, found.values[k]]));
   const note = `${found.row ? `${found.row}: ` : ""}${found.noun ?? "score"} of each image that the test used.`;
   if (found.values.some((value) => typeof value === "string")) return kinds((id) => values.get(id) ?? undefined, list, `${note} ${found.said ? "What the judge answered." : ""}`);
-  return ramp(values, list, note);
+  return ramp(values, list, note, found.poles ?? undefined);
 }

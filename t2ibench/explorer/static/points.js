@@ -31,6 +31,20 @@ function program(gl) {
   return gl.getProgramParameter(made, gl.LINK_STATUS) ? made : null;
 }
 
+// How much can be drawn while the view moves, so that it moves at 60 frames a second.
+export class Pace {
+  constructor() { this.share = 1; this.last = 0; }
+
+  frame(now) {
+    const took = now - this.last;
+    this.last = now;
+    if (took > 200) return this.share; // the first frame of a movement
+    if (took > 19) this.share = Math.max(0.05, this.share * 0.75);
+    else this.share = Math.min(1, this.share * 1.03);
+    return this.share;
+  }
+}
+
 export class Points {
   constructor(canvas) {
     this.canvas = canvas;
@@ -66,8 +80,10 @@ export class Points {
     }
   }
 
-  draw(view) {
+  // `share` of the points, the last ones: in shuffled order that is a fair sample while the view moves.
+  draw(view, share = 1) {
     this.view = view;
+    this.from = Math.floor(this.n * (1 - share));
     const { canvas } = this, ratio = window.devicePixelRatio || 1;
     const [wide, high] = [Math.round(canvas.clientWidth * ratio), Math.round(canvas.clientHeight * ratio)];
     if (!wide || !high) return;
@@ -87,13 +103,13 @@ export class Points {
     gl.uniform2f(gl.getUniformLocation(this.made, "middle"), view.x, view.y);
     gl.uniform2f(gl.getUniformLocation(this.made, "scale"), view.zoom, view.zoom);
     gl.uniform1f(gl.getUniformLocation(this.made, "ratio"), ratio * Math.min(3, Math.sqrt(view.zoom)));
-    gl.drawArrays(gl.POINTS, 0, this.n);
+    gl.drawArrays(gl.POINTS, this.from, this.n - this.from);
   }
 
   draw2D(view, ratio) {
     const { pen, canvas } = this, grow = ratio * Math.min(3, Math.sqrt(view.zoom));
     pen.clearRect(0, 0, canvas.width, canvas.height);
-    for (let k = 0; k < this.n; k += 1) {
+    for (let k = this.from; k < this.n; k += 1) {
       const x = (((this.place[2 * k] - view.x) * view.zoom + 1) / 2) * canvas.width;
       const y = ((1 - (this.place[2 * k + 1] - view.y) * view.zoom) / 2) * canvas.height;
       if (x < 0 || y < 0 || x > canvas.width || y > canvas.height) continue;
