@@ -180,7 +180,8 @@ function anchorRows(values) {
         ids, value: (id) => (values ? three(values[id]) : String(S.images[id][1] + 1)),
         title: [pole(index), el("span", { class: "faint num", text: ` ${count}${where}${values ? ", most to least like it" : ""}` })],
         label: `${anchor.name}${where}: ${count}${values ? `, most to least like “${S.text}”` : ""}`,
-        empty: el("p", { class: "emp", text: `No image has the prompt “${anchor.prompt}” yet. Generate some under “Change the anchors”.` }),
+        empty: el("p", { class: "emp", text: `No image has the prompt “${anchor.prompt}” yet. `
+          + "Generate some under “Change the anchors”." }),
       });
       wanted.push(row.element);
     });

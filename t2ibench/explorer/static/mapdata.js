@@ -73,6 +73,8 @@ export async function colouring(how, ids, run) {
   const found = await json(`/api/scores/${encodeURIComponent(how.slice(5))}?run=${run}`);
   const values = new Map(found.ids.map((id, k) => [id, found.values[k]]));
   const note = `${found.row ? `${found.row}: ` : ""}${found.noun ?? "score"} of each image that the test used.`;
-  if (found.values.some((value) => typeof value === "string")) return kinds((id) => values.get(id) ?? undefined, list, `${note} ${found.said ? "What the judge answered." : ""}`);
+  if (found.values.some((value) => typeof value === "string")) {
+    return kinds((id) => values.get(id) ?? undefined, list, found.said ? "What the judge answered about each image." : note);
+  }
   return ramp(values, list, note, found.poles ?? undefined);
 }

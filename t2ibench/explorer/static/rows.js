@@ -85,8 +85,9 @@ export class Row {
   shots() { return [...this.box.querySelectorAll(".shot")]; }
 
   mark() {
+    const about = S.brushed && (this.ids ?? []).some((number) => S.brushed.has(number));
     for (const [number, one] of this.tiles) {
-      one.classList.toggle("off", Boolean(S.brushed && !S.brushed.has(number)));
+      one.classList.toggle("off", Boolean(about && !S.brushed.has(number)));
       one.classList.toggle("lit", S.lit !== null && promptOf(number) === S.lit);
     }
   }
