@@ -47,7 +47,9 @@ async function scores(number, facts) {
   fact("SHA-256", found.sha256);
   if (!found.tasks.length) fact("tests", "No test of this run used this image.");
   for (const { task, name, row, value, label } of found.tasks) {
-    const shown = typeof value === "number" ? value.toFixed(4).replace("-", "−") : value ?? "–";
+    // What a test recorded of the image, never what somebody is.
+    const words = /“/.test(value ?? "") ? value : `recorded as “${value}”`;
+    const shown = typeof value === "number" ? value.toFixed(4).replace("-", "−") : value === null ? "–" : words;
     const link = el("button", {
       class: "link", text: row ? `${name}: ${row}` : name,
       on: { click: () => { box.close(); document.dispatchEvent(new CustomEvent("test", { detail: { task, row } })); } },

@@ -89,7 +89,7 @@ function groups(found, label, box) {
   const value = new Map(at.map((k) => [found.ids[k], found.values[k]]));
   const numeric = at.every((k) => typeof found.values[k] === "number");
   const digits = numeric && Math.max(...[...value.values()].map(Math.abs)) < 0.5 ? 3 : 2;
-  const text = (id) => (numeric ? signed(value.get(id), digits) : String(value.get(id) ?? "–"));
+  const text = (id) => (numeric ? signed(value.get(id), digits) : `${S.images[id][1] + 1}`);
   const sets = [];
   if (numeric && found.poles) {
     const ids = at.map((k) => found.ids[k]), [low, high] = found.poles;
