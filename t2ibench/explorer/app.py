@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
+import threading
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
-from typing import TypeVar
 
-import anyio
 import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -21,6 +20,9 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from t2ibench.errors import T2IBenchError
+from t2ibench.explorer.answers import Answers
+from t2ibench.explorer.gallery import WrongQuestionError
 from t2ibench.explorer.generation import GenerationQueue
 from t2ibench.explorer.guard import Guard
 from t2ibench.explorer.queries import Question, score_texts, similarities
@@ -31,8 +33,11 @@ from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 
 _STATIC = Path(__file__).parent / "static"
+_SHARED = Path(str(files("t2ibench.reports") / "static"))  # tokens and fonts, as in a report
 _THUMB = 128
-_T = TypeVar("_T", bound=BaseModel)
+_LINE = 400  # characters of an error
+_JOBS = 100  # that may wait
+_PAGES = 1000  # whose last save is remembered
 
 
 class _Ask(BaseModel):
@@ -77,10 +82,13 @@ class Explorer:
         self.queue = GenerationQueue(collection, device)
         self._reference = Reference(collection)
         # Embedded now, so that the first question does not wait for it.
-        collection.texts(self._reference.texts([anchor.prompt for anchor in start.anchors]))
-        self._computing = anyio.Lock()
+        first = [anchor.prompt for anchor in start.anchors]
+        collection.texts(self._reference.texts(first))
+        self._answers = Answers(collection, self._reference, first)
         self._start = start
         self._session = session
+        self._turns: dict[str, int] = {}
+        self._saving = threading.Lock()
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
 
     def routes(self) -> list[Route | Mount]:
@@ -96,19 +104,16 @@ class Explorer:
             Route("/api/similarities", self.similarities, methods=["POST"]),
             Route("/api/text", self.text, methods=["POST"]),
             Route("/api/session", self.session),
-            Route("/api/session", self.save, methods=["POST"]),
+            Route("/api/session", self.save, methods=["POST", "PUT"]),
             Route("/api/export", self.export, methods=["POST"]),
             Route("/api/draw", self.generate, methods=["POST"]),
             Route("/api/jobs", self.jobs),
+            *self._answers.routes(),
             Route("/image/{number:int}", self.image),
             Route("/thumb/{number:int}", self.thumb),
+            Mount("/static/shared", StaticFiles(directory=_SHARED)),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ]
-
-    async def _aside(self, answer: Callable[[_T], Response], asked: _T) -> Response:
-        """Compute in a thread, one answer at a time, so that images are served meanwhile."""
-        async with self._computing:
-            return await run_in_threadpool(answer, asked)
 
     def page(self, request: Request) -> Response:
         """The page.
@@ -155,10 +160,11 @@ class Explorer:
         Returns:
             JSON: id, text and scores of each node; None for a node without text.
         """
-        asked = _Evaluate.model_validate_json(await request.body())
-        return await self._aside(self._evaluate, asked)
+        body = await request.body()
+        return await run_in_threadpool(self._evaluated, body)
 
-    def _evaluate(self, asked: _Evaluate) -> Response:
+    def _evaluated(self, body: bytes) -> Response:
+        asked = _Evaluate.model_validate_json(body)
         nodes = [(node.id, asked.tree.text([node.id])) for node in asked.tree.nodes]
         known = [(name, text) for name, text in nodes if text]
         names = asked.names if len(asked.names) == len(asked.anchors) else asked.anchors
@@ -183,10 +189,11 @@ class Explorer:
         Returns:
             The numbers, little-endian; the header x-images is how many each text has.
         """
-        asked = _Similarities.model_validate_json(await request.body())
-        return await self._aside(self._similarities, asked)
+        body = await request.body()
+        return await run_in_threadpool(self._compared, body)
 
-    def _similarities(self, asked: _Similarities) -> Response:
+    def _compared(self, body: bytes) -> Response:
+        asked = _Similarities.model_validate_json(body)
         rows = similarities(self.collection, asked.texts).astype("<f4")
         return Response(
             np.ascontiguousarray(rows).tobytes(),
@@ -230,18 +237,32 @@ class Explorer:
     async def save(self, request: Request) -> Response:
         """Keep the session.
 
+        A page that saves as one works may have several requests under way. It numbers them with
+        ?turn= and names itself with ?page=: one that arrives after a later one is ignored.
+
         Args:
             request: Its body is the session, as JSON.
 
         Returns:
-            JSON: the file it was written to.
+            JSON: the file it is written to, and whether this one was 'saved'.
         """
-        saved = Session.model_validate_json(await request.body())
-        await run_in_threadpool(self._write, saved)
-        return JSONResponse({"file": str(self._session)})
+        body, asked = await request.body(), request.query_params
+        page, turn = asked.get("page", "")[:64], asked.get("turn", "")
+        if turn and not (turn.isascii() and turn.isdigit() and len(turn) < 16):
+            return JSONResponse({"error": "turn: a number is expected"}, status_code=400)
+        return await run_in_threadpool(self._kept, body, page, int(turn) if turn else None)
 
-    def _write(self, saved: Session) -> None:
-        write_text(self._session, saved.model_dump_json(indent=1) + "\n")
+    def _kept(self, body: bytes, page: str, turn: int | None) -> Response:
+        session = Session.model_validate_json(body)
+        with self._saving:
+            late = turn is not None and turn <= self._turns.get(page, -1)
+            if not late:
+                write_text(self._session, session.model_dump_json(indent=1) + "\n")
+            if turn is not None and not late:
+                if len(self._turns) >= _PAGES:
+                    self._turns.clear()
+                self._turns[page] = turn
+        return JSONResponse({"file": str(self._session), "saved": not late})
 
     async def export(self, request: Request) -> Response:
         """The tree as a task file.
@@ -253,7 +274,7 @@ class Explorer:
             YAML; status 400 where the tree gives no valid task.
         """
         asked = Export.model_validate_json(await request.body())
-        return await self._aside(self._export, asked)
+        return await run_in_threadpool(self._export, asked)
 
     def _export(self, asked: Export) -> Response:
         try:
@@ -265,7 +286,7 @@ class Explorer:
         return PlainTextResponse(text, media_type="application/yaml")
 
     async def generate(self, request: Request) -> Response:
-        """Start an inverse query: generate images of a text.
+        """Start an inverse query: generate further images of a text.
 
         Args:
             request: Its body is the source, the text and the number of images, as JSON.
@@ -279,6 +300,8 @@ class Explorer:
             return JSONResponse(
                 {"error": "no model is available to generate images"}, status_code=400
             )
+        if self.queue.waiting() >= _JOBS:
+            return JSONResponse({"error": "too many jobs are waiting"}, status_code=400)
         job = self.queue.start(asked.source, asked.text, asked.count)
         return JSONResponse({"job": job.id})
 
@@ -346,7 +369,10 @@ def _error_response(request: Request, error: Exception) -> Response:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        return JSONResponse({"error": f"{where}: {first['msg']}"}, status_code=400)
+        text = f"{where}: {first['msg']}" if where else first["msg"]
+        return JSONResponse({"error": text[:_LINE]}, status_code=400)
+    if isinstance(error, (WrongQuestionError, T2IBenchError)):
+        return JSONResponse({"error": " ".join(str(error).split())[:_LINE]}, status_code=400)
     return JSONResponse({"error": "not JSON"}, status_code=400)
 
 
@@ -366,6 +392,8 @@ def create_app(explorer: Explorer, port: int) -> Starlette:
         middleware=[Middleware(Guard, hosts=hosts)],
         exception_handlers={
             ValidationError: _error_response,
+            WrongQuestionError: _error_response,
+            T2IBenchError: _error_response,
             json.JSONDecodeError: _error_response,
         },
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -26,8 +27,9 @@ class Job:
         id: Its number.
         source: Number of the run.
         text: The prompt.
-        total: How many images.
+        total: How many further images.
         done: Images generated so far.
+        first: The index of the first of them; None before it is known.
         state: 'waiting', 'running', 'done' or 'failed'.
         reason: Why it failed.
     """
@@ -37,6 +39,7 @@ class Job:
     text: str
     total: int
     done: int = 0
+    first: int | None = None
     state: str = "waiting"
     reason: str = ""
 
@@ -93,6 +96,15 @@ class GenerationQueue:
                 self._thread.start()
         return job
 
+    def waiting(self) -> int:
+        """How many jobs have not begun.
+
+        Returns:
+            Their number.
+        """
+        with self._lock:
+            return sum(job.state == "waiting" for job in self._jobs)
+
     def jobs(self) -> list[dict[str, Any]]:
         """Every job as JSON values.
 
@@ -141,12 +153,18 @@ class GenerationQueue:
         return self._generators[number]
 
     def _generate(self, job: Job) -> None:
-        """Generate, embed and show one image after the other; one that fails ends nothing."""
+        """Generate, embed and show one image after the other; one that fails ends nothing.
+
+        The prompt's own images are kept: these are the next ones that there are not yet.
+        """
         source = self._collection.sources[job.source]
         assert source.images is not None and source.run is not None
         generator = self._generator(job.source, source.run)
         seed = source.run.record.measurement.seed
-        for index in range(job.total):
+        images = source.images
+        missing = (index for index in itertools.count() if not images.is_done(job.text, index))
+        for done, index in enumerate(itertools.islice(missing, job.total), start=1):
+            job.first = index if job.first is None else job.first
             request = ImageRequest(job.text, index, image_seed(seed, job.text, index))
             source.images.reload()  # a run may be adding to them
             generate([request], generator, source.images)
@@ -155,7 +173,7 @@ class GenerationQueue:
                 self._show(picture_of_attempt(attempt, source.images, job.source), source, job)
             elif attempt is not None:
                 job.reason = f"{attempt.status}: {attempt.reason}"
-            job.done = index + 1
+            job.done = done
 
     def _show(self, picture: Picture, source: Source, job: Job) -> None:
         encoder = self._collection.encoder

@@ -15,7 +15,8 @@ from t2ibench.errors import T2IBenchError, first_line
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 _LARGEST_BODY = 8_000_000
 # A sender reads the answer only after it has sent everything: so much is read, and thrown away.

@@ -108,7 +108,8 @@ def score_texts(collection: Collection, asked: Question) -> list[list[dict[str, 
         For each text, for each source, None where fewer than two anchors have images there, or:
         'm' (how much nearer the first anchor's images are than the second's, less the reference's
         mean; of more than two anchors their range) with 'm_low' and 'm_high'; 'beyond_words'
-        (without what the anchors' texts explain) with 'percentile', 'p' and 'p_holm' among the
+        (without what the anchors' texts explain) with 'beyond_low', 'beyond_high', the 'band' in
+        which 95 of 100 reference words lie, and 'percentile', 'p' and 'p_holm' among the
         reference words; 'verdict' ('leans', 'no_lean', 'inconclusive'), 'says' and 'lean' (number
         of the anchor that it leans to, or None), 'contradiction' (word and pictures disagree);
         'inverse' (see `_inverse`); 'd' (the largest KS distance) with 'd_low', 'd_high' and
@@ -180,6 +181,7 @@ def _answers(collection: Collection, asked: Question, scene: _Scene) -> list[dic
     beyond = nearness(rest, sides.labels, sides.k, texts, reference)
     percentiles, _ = place(effects(beyond)[:m], effects(beyond)[m:])
     p, p_plain = _places(beyond, m), _places(plain, m)
+    band = float(np.quantile(np.abs(effects(beyond)[m:]), _LEVEL))
     corrected, corrected_plain = (_adjusted(asked, found) for found in (p, p_plain))
     values = similarity(sides.images, texts)
     published = _published(values, sides, scene.present)
@@ -192,12 +194,16 @@ def _answers(collection: Collection, asked: Question, scene: _Scene) -> list[dic
         )
         found = verdict(reading, scene.names)
         low, high = _interval(plain, row, sides)
+        beyond_low, beyond_high = _interval(beyond, row, sides)
         answers.append(
             {
                 "m": float(effects(plain)[row]),
                 "m_low": low,
                 "m_high": high,
                 "beyond_words": float(effects(beyond)[row]),
+                "beyond_low": beyond_low,
+                "beyond_high": beyond_high,
+                "band": band,
                 "percentile": float(percentiles[row]),
                 "p": float(p[row]),
                 "p_holm": corrected[row],

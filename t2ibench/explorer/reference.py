@@ -20,10 +20,14 @@ class Reference:
 
     Args:
         collection: What is explored. Anchors of one of its run's tasks have that task's reference.
+
+    Attributes:
+        lists: The shipped word lists by name.
     """
 
     def __init__(self, collection: Collection) -> None:
-        self._words = read_library([bundled_tasks()]).lists[_WORDS]
+        self.lists = read_library([bundled_tasks()]).lists
+        self._words = self.lists[_WORDS]
         self._of_tasks = [
             (set(found.anchors(task)), self._named(found.reference(task)))
             for found, task in explored_tasks(collection)
@@ -56,5 +60,15 @@ class Reference:
             The words of their reference, in its template.
         """
         found = self.of(anchors)
-        words = self._words if found.words is None else found.words
-        return tuple(fill(found.template, word=word) for word in words)
+        return tuple(fill(found.template, word=word) for word in self.words(found))
+
+    def words(self, found: ExploredReference) -> tuple[str, ...]:
+        """The words of a reference.
+
+        Args:
+            found: From `of`.
+
+        Returns:
+            Its own, or everyday words.
+        """
+        return self._words if found.words is None else found.words

@@ -23,6 +23,9 @@ from t2ibench.results.run import RunFolder, open_run
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_files
 
+_TEXTS = 64  # texts that are embedded at a time
+_KEPT = 50_000  # embeddings of texts that are kept in memory
+
 
 @dataclass(frozen=True, slots=True)
 class Picture(StoredImage):
@@ -118,17 +121,25 @@ class Collection:
         Returns:
             Shape (len(texts), d), in their order.
         """
+        store = self.sources[0].evidence
+        found: dict[str, Float32Array] = {}
         with self._lock:
-            store = self.sources[0].evidence
-            todo = [text for text in dict.fromkeys(texts) if text not in self._texts]
-            for text in list(todo):
-                if store.has("texts", text_key(text)):
+            if len(self._texts) > _KEPT:
+                self._texts.clear()
+            for text in dict.fromkeys(texts):
+                if text not in self._texts and store.has("texts", text_key(text)):
                     self._texts[text] = store.get("texts", text_key(text))
-                    todo.remove(text)
-            if todo:
-                rows = self.encoder.encode_texts(todo)
-                self._texts.update(zip(todo, rows, strict=True))
-            return np.stack([self._texts[text] for text in texts])
+                if text in self._texts:
+                    found[text] = self._texts[text]
+        todo = [text for text in dict.fromkeys(texts) if text not in found]
+        # A few at a time: between them, other questions get their turn.
+        for start in range(0, len(todo), _TEXTS):
+            part = todo[start : start + _TEXTS]
+            with self._lock:
+                new = dict(zip(part, self.encoder.encode_texts(part), strict=True))
+                self._texts.update(new)
+            found.update(new)
+        return np.stack([found[text] for text in texts])
 
 
 def open_collection(

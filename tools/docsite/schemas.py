@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from docsite.text import code, escaped, table
 from t2ibench.reports.notes import Notes
-from t2ibench.results.run import RunRecord
+from t2ibench.results.record import RunRecord
 from t2ibench.results.schema import Results
 
 _FILES = {

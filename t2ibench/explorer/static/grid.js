@@ -1,5 +1,7 @@
 // The data view: only the tiles that can be seen exist.
-import { S, anchorOf } from "./store.js";
+import { S, anchorOf, changed, colourOf, say, similarity } from "./store.js";
+import { el } from "./dom.js";
+import { open } from "./lightbox.js";
 import { hideTip, showTip } from "./tip.js";
 
 const grid = document.getElementById("grid");
@@ -7,6 +9,8 @@ const sheet = document.getElementById("sheet");
 const find = document.getElementById("find");
 const size = document.getElementById("size");
 const count = document.getElementById("count");
+const order = document.getElementById("order");
+const none = document.getElementById("no-images");
 const tiles = new Map(); // index in the list -> element
 const spare = [];
 const GAP = 4;
@@ -17,17 +21,33 @@ let listed = [];
 let columns = 1;
 let side = 72;
 let planned = false;
+let current = 0; // where the arrow keys are
 
-export function relist() {
+export async function relist() {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = S.prompts.map((prompt) => words.every((word) => prompt.toLowerCase().includes(word)));
-  listed = [];
-  S.images.forEach(([prompt], number) => {
-    if (fits[prompt] && (!S.brushed || S.brushed.has(number))) listed.push(number);
-  });
+  const wanted = (number) => fits[S.images[number][0]] && (!S.brushed || S.brushed.has(number));
+  listed = (S.ranked?.ids ?? [...S.images.keys()]).filter(wanted);
+  if (!S.ranked && order.value === "text" && S.text) {
+    const values = await similarity(S.text).catch((error) => say(error.message));
+    if (values) listed.sort((a, b) => values[b] - values[a]);
+  }
   const all = S.images.length;
   count.textContent = listed.length === all ? `${all}` : `${listed.length} of ${all}`;
+  document.getElementById("clear").disabled = !S.brushed && !S.ranked;
+  empty(words);
+  current = 0;
+  grid.scrollTop = 0;
   layout();
+}
+
+function empty(words) {
+  const way = S.ranked ? `Most to least ${S.ranked.title}. “Clear selection” goes back.` : "";
+  if (listed.length) { none.textContent = way; return; }
+  const what = words.length ? `No image has “${words.join(" ")}” in its prompt` : "There is no image here";
+  none.replaceChildren(`${what}${S.brushed ? ", in the selection" : ""}. `, el("button", {
+    text: "Show all images", on: { click: () => { find.value = ""; S.brushed = null; S.ranked = null; changed("brush"); find.focus(); } },
+  }));
 }
 
 export function layout() {
@@ -69,6 +89,7 @@ function fresh() {
   tile.onmouseleave = hideTip;
   tile.onfocus = tile.onmouseenter;
   tile.onblur = hideTip;
+  tile.onclick = () => { hideTip(); open(listed, Number(tile.dataset.index), grid); };
   return tile;
 }
 
@@ -79,7 +100,11 @@ function put(tile, index) {
   const anchor = anchorOf(number);
   tile.dataset.number = number;
   tile.className = "tile" + (S.lit !== null && S.prompts[prompt] === S.lit ? " lit" : "");
-  tile.style.cssText = `left:${(index % columns) * step}px;top:${Math.floor(index / columns) * step}px;width:${side}px;height:${side}px;border-color:${anchor < 0 ? "transparent" : S.state.anchors[anchor].colour}`;
+  tile.dataset.index = index;
+  tile.style.left = `${(index % columns) * step}px`;
+  tile.style.top = `${Math.floor(index / columns) * step}px`;
+  tile.style.width = tile.style.height = `${side}px`;
+  tile.style.borderColor = anchor < 0 ? "transparent" : colourOf(anchor);
   tile.setAttribute("aria-label", `${S.prompts[prompt]}, image ${sample + 1}`);
   const source = `/thumb/${number}`;
   const thumbnail = tile.firstChild;
@@ -115,8 +140,18 @@ const plan = () => { if (!planned) { planned = true; requestAnimationFrame(draw)
 grid.addEventListener("scroll", plan, { passive: true });
 new ResizeObserver(() => layout()).observe(grid);
 find.addEventListener("input", relist);
+order.addEventListener("change", () => { S.ranked = null; relist(); });
 size.addEventListener("input", layout);
 grid.addEventListener("keydown", (event) => {
-  const step = { PageDown: grid.clientHeight, PageUp: -grid.clientHeight, ArrowDown: side, ArrowUp: -side }[event.key];
-  if (step) { grid.scrollTop += step; event.preventDefault(); }
+  const page = Math.max(1, Math.floor(grid.clientHeight / (side + GAP))) * columns;
+  const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns, PageDown: page, PageUp: -page }[event.key];
+  const to = { Home: 0, End: listed.length - 1 }[event.key] ?? (by === undefined ? undefined : current + (event.target === grid ? 0 : by));
+  if (to === undefined || !listed.length) return;
+  event.preventDefault();
+  current = Math.max(0, Math.min(listed.length - 1, to));
+  const top = Math.floor(current / columns) * (side + GAP);
+  if (top < grid.scrollTop) grid.scrollTop = top;
+  if (top + side > grid.scrollTop + grid.clientHeight) grid.scrollTop = top + side - grid.clientHeight + GAP;
+  draw();
+  tiles.get(current)?.focus({ preventScroll: true });
 });

@@ -1,11 +1,14 @@
-// Strip plots, the intersectional scatter and the inverse scatter. Images are the marks.
-import { S, anchorOf, changed, save, say } from "./store.js";
+// The swarm of each anchor's images, the scatter of two concepts, the scatter between two anchors.
+import { S, anchorOf, anchorOrder, changed, colourOf, css, imagesOf, promptOf, save, say } from "./store.js";
+import { el } from "./dom.js";
+import { extent, shuffled, swarm, ticks } from "./geometry.js";
 import { hideTip, showTip } from "./tip.js";
+import { open } from "./lightbox.js";
 
 const MARK = 22;
-const DOTS_FROM = 1500; // beyond this many marks the rest are dots
+const DOTS_FROM = 300; // beyond this many marks all are dots
+const FONT = "12px 'Source Sans 3 Variable', system-ui, sans-serif";
 const loaded = new Map();
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function loadImage(number, redraw) {
   let image = loaded.get(number);
@@ -13,26 +16,11 @@ function loadImage(number, redraw) {
     image = new Image();
     image.src = `/thumb/${number}`;
     loaded.set(number, image);
+    if (loaded.size > 2000) loaded.delete(loaded.keys().next().value);
   }
   if (!image.complete) image.addEventListener("load", redraw, { once: true });
   return image;
 }
-
-export function extent(values) {
-  let low = Infinity, high = -Infinity;
-  for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
-  if (!(high > low)) { low -= 0.5; high += 0.5; }
-  const pad = 0.04 * (high - low);
-  return [low - pad, high + pad];
-}
-
-const nice = (low, high, count = 5) => {
-  const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw));
-  const stride = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= raw);
-  const ticks = [];
-  for (let tick = Math.ceil(low / stride) * stride; tick <= high + 1e-12; tick += stride) ticks.push(tick);
-  return [ticks, Math.max(0, -Math.floor(Math.log10(stride)))];
-};
 
 export class Plot {
   constructor(id, name) {
@@ -41,23 +29,17 @@ export class Plot {
     this.marks = [];
     this.texts = [];
     this.lines = [];
+    this.bars = [];
+    this.order = [];
     this.height = 300;
     this.columns = [];
-    const caption = document.createElement("figcaption");
-    this.title = document.createElement("b");
-    caption.append(this.title);
-    for (const kind of ["PNG", "SVG", "CSV"]) {
-      const button = document.createElement("button");
-      button.textContent = kind;
-      button.setAttribute("aria-label", `Save ${name} as ${kind}`);
-      button.onclick = () => this[`save${kind}`]();
-      caption.append(button);
-    }
-    this.canvas = document.createElement("canvas");
-    this.canvas.tabIndex = 0;
-    this.canvas.setAttribute("role", "img");
-    this.canvas.setAttribute("aria-label", name);
-    this.figure.append(caption, this.canvas);
+    this.title = el("b");
+    const buttons = ["PNG", "SVG", "CSV"].map((kind) => el("button", {
+      text: kind, "aria-label": `Save ${name} as ${kind}`, on: { click: () => this[`save${kind}`]() },
+    }));
+    this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": name });
+    this.note = "";
+    this.figure.append(el("figcaption", {}, this.title, ...buttons), this.canvas);
     this.figure.hidden = true;
     this.planned = false;
     this.redraw = () => { if (!this.planned) { this.planned = true; requestAnimationFrame(() => this.draw()); } };
@@ -70,6 +52,7 @@ export class Plot {
       this.width = this.figure.clientWidth;
       if (!this.width) return;
       Object.assign(this, { marks: [], texts: [], lines: [], bars: [] }, layout(this.width));
+      this.order = shuffled(this.marks.length); // so that no anchor lies on top of another
       this.redraw();
     };
     this.figure.hidden = false;
@@ -85,43 +68,56 @@ export class Plot {
     this.canvas.width = this.width * ratio;
     this.canvas.height = this.height * ratio;
     this.canvas.style.height = `${this.height}px`;
-    this.canvas.setAttribute("aria-label", `${this.title.textContent}. ${this.marks.length} images. Arrow keys go through them.`);
+    const keys = "Arrow keys go through them, Enter opens one.";
+    this.canvas.setAttribute("aria-label", `${this.title.textContent}. ${this.marks.length} images. ${keys}`);
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
-    pen.fillStyle = css("--panel");
+    this.paint(pen, true);
+    if (this.brush) {
+      const [x, y, w, h] = this.brush;
+      pen.globalAlpha = 0.1; pen.fillStyle = css("--ink"); pen.fillRect(x, y, w, h);
+      pen.globalAlpha = 1; pen.strokeStyle = css("--ink"); pen.lineWidth = 1; pen.strokeRect(x, y, w, h);
+    }
+    this.canvas.dataset.drawn = String(this.marks.length);
+  }
+
+  // `live` also shows what is pointed at and selected; a saved image does not.
+  paint(pen, live) {
+    pen.fillStyle = css("--surface");
     pen.fillRect(0, 0, this.width, this.height);
-    pen.strokeStyle = css("--line");
+    pen.strokeStyle = css("--rule");
     for (const [x1, y1, x2, y2] of this.lines) { pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke(); }
-    pen.font = "12px system-ui, sans-serif";
+    pen.font = FONT;
     for (const { x, y, text, align, strong } of this.texts) {
-      pen.fillStyle = css(strong ? "--ink" : "--soft");
+      pen.fillStyle = css(strong ? "--ink" : "--ink-3");
       pen.textAlign = align ?? "left";
       pen.fillText(text, x, y);
     }
-    for (const bar of this.bars ?? []) { pen.fillStyle = bar.colour; pen.fillRect(bar.x, bar.y, bar.w, bar.h); }
-    const order = this.marks.map((mark, index) => [S.brushed?.has(mark.number) ? 1 : 0, index]).sort((a, b) => a[0] - b[0]);
-    const dots = this.marks.length > DOTS_FROM;
-    for (const [, index] of order) {
-      const mark = this.marks[index];
-      const dim = S.brushed && !S.brushed.has(mark.number);
-      pen.globalAlpha = dim ? 0.18 : 1;
-      const image = dots && (dim || index % Math.ceil(this.marks.length / DOTS_FROM)) ? null : loadImage(mark.number, this.redraw);
-      const side = image ? mark.side ?? MARK : 5;
-      const [x, y] = [mark.x - side / 2, mark.y - side / 2];
-      pen.fillStyle = mark.colour;
-      pen.fillRect(x - 2, y - 2, side + 4, side + 4);
-      if (image?.complete && image.naturalWidth) pen.drawImage(image, x, y, side, side);
-      if (index === this.current || (S.lit !== null && S.prompts[S.images[mark.number][0]] === S.lit)) {
-        pen.lineWidth = 2.5; pen.strokeStyle = css("--warn"); pen.strokeRect(x - 3, y - 3, side + 6, side + 6);
-      }
-    }
+    for (const bar of this.bars) { pen.fillStyle = css("--zero"); pen.fillRect(bar.x, bar.y, bar.w, bar.h); }
+    for (const index of this.order) if (!this.over(index, live)) this.spot(pen, index, live);
+    for (const index of this.order) if (this.over(index, live)) this.spot(pen, index, live);
     pen.globalAlpha = 1;
-    if (this.brush) {
-      const [x, y, w, h] = this.brush;
-      pen.fillStyle = css("--shade"); pen.strokeStyle = css("--accent"); pen.lineWidth = 1;
-      pen.fillRect(x, y, w, h); pen.strokeRect(x, y, w, h);
+  }
+
+  over(index, live) {
+    const { number } = this.marks[index];
+    return live && (index === this.current || Boolean(S.brushed?.has(number)) || (S.lit !== null && promptOf(number) === S.lit));
+  }
+
+  spot(pen, index, live) {
+    const mark = this.marks[index], side = mark.side;
+    pen.globalAlpha = live && S.brushed && !S.brushed.has(mark.number) ? 0.15 : mark.dot ? 0.75 : 1;
+    const [x, y] = [mark.x - side / 2, mark.y - side / 2];
+    pen.fillStyle = mark.colour;
+    if (mark.dot) { pen.beginPath(); pen.arc(mark.x, mark.y, side / 2, 0, 7); pen.fill(); } else {
+      const image = loadImage(mark.number, this.redraw);
+      const ready = image.complete && image.naturalWidth;
+      pen.lineWidth = 2; pen.strokeStyle = mark.colour; pen.strokeRect(x - 1, y - 1, side + 2, side + 2);
+      if (ready) pen.drawImage(image, x, y, side, side);
     }
-    this.canvas.dataset.drawn = String(this.marks.length);
+    if (live && (index === this.current || (S.lit !== null && promptOf(mark.number) === S.lit))) {
+      pen.lineWidth = 2.5; pen.strokeStyle = css("--ink"); pen.strokeRect(x - 3, y - 3, side + 6, side + 6);
+    }
   }
 
   nearest(x, y) {
@@ -147,23 +143,25 @@ export class Plot {
     const canvas = this.canvas;
     let start = null;
     const at = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
-    canvas.onpointerdown = (event) => { start = at(event); canvas.setPointerCapture(event.pointerId); };
+    canvas.onpointerdown = (event) => {
+      start = at(event);
+      if (event.pointerType === "mouse") canvas.setPointerCapture(event.pointerId); // a finger scrolls the page
+    };
     canvas.onpointermove = (event) => {
       const [x, y] = at(event);
       if (!start) { const index = this.nearest(x, y); if (index !== this.current) this.point(index); return; }
       this.brush = [Math.min(x, start[0]), Math.min(y, start[1]), Math.abs(x - start[0]), Math.abs(y - start[1])];
       this.redraw();
     };
-    canvas.onpointerup = () => {
+    canvas.onpointerup = (event) => {
       const box = this.brush;
       start = null; this.brush = null;
-      if (box && box[2] + box[3] > 6) {
-        const inside = this.marks.filter(({ x, y }) => x >= box[0] && x <= box[0] + box[2] && y >= box[1] && y <= box[1] + box[3]);
-        S.brushed = inside.length ? new Set(inside.map((mark) => mark.number)) : null;
-        say(inside.length ? `${inside.length} images selected` : "Selection cleared");
-      } else S.brushed = null;
-      changed("brush");
+      if (box && box[2] + box[3] > 6) { this.select(box); return; }
+      const index = this.nearest(...at(event));
+      if (index >= 0) this.open(index);
+      else if (S.brushed) { S.brushed = null; changed("brush"); }
     };
+    canvas.onpointercancel = () => { start = null; this.brush = null; this.redraw(); };
     canvas.onpointerleave = () => { if (!start) this.point(-1); };
     canvas.onblur = () => this.point(-1);
     canvas.onkeydown = (event) => {
@@ -172,7 +170,8 @@ export class Plot {
       if (step) {
         const now = order.indexOf(this.current ?? -1);
         this.point(order[Math.min(order.length - 1, Math.max(0, now < 0 ? (step > 0 ? 0 : order.length - 1) : now + step))]);
-      } else if (event.key === " " && this.marks[this.current]) {
+      } else if (event.key === "Enter" && this.marks[this.current]) this.open(this.current);
+      else if (event.key === " " && this.marks[this.current]) {
         S.brushed = new Set(S.brushed ?? []);
         const number = this.marks[this.current].number;
         if (!S.brushed.delete(number)) S.brushed.add(number);
@@ -183,22 +182,64 @@ export class Plot {
     };
   }
 
-  savePNG() { this.canvas.toBlob((blob) => save(`${this.name}.png`, blob), "image/png"); }
+  select(box) {
+    const within = this.marks.filter(({ x, y }) => x >= box[0] && x <= box[0] + box[2] && y >= box[1] && y <= box[1] + box[3]);
+    S.brushed = within.length ? new Set(within.map((mark) => mark.number)) : null;
+    say(within.length ? `${within.length} images selected` : "Selection cleared");
+    changed("brush");
+  }
+
+  open(index) {
+    const sorted = [...this.marks.keys()].sort((a, b) => this.marks[a].x - this.marks[b].x);
+    const number = this.marks[index].number;
+    hideTip();
+    open(sorted.map((one) => this.marks[one].number), sorted.indexOf(index), this.canvas);
+    return number;
+  }
+
+  // Twice the size, with the title above and the numbers below.
+  async savePNG() {
+    const waiting = this.marks.filter((mark) => !mark.dot).map((mark) => loadImage(mark.number, () => {}));
+    await Promise.all(waiting.map((image) => image.decode().catch(() => {})));
+    const sheet = el("canvas"), pen = sheet.getContext("2d"), extra = 54;
+    sheet.width = 2 * this.width; sheet.height = 2 * (this.height + extra);
+    pen.scale(2, 2);
+    pen.fillStyle = css("--surface"); pen.fillRect(0, 0, this.width, this.height + extra);
+    pen.fillStyle = css("--ink"); pen.font = `600 15px ${FONT.slice(5)}`; pen.fillText(this.title.textContent, 10, 20, this.width - 20);
+    pen.fillStyle = css("--ink-3"); pen.font = FONT; pen.fillText(this.note || S.encoder, 10, this.height + 46, this.width - 20);
+    pen.translate(0, 30);
+    this.paint(pen, false);
+    sheet.toBlob((blob) => save(`${this.name}.png`, blob), "image/png");
+  }
 
   async saveSVG() {
     const escape = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
     const marks = await Promise.all(this.marks.map(async (mark) => {
+      const side = mark.side, [x, y] = [mark.x - side / 2, mark.y - side / 2];
+      const title = `<title>${escape(promptOf(mark.number))}</title>`;
+      if (mark.dot) return `<circle cx="${mark.x}" cy="${mark.y}" r="${side / 2}" fill="${mark.colour}">${title}</circle>`;
       const blob = await (await fetch(`/thumb/${mark.number}`)).blob();
-      const data = await new Promise((done) => { const reader = new FileReader(); reader.onload = () => done(reader.result); reader.readAsDataURL(blob); });
-      const side = mark.side ?? MARK, [x, y] = [mark.x - side / 2, mark.y - side / 2];
-      return `<g><title>${escape(S.prompts[S.images[mark.number][0]])}</title><rect x="${x - 2}" y="${y - 2}" width="${side + 4}" height="${side + 4}" fill="${mark.colour}"/><image x="${x}" y="${y}" width="${side}" height="${side}" href="${data}"/></g>`;
+      const data = await new Promise((done) => {
+        const reader = new FileReader();
+        reader.onload = () => done(reader.result);
+        reader.readAsDataURL(blob);
+      });
+      return `<g>${title}<rect x="${x - 2}" y="${y - 2}" width="${side + 4}" height="${side + 4}" fill="${mark.colour}"/>`
+        + `<image x="${x}" y="${y}" width="${side}" height="${side}" href="${data}"/></g>`;
     }));
-    const lines = this.lines.map(([x1, y1, x2, y2]) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="#bbb"/>`);
-    const bars = (this.bars ?? []).map((bar) => `<rect x="${bar.x}" y="${bar.y}" width="${bar.w}" height="${bar.h}" fill="${bar.colour}"/>`);
-    const texts = this.texts.map(({ x, y, text, align }) => `<text x="${x}" y="${y}" text-anchor="${{ center: "middle", right: "end" }[align] ?? "start"}">${escape(text)}</text>`);
-    const title = `<title>${escape(this.title.textContent)}</title>`;
-    const body = `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" font-family="sans-serif" font-size="12">${title}${lines.join("")}${bars.join("")}${marks.join("")}${texts.join("")}</svg>`;
-    save(`${this.name}.svg`, new Blob([body], { type: "image/svg+xml" }));
+    const line = css("--rule"), ink = css("--ink");
+    const lines = this.lines.map(([x1, y1, x2, y2]) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${line}"/>`);
+    const bars = this.bars.map((bar) => `<rect x="${bar.x}" y="${bar.y}" width="${bar.w}" height="${bar.h}" fill="${css("--zero")}"/>`);
+    const texts = this.texts.map(({ x, y, text, align }) =>
+      `<text x="${x}" y="${y}" fill="${ink}" text-anchor="${{ center: "middle", right: "end" }[align] ?? "start"}">${escape(text)}</text>`);
+    const body = [...lines, ...bars, ...Array.from(this.order, (index) => marks[index]), ...texts].join("");
+    const high = this.height + 54, title = escape(this.title.textContent);
+    const sheet = `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${high}" viewBox="0 -30 ${this.width} ${high}"`
+      + ` font-family="sans-serif" font-size="12"><title>${title}</title>`
+      + `<rect y="-30" width="100%" height="100%" fill="${css("--surface")}"/>`
+      + `<text x="10" y="-10" font-size="15" fill="${ink}">${title}</text>${body}`
+      + `<text x="10" y="${this.height + 16}" fill="${ink}">${escape(this.note || S.encoder)}</text></svg>`;
+    save(`${this.name}.svg`, new Blob([sheet], { type: "image/svg+xml" }));
   }
 
   saveCSV() {
@@ -215,47 +256,42 @@ export class Plot {
 }
 
 function axis(low, high, from, to, y, height, label, out) {
-  const [ticks, digits] = nice(low, high);
+  const { at, digits } = ticks(low, high);
   const scale = (value) => from + ((value - low) / (high - low)) * (to - from);
-  for (const tick of ticks) {
+  for (const tick of at) {
     out.lines.push([scale(tick), y - height, scale(tick), y]);
-    out.texts.push({ x: scale(tick), y: y + 14, text: tick.toFixed(digits), align: "center" });
+    out.texts.push({ x: scale(tick), y: y + 14, text: tick.toFixed(digits).replace("-", "−"), align: "center" });
   }
   out.texts.push({ x: to, y: y + 28, text: label, align: "right" });
   return scale;
 }
 
-// One row for every anchor (and source): images stacked at their similarity.
+// One row for every anchor (and run): its images beside each other at their similarity, never beyond the row.
 export function strips(values, text) {
   return (width) => {
     const out = { marks: [], texts: [], lines: [], bars: [], columns: ["similarity"] };
     const rows = [];
-    S.sources.forEach((source, number) => S.state.anchors.forEach((anchor, index) => {
-      const members = [];
-      S.images.forEach((image, at) => { if (image[2] === number && anchorOf(at) === index) members.push(at); });
-      if (members.length) rows.push({ anchor, members, name: S.sources.length > 1 ? `${anchor.name} · ${source.name}` : anchor.name });
-    }));
+    for (const index of anchorOrder()) {
+      S.sources.forEach((source, number) => {
+        const members = imagesOf(index, number), anchor = S.state.anchors[index];
+        const name = S.sources.length > 1 ? `${anchor.name} · ${source.name}` : anchor.name;
+        if (members.length) rows.push({ index, members, name });
+      });
+    }
     const [low, high] = extent(rows.flatMap((row) => row.members.map((at) => values[at])));
-    const tall = 96, left = 10, right = width - 14;
+    const tall = 108, head = 20, left = 10, right = width - 14;
     out.height = rows.length * tall + 40;
-    const scale = axis(low, high, left + MARK / 2, right - MARK / 2, rows.length * tall, rows.length * tall, `similarity to “${text}”`, out);
-    const room = Math.floor((tall - 26) / (MARK + 4));
-    rows.forEach((row, index) => {
-      const base = (index + 1) * tall - 4;
-      out.texts.push({ x: left, y: index * tall + 14, text: `${row.name} (${row.members.length})`, strong: true });
-      const bins = new Map();
-      for (const at of [...row.members].sort((a, b) => values[a] - values[b])) {
-        const bin = Math.round(scale(values[at]) / (MARK + 5));
-        bins.set(bin, [...(bins.get(bin) ?? []), at]);
-      }
-      for (const pile of bins.values()) {
-        const side = pile.length <= room ? MARK : Math.max(3, ((room * (MARK + 4)) / pile.length) - 1);
-        pile.forEach((at, height) => out.marks.push({
-          number: at, x: scale(values[at]), y: base - side / 2 - height * (pile.length <= room ? MARK + 4 : side + 1) - 2,
-          side: Math.min(MARK, Math.max(side, 8)), colour: row.anchor.colour, values: [values[at]],
-        }));
-      }
-      out.lines.push([left, base + 3, right, base + 3]);
+    const bottom = rows.length * tall;
+    const scale = axis(low, high, left + MARK / 2, right - MARK / 2, bottom, bottom, `similarity to “${text}”`, out);
+    rows.forEach((row, at) => {
+      const middle = at * tall + head + (tall - head) / 2;
+      out.texts.push({ x: left, y: at * tall + 14, text: `${row.name} (${row.members.length})`, strong: true });
+      const xs = row.members.map((number) => scale(values[number]));
+      const { ys, side, dots } = swarm(xs, (tall - head) / 2 - 3);
+      row.members.forEach((number, k) => out.marks.push({
+        number, x: xs[k], y: middle + ys[k], side, dot: dots, colour: colourOf(row.index), values: [values[number]],
+      }));
+      out.lines.push([left, (at + 1) * tall - 1, right, (at + 1) * tall - 1]);
     });
     return out;
   };
@@ -268,15 +304,16 @@ export function scatter(points, names, { zero = false } = {}) {
     const [yl, yh] = extent(points.map((point) => point.y));
     const bottom = out.height - 38, top = 22;
     const sx = axis(xl, xh, 46, width - 16, bottom, bottom - top, names[0], out);
-    const [ticks, digits] = nice(yl, yh);
+    const { at, digits } = ticks(yl, yh);
     const sy = (value) => bottom - ((value - yl) / (yh - yl)) * (bottom - top);
-    for (const tick of ticks) {
+    for (const tick of at) {
       out.lines.push([46, sy(tick), width - 16, sy(tick)]);
-      out.texts.push({ x: 40, y: sy(tick) + 4, text: tick.toFixed(digits), align: "right" });
+      out.texts.push({ x: 40, y: sy(tick) + 4, text: tick.toFixed(digits).replace("-", "−"), align: "right" });
     }
     out.texts.push({ x: 8, y: 14, text: names[1] });
-    if (zero && xl < 0 && xh > 0) out.bars.push({ x: sx(0) - 1, y: top, w: 2, h: bottom - top, colour: "#8a9299" });
-    for (const { number, x, y, colour } of points) out.marks.push({ number, x: sx(x), y: sy(y), colour, values: [x, y] });
+    if (zero && xl < 0 && xh > 0) out.bars.push({ x: sx(0) - 0.5, y: top, w: 1, h: bottom - top });
+    const dot = points.length > DOTS_FROM, side = dot ? (points.length > 3000 ? 3 : 5) : points.length > 120 ? 14 : MARK;
+    for (const { number, x, y, colour } of points) out.marks.push({ number, x: sx(x), y: sy(y), side, dot, colour, values: [x, y] });
     return out;
   };
 }

@@ -11,7 +11,8 @@ export const S = {
   similarities: new Map(), // text -> Float32Array
   brushed: null,         // Set of image numbers, or null
   lit: null,             // prompt that is hovered
-  colourBy: "d",
+  text: "",              // what the concept panel is about
+  anchored: null,        // Int16Array: number of each image's anchor, or -1
 };
 
 export const onChange = (listener) => listeners.add(listener);
@@ -50,6 +51,8 @@ export async function ask(path, body) {
   return reply;
 }
 
+export const json = async (path, body) => (await ask(path, body)).json();
+
 let waiting;
 export function say(text) {
   const line = document.getElementById("status");
@@ -59,9 +62,44 @@ export function say(text) {
   waiting = setTimeout(() => line.classList.remove("shown"), 3500);
 }
 
-export const anchorOf = (image) => {
-  const prompt = S.prompts[S.images[image][0]];
-  return S.state.anchors.findIndex((anchor) => anchor.prompt === prompt);
+// Which anchor each image is of; worked out again when the anchors or the images change.
+export function relabel() {
+  const of = new Map(S.state.anchors.map((anchor, index) => [anchor.prompt, index]));
+  const byPrompt = S.prompts.map((prompt) => of.get(prompt) ?? -1);
+  S.anchored = Int16Array.from(S.images, ([prompt]) => byPrompt[prompt]);
+}
+
+export const anchorOf = (number) => S.anchored?.[number] ?? -1;
+export const promptOf = (number) => S.prompts[S.images[number][0]];
+
+// Two anchors are the ends of an axis: the first to the right, as in a task's results.
+export const axial = () => S.state.anchors.length === 2;
+export const sideOf = (index) => (!axial() || index < 0 ? "plain" : index === 0 ? "right" : "left");
+export const anchorOrder = () => (axial() ? [1, 0] : S.state.anchors.map((_, index) => index));
+
+export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+export const colourOf = (index) => {
+  if (index < 0) return css("--ink-3");
+  return axial() ? css(`--${sideOf(index)}`) : S.state.anchors[index].colour;
+};
+
+// A pole as words with its arrow, in the colour of its side.
+export function pole(index) {
+  const name = S.state.anchors[index]?.name ?? "";
+  const made = document.createElement("b");
+  const side = sideOf(index);
+  made.textContent = { left: `◂ ${name}`, right: `${name} ▸` }[side] ?? name;
+  if (side === "plain") made.style.color = "";
+  else made.className = `t-${side}`;
+  return made;
+}
+
+export const imagesOf = (index, source = null) => {
+  const found = [];
+  S.anchored.forEach((anchor, number) => {
+    if (anchor === index && (source === null || S.images[number][2] === source)) found.push(number);
+  });
+  return found;
 };
 
 export async function similarity(text) {
@@ -70,6 +108,7 @@ export async function similarity(text) {
   const reply = await ask("/api/similarities", { texts: [text] });
   const values = new Float32Array(await reply.arrayBuffer());
   S.similarities.set(text, values);
+  if (S.similarities.size > 300) S.similarities.delete(S.similarities.keys().next().value);
   return values;
 }
 

@@ -14,7 +14,7 @@ export function showTip(number, box, extra = "") {
   tip.replaceChildren(thumbnail, text);
   tip.hidden = false;
   const wide = tip.offsetWidth, high = tip.offsetHeight;
-  const left = box.right + 8 + wide < innerWidth ? box.right + 8 : Math.max(4, box.left - wide - 8);
+  const left = box.right + 8 + wide < innerWidth ? box.right + 8 : Math.max(4, Math.min(box.left - wide - 8, innerWidth - wide - 4));
   tip.style.left = `${left}px`;
   tip.style.top = `${Math.max(4, Math.min(box.top, innerHeight - high - 8))}px`;
 }

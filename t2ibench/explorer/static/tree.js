@@ -1,8 +1,10 @@
 // The prompting tree: add, rename, relate, move and delete, by mouse and by keyboard.
 import { S, commit, say, changed } from "./store.js";
+import { byId, el, signed, term } from "./dom.js";
+import { PROPERTY, RELATIONS, phrase, stemOf } from "./grammar.js";
+import { rail, scale } from "./rail.js";
+import { markOf, pct, sentence, spanOf } from "./words.js";
 
-const PROPERTY = "has property";
-const RELATIONS = [PROPERTY, "that shows a", "wearing a", "with", "taken in", "in", "of"];
 const root = document.getElementById("tree");
 let editing = null; // {id} or {parent}
 let focused = null;
@@ -22,55 +24,13 @@ function sorted(nodes) {
   return out;
 }
 
-function mix(colour, strength) {
-  const grey = [154, 161, 167];
-  const wanted = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  return `rgb(${grey.map((value, channel) => Math.round(value + (wanted[channel] - value) * strength)).join(" ")})`;
-}
-
-export function strengthOf(score) {
-  // Grey is what chance alone gives at these numbers of images.
-  if (S.colourBy === "z") return Math.min(1, Math.max(0, (Math.abs(score.z) - 1) / 4));
-  return Math.min(1, Math.max(0, (score.d - score.chance) / (1 - score.chance)));
-}
-
-export function tint(id) {
-  const node = S.nodes.get(id);
-  const anchor = S.state.anchors.find((anchor) => node && anchor.prompt === node.text);
-  if (anchor) return anchor.colour;
-  const score = node?.scores?.find((score) => score);
-  if (!score) return "";
-  // A colour is a claim: grey unless the concept leans further than everyday words explain.
-  if (score.lean === null) return mix("#9aa1a7", 0);
-  return mix(S.state.anchors[score.lean]?.colour ?? "#9aa1a7", Math.max(0.35, strengthOf(score)));
-}
-
-const signed = (value, digits) => `${value >= 0 ? "+" : "−"}${Math.abs(value).toFixed(digits)}`;
-export const probability = (p) => p < 0.001 ? "p < .001" : `p ${p.toFixed(3).replace(/^0/, "")}`;
-
-export function verdictOf(score) {
-  if (score.verdict === "leans") return `leans to ${S.state.anchors[score.lean]?.name ?? "an anchor"}`;
-  return score.verdict === "inconclusive" ? "inconclusive" : "not beyond everyday words";
-}
-
-export function drawnOf(score) {
-  if (!score.inverse) return "";
-  if (score.inverse.reason) return `${score.inverse.n} drawn: ${score.inverse.reason}`;
-  const percent = (value) => Math.round(100 * value);
-  const shares = Object.entries(score.inverse.shares).map(([index, { value, low, high }]) =>
-    `${S.state.anchors[index]?.name} ${percent(value)} % [${percent(low)}, ${percent(high)}]`);
-  return `${score.inverse.n} drawn: ${shares.join(", ")}`;
-}
-
-export const shown = (score) => score
-  ? `${verdictOf(score)} · further than ${Math.round(score.percentile)} % of everyday words · ${probability(score.p_holm)} · D ${score.d.toFixed(2)}`
-  : "no images";
-export const effectOf = (score) => `m ${signed(score.m, 4)}${score.m_low === null ? "" : ` [${signed(score.m_low, 4)}, ${signed(score.m_high, 4)}]`} · beyond words ${signed(score.beyond_words, 4)}`;
-
 export function render() {
   if (editing && document.activeElement?.closest?.("#tree form")) return; // somebody is typing
   const inside = root.contains(document.activeElement);
   const held = focused ?? document.activeElement?.closest?.("#tree li")?.dataset.id;
+  const concepts = S.state.tree.nodes.slice(1).map((node) => S.nodes.get(node.id)).filter((known) => known && !isAnchor(known));
+  S.span = spanOf(concepts.flatMap((known) => known.scores ?? []).filter(Boolean));
+  byId("tree-scale").replaceChildren(scale(S.span, [-S.span, 0, S.span], S.span < 0.1 ? 3 : 2));
   root.replaceChildren(...S.state.tree.nodes.filter((node) => node.parent === null).map((node) => branch(node, 1)));
   const items = [...root.querySelectorAll("li")];
   const current = items.find((item) => item.dataset.id === held) ?? items[0];
@@ -78,6 +38,9 @@ export function render() {
   const field = root.querySelector("form input.label");
   if (field) { field.focus(); field.select(); } else if (focused || inside) current?.focus();
   focused = null;
+  const chosen = root.querySelector("li[aria-selected=true] > .node");
+  if (!chosen || root.scrollHeight <= root.clientHeight) return;
+  root.scrollTop += chosen.getBoundingClientRect().top - root.getBoundingClientRect().top - 60;
 }
 
 function branch(node, level) {
@@ -87,7 +50,7 @@ function branch(node, level) {
   item.setAttribute("aria-level", level);
   item.setAttribute("aria-selected", S.state.chosen.includes(node.id));
   item.tabIndex = -1;
-  item.append(editing?.id === node.id ? form(node) : row(node));
+  item.append(editing?.id === node.id ? form(node) : row(node, level));
   const inside = childrenOf(node.id);
   if (inside.length || editing?.parent === node.id) {
     item.setAttribute("aria-expanded", "true");
@@ -96,7 +59,8 @@ function branch(node, level) {
     list.append(...inside.map((child) => branch(child, level + 1)));
     if (editing?.parent === node.id) {
       const fresh = document.createElement("li");
-      fresh.append(form({ label: "", relation: node.parent === null ? "that shows a" : PROPERTY }));
+      const stem = node.parent === null && stemOf(S.state.tree.nodes);
+      fresh.append(form({ label: "", relation: stem ? `${stem} a` : PROPERTY }));
       list.append(fresh);
     }
     item.append(list);
@@ -105,82 +69,81 @@ function branch(node, level) {
   return item;
 }
 
-function row(node) {
+const isAnchor = (known) => S.state.anchors.some((one) => one.prompt === known.text);
+
+function row(node, level) {
   const known = S.nodes.get(node.id);
-  const element = document.createElement("div");
-  element.className = "node";
-  const colour = tint(node.id);
-  if (colour) element.style.setProperty("--tint", colour);
-  const acts = document.createElement("span");
-  acts.className = "acts";
-  for (const [sign, title, act] of [["+", "Add below", () => add(node.id)], ["✎", "Rename", () => rename(node.id)], ["✕", "Delete", () => remove(node.id)]]) {
-    if (sign === "✕" && node.parent === null) continue;
-    const button = document.createElement("button");
-    button.textContent = sign;
-    button.title = title;
-    button.setAttribute("aria-label", `${title}: ${node.label || "root"}`);
-    button.tabIndex = -1;
-    button.onclick = (event) => { event.stopPropagation(); act(); };
-    acts.append(button);
-  }
-  element.append(acts);
-  if (node.parent !== null && node.relation !== PROPERTY) element.append(span("relation", node.relation));
-  element.append(span("label", node.label || "(root)"));
-  const anchor = S.state.anchors.find((anchor) => known && anchor.prompt === known.text);
-  if (anchor) element.append(span("mark", "anchor"));
-  if (S.state.inverse.includes(node.id)) element.append(span("mark", "generated"));
-  if (known?.scores && !anchor && node.parent !== null) {
-    const several = S.sources.length > 1;
-    const text = known.scores.map((score, at) => (several ? `${S.sources[at].name}: ` : "") + shown(score)).join("\n");
-    const scores = span("scores", text);
-    scores.style.whiteSpace = "pre-line";
-    element.append(scores);
-  }
+  const anchor = known && isAnchor(known);
+  const peers = childrenOf(node.parent), before = peers[peers.indexOf(node) - 1];
+  const relation = node.parent !== null && node.relation !== PROPERTY && before?.relation !== node.relation;
+  const label = el("span", { class: "tn", vars: { d: level - 1 } },
+    relation && el("span", { class: "relation", text: node.relation }),
+    el("span", { class: "label", text: node.label || "(root)" }),
+    anchor && el("span", { class: "tag", text: "anchor" }),
+    S.state.inverse.includes(node.id) && el("span", { class: "tag", text: "generated" }));
+  const element = el("div", { class: "node" }, label);
+  if (known?.scores && !anchor && node.parent !== null) element.append(...numbers(known));
   if (known) element.title = known.text;
+  element.append(acts(node));
   element.onclick = (event) => choose(node.id, event.ctrlKey || event.metaKey || event.shiftKey);
   element.onmouseenter = () => { S.lit = known?.text ?? null; changed("lit"); };
   element.onmouseleave = () => { S.lit = null; changed("lit"); };
   return element;
 }
 
-function span(kind, text) {
-  const element = document.createElement("span");
-  element.className = kind;
-  element.textContent = text;
-  return element;
+// A rail for every run, one below the other, and the lean of the first that has one.
+function numbers(known) {
+  const several = S.sources.length > 1;
+  const rails = el("span", { class: "rails" }, known.scores.map((score, at) =>
+    rail(markOf(score), sentence(several ? `${known.text}, ${S.sources[at].name}` : known.text, score),
+      { span: S.span, height: several ? 16 : 26, dot: 8 })));
+  const first = known.scores.find(Boolean);
+  if (!first) return [rails];
+  const mark = markOf(first);
+  const value = el("span", { class: `num tv ${mark.state === "clear" ? `t-${mark.side}` : "muted"}`, text: signed(mark.value, 2) },
+    el("small", { text: pct(first) }));
+  value.classList.add("scores");
+  return [rails, value];
+}
+
+function acts(node) {
+  const made = el("span", { class: "acts" });
+  const all = [["+", "Add below", () => add(node.id)], ["✎", "Rename", () => rename(node.id)], ["✕", "Delete", () => remove(node.id)]];
+  for (const [sign, title, act] of all) {
+    if (sign === "✕" && node.parent === null) continue;
+    made.append(el("button", {
+      text: sign, title, "aria-label": `${title}: ${node.label || "root"}`, tabindex: -1,
+      on: { click: (event) => { event.stopPropagation(); act(); } },
+    }));
+  }
+  return made;
 }
 
 function form(node) {
-  const element = document.createElement("div");
-  element.className = "node";
-  const fields = document.createElement("form");
   const label = input("label", node.label, "concept");
   const relation = input("relation", node.relation, "relation");
-  const list = document.createElement("datalist");
-  list.id = "relations";
-  list.append(...RELATIONS.map((text) => new Option(text, text)));
+  const list = el("datalist", { id: "relations" }, RELATIONS.map((text) => new Option(text, text)));
   relation.setAttribute("list", "relations");
-  const done = document.createElement("button");
-  done.textContent = "OK";
-  fields.append(...(node.parent === null ? [label] : [relation, label]), done, list);
+  const fields = el("form", {}, ...(node.parent === null ? [label] : [relation, label]), el("button", { text: "OK" }), list);
   fields.onsubmit = (event) => { event.preventDefault(); finish(label.value.trim(), relation.value.trim()); };
+  // A relation that nobody touched follows the grammar of what is typed.
+  let touched = node.id !== undefined || node.parent === null;
+  relation.oninput = () => { touched = true; };
+  label.onchange = () => {
+    if (touched || !editing?.guess || !label.value.trim()) return;
+    const found = phrase(label.value, stemOf(S.state.tree.nodes));
+    [relation.value, label.value] = [found.relation, found.label];
+  };
   fields.onkeydown = (event) => {
     event.stopPropagation();
+    if (event.key === "Enter" && event.target === label) label.onchange();
     if (event.key === "Escape") { focused = editing.id ?? editing.parent; editing = null; render(); }
   };
-  element.append(fields);
-  return element;
+  return el("div", { class: "node" }, fields);
 }
 
-function input(kind, value, name) {
-  const field = document.createElement("input");
-  field.className = kind;
-  field.value = value;
-  field.placeholder = name;
-  field.setAttribute("aria-label", name);
-  field.maxLength = 200;
-  return field;
-}
+const input = (kind, value, name) =>
+  el("input", { class: kind, value, placeholder: name, "aria-label": name, maxlength: 200, autocomplete: "off" });
 
 function finish(label, relation) {
   const { id, parent } = editing;
@@ -193,18 +156,63 @@ function finish(label, relation) {
       node.label = label;
       if (node.parent !== null) node.relation = relation || PROPERTY;
     });
-  } else {
-    const fresh = `n${Date.now().toString(36)}${Math.floor(Math.random() * 1296).toString(36)}`;
-    focused = fresh;
-    commit((state) => {
-      state.tree.nodes = sorted([...state.tree.nodes, { id: fresh, label, parent, relation: relation || PROPERTY }]);
-      state.chosen = [fresh];
-    });
-  }
+  } else focused = put(label, relation || PROPERTY, parent);
   render();
 }
 
-export function add(parent) { editing = { parent: parent ?? S.state.tree.nodes[0].id }; render(); }
+function put(label, relation, parent) {
+  const fresh = `n${Date.now().toString(36)}${Math.floor(Math.random() * 1296).toString(36)}`;
+  commit((state) => {
+    state.tree.nodes = sorted([...state.tree.nodes, { id: fresh, label, parent, relation }]);
+    state.chosen = [fresh];
+  });
+  return fresh;
+}
+
+// A word or phrase below the root, with the relation that its grammar asks for.
+export function addWord(words) {
+  const { nodes } = S.state.tree;
+  const { relation, label } = phrase(words, stemOf(nodes));
+  const there = nodes.find((node) => node.parent === nodes[0].id && node.label === label && node.relation === relation);
+  if (there) { commit((state) => { state.chosen = [there.id]; }); return there.id; }
+  return put(label.slice(0, 200), relation, nodes[0].id);
+}
+
+// A whole text, as a link has it: below the root where it begins like it, else as a word.
+export function addText(text) {
+  const { nodes } = S.state.tree, before = `${nodes[0].label} ${stemOf(nodes)} `;
+  if (!stemOf(nodes) || !text.startsWith(before)) { addWord(text); return; }
+  const rest = text.slice(before.length), found = /^an?\s+(.+)$/.exec(rest);
+  put(found ? found[1] : rest, `${stemOf(nodes)}${found ? " a" : ""}`, nodes[0].id);
+}
+
+// A word in just the text that a template gives it: "picture that shows a person with {a word}".
+export function addExactly(word, template) {
+  const { nodes } = S.state.tree, before = template.replace(/\s*\{[^}]*\}\s*$/, "");
+  const root = nodes[0].label;
+  const fits = before !== template && root && before.startsWith(`${root} `);
+  if (!fits) { addWord(word); return; }
+  const stem = before.slice(root.length + 1), relation = /\{an? /.test(template) ? `${stem} a` : stem;
+  const there = nodes.find((node) => node.label === word && node.relation === relation);
+  if (there) commit((state) => { state.chosen = [there.id]; });
+  else put(word, relation, nodes[0].id);
+}
+
+// The tree as it would be with a word, and the id it would have: for a look before it is added.
+export function withWord(words) {
+  const { nodes } = S.state.tree;
+  return { tree: { nodes: [...nodes, { id: "preview", parent: nodes[0].id, ...phrase(words, stemOf(nodes)) }] }, nodes: ["preview"] };
+}
+
+export function head() {
+  byId("tree-head").replaceChildren(term("lean"), ", ", term("95 %"), " · ", term("pct.", "percentile"), " · ", term("grey", "band"));
+}
+
+export function add(parent) {
+  const above = parent ?? S.state.tree.nodes[0].id;
+  editing = { parent: above, guess: above === S.state.tree.nodes[0].id };
+  render();
+}
 export function rename(id) { editing = { id }; render(); }
 
 export function remove(id) {

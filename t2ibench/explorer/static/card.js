@@ -1,0 +1,88 @@
+// One card with the images, the number, its interval and its caveat, as SVG, PNG or PDF.
+import { S, ask, say, save } from "./store.js";
+import { byId, el } from "./dom.js";
+
+let asked = null, text = "", address = null, turn = 0, wanted = null;
+const ui = {};
+
+function build() {
+  ui.picture = el("div", { id: "card-picture" });
+  ui.title = el("input", { id: "card-title", maxlength: 200, placeholder: "the concept itself", on: { change: () => load() } });
+  const button = (name, act) => el("button", {
+    text: name, "aria-label": `Save the card as ${name}`, on: { click: () => act().catch((error) => say(error.message)) },
+  });
+  ui.say = el("p", { class: "small muted", "aria-live": "polite" });
+  byId("panel-card").replaceChildren(el("h2", { text: "Evidence card" }), ui.say, ui.picture,
+    el("p", { class: "line" }, el("label", { for: "card-title", text: "Title" }), ui.title),
+    ui.acts = el("p", { class: "acts" }, button("SVG", svg), button("PNG", png), button("PDF", pdf)));
+}
+
+// A card of a test; without one the card is of the concept.
+export function makeCard(task) {
+  wanted = task;
+  byId("tab-card").click();
+}
+
+function body() {
+  const title = ui.title.value.trim() ? { title: ui.title.value.trim() } : {};
+  if (wanted) return { ...wanted, ...title };
+  if (!S.text) return null;
+  const [anchors, names] = ["prompt", "name"].map((key) => S.state.anchors.map((anchor) => anchor[key]));
+  const family = S.state.tree.nodes.slice(1).map((node) => S.nodes.get(node.id)?.text).filter((one) => one && !anchors.includes(one));
+  return { run: 0, text: S.text, anchors, names, family: [...new Set(family)], ...title };
+}
+
+async function load() {
+  const mine = ++turn, question = body();
+  asked = JSON.stringify(question);
+  ui.acts.hidden = true;
+  if (!question) { ui.say.textContent = "Choose a concept, or a test, to make its card."; ui.picture.replaceChildren(); return; }
+  ui.say.textContent = "Drawing the card…";
+  try {
+    const found = await (await ask("/api/card", question)).text();
+    if (mine !== turn) return;
+    text = found;
+    if (address) URL.revokeObjectURL(address);
+    address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    const label = new DOMParser().parseFromString(text, "image/svg+xml").documentElement.getAttribute("aria-label");
+    ui.picture.replaceChildren(el("img", { src: address, alt: label ?? "Evidence card" }));
+    ui.say.textContent = wanted ? "Card of a test of this run." : `Card of “${S.text}”.`;
+    ui.acts.hidden = false;
+  } catch (error) {
+    if (mine !== turn) return;
+    ui.picture.replaceChildren();
+    ui.say.textContent = `No card: ${error.message}`;
+  }
+}
+
+const name = () => (wanted?.task ?? S.text).replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60) || "card";
+
+async function svg() { save(`${name()}.svg`, new Blob([text], { type: "image/svg+xml" })); }
+
+async function png() {
+  const image = new Image();
+  image.src = address;
+  await image.decode();
+  const sheet = el("canvas");
+  sheet.width = 2 * image.naturalWidth;
+  sheet.height = 2 * image.naturalHeight;
+  sheet.getContext("2d").drawImage(image, 0, 0, sheet.width, sheet.height);
+  const blob = await new Promise((done) => { sheet.toBlob(done, "image/png"); });
+  save(`${name()}.png`, blob);
+}
+
+async function pdf() {
+  document.body.classList.add("card-only");
+  addEventListener("afterprint", () => document.body.classList.remove("card-only"), { once: true });
+  print();
+}
+
+export function show() {
+  if (!ui.picture) build();
+  if (asked !== JSON.stringify(body())) load();
+}
+
+export function changed(what, visible) {
+  if (what === "concept" || what === "state") wanted = null;
+  if (ui.picture && visible && what === "concept") show();
+}

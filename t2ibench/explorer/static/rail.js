@@ -1,0 +1,32 @@
+// The one mark for every interval; its style is in tokens.css, which reports share.
+import { el, signed } from "./dom.js";
+
+const cut = (value, span) => Math.max(-span, Math.min(span, value));
+
+// mark: {value, low, high, band or fair, side, state}; value null draws a dotted rail with `absent` on it.
+export function rail(mark, label, { span = 1, height, dot, ticks = [], axis = false, absent = "no images" } = {}) {
+  const vars = {};
+  if (height) vars.h = `${height}px`;
+  if (dot) vars.dot = `${dot}px`;
+  if (mark.value === null || mark.value === undefined) {
+    return el("span", { class: "rail none", role: "img", "aria-label": label, vars },
+      el("i", { class: "axis" }), el("i", { class: "say", text: absent }));
+  }
+  const { value, low, high } = mark, fair = mark.fair ?? (mark.band ? [-mark.band, mark.band] : null);
+  const known = low !== null && low !== undefined && high !== null && high !== undefined;
+  Object.assign(vars, { v: cut(value, span), span });
+  if (known) Object.assign(vars, { lo: cut(low, span), hi: cut(high, span) });
+  if (fair) Object.assign(vars, { b0: cut(fair[0], span), b1: cut(fair[1], span) });
+  const kind = { clear: `clear ${mark.side ?? "plain"}`, cannot_tell: "unsure" }[mark.state] ?? "grey";
+  const over = Math.abs(value) > span;
+  return el("span", { class: `rail ${kind}${mark.half ? " half" : ""}`, role: "img", "aria-label": label, vars },
+    fair && el("i", { class: "band" }), axis && el("i", { class: "axis" }), el("i", { class: "zero" }),
+    ticks.map((tick) => el("i", { class: "tk", vars: { t: cut(tick, span) } })),
+    known && el("i", { class: "ci" }), el("i", { class: "dot" }),
+    over && el("i", { class: `over ${value > 0 ? "hi" : "lo"}`, text: value > 0 ? "›" : "‹" }));
+}
+
+export function scale(span, ticks, digits) {
+  return el("span", { class: "scale", "aria-hidden": "true", vars: { span } },
+    ticks.map((tick) => el("i", { text: signed(tick, digits).replace(/^([+−]?)0\./, "$1."), vars: { t: tick } })));
+}

@@ -1,0 +1,136 @@
+// Two runs side by side: the same prompts and places in both, and a swipe from one to the other.
+import { S, axial, json, pole } from "./store.js";
+import { byId, el, many, signed } from "./dom.js";
+import { roundUp, shuffled } from "./geometry.js";
+import { open } from "./lightbox.js";
+import { rail } from "./rail.js";
+
+const SHOWN = 30;
+const ORDERS = [["change", "largest change first"], ["random", "at random (seed 0)"], ["prompt", "by prompt"]];
+let pair = [0, 1], found = null, asked = "", turn = 0, at = 0, list = [];
+const ui = {};
+
+function build() {
+  const pick = (which) => el("select", {
+    "aria-label": which ? "After" : "Before", on: { change: (event) => { pair[which] = Number(event.target.value); load(); } },
+  }, S.sources.map((source, number) => new Option(source.name, number, false, number === pair[which])));
+  ui.of = el("select", { on: { change: load } }, new Option("of the concept", "concept"), new Option("of all shared prompts", "all"));
+  ui.order = el("select", { on: { change: render } }, ORDERS.map(([value, name]) => new Option(name, value)));
+  ui.say = el("div", { "aria-live": "polite" });
+  ui.swipe = el("input", {
+    type: "range", min: 0, max: 100, value: 50, "aria-label": "Swipe between before and after", on: { input: wipe },
+  });
+  ui.stage = el("div", { class: "stage" });
+  ui.caption = el("p", { class: "small num" });
+  ui.rows = el("div", { class: "both", role: "group", "aria-label": "Pairs, arrow keys go through them" });
+  byId("panel-runs").replaceChildren(el("h2", { text: "Two runs, pair by pair" }),
+    el("div", { class: "line" }, el("label", {}, "Before ", pick(0)), el("label", {}, "After ", pick(1))),
+    el("div", { class: "line" }, el("label", {}, "Images ", ui.of), el("label", {}, "Order ", ui.order)),
+    ui.say, el("div", { class: "swipe" }, ui.stage, ui.swipe), ui.caption, ui.rows);
+  ui.rows.addEventListener("keydown", (event) => {
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: list.length - 1 }[event.key];
+    if (to === undefined || !list[to]) return;
+    event.preventDefault();
+    choose(to, true);
+  });
+}
+
+const key = () => JSON.stringify([pair, ui.of.value, S.text, S.state.anchors.map((anchor) => anchor.prompt), S.images.length]);
+
+async function load() {
+  const mine = ++turn;
+  asked = key();
+  ui.say.replaceChildren(el("p", { class: "small muted", text: "Comparing…" }));
+  const body = { runs: pair, prompts: ui.of.value === "concept" && S.text ? [S.text] : [] };
+  if (axial()) body.anchors = S.state.anchors.map((anchor) => anchor.prompt);
+  else if (S.text) body.text = S.text;
+  try {
+    let reply = await json("/api/pairs", body);
+    if (!reply.pairs.length && body.prompts.length) { // the concept has no images in both: look at all
+      reply = await json("/api/pairs", { ...body, prompts: [] });
+      ui.of.value = "all";
+      asked = key();
+    }
+    if (mine !== turn) return;
+    found = reply;
+    render();
+  } catch (error) {
+    if (mine !== turn) return;
+    found = null;
+    ui.say.replaceChildren(el("p", { class: "small", text: error.message }));
+    for (const box of [ui.stage, ui.caption, ui.rows]) box.replaceChildren();
+  }
+}
+
+function sorted(pairs) {
+  if (ui.order.value === "random") return Array.from(shuffled(pairs.length, 0), (k) => pairs[k]);
+  const change = ({ values }) => (values ? Math.abs(values[1] - values[0]) : 0);
+  return ui.order.value === "change" ? [...pairs].sort((a, b) => change(b) - change(a)) : pairs;
+}
+
+function render() {
+  if (!found) return;
+  const { pairs, difference, same_seeds: same, what } = found;
+  const seeds = { true: "Same prompts, same seeds.", false: "Same prompts; the seeds differ." }[same]
+    ?? "Same prompts; the seeds are not known.";
+  const lines = [el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${seeds} Values: ${what}.` })];
+  if (difference) lines.push(...differing(difference));
+  ui.say.replaceChildren(...lines);
+  list = sorted(pairs).slice(0, SHOWN);
+  ui.rows.replaceChildren(...list.map(column));
+  if (list.length) { choose(0, false); return; }
+  ui.stage.replaceChildren(el("p", { class: "emp", text: "The two runs share no prompt and image number." }));
+  ui.caption.replaceChildren();
+}
+
+function differing({ value, low, high, n }) {
+  const [before, after] = pair.map((number) => S.sources[number].name);
+  const known = low !== null && high !== null, clear = known && (low > 0 || high < 0);
+  const span = roundUp(Math.max(...[value, low ?? 0, high ?? 0].map(Math.abs), 0.1));
+  const side = !axial() || !clear ? "plain" : value > 0 ? "right" : "left";
+  const interval = known ? `, 95 % interval ${signed(low, 2)} to ${signed(high, 2)}` : "";
+  const text = `${after} less ${before}: ${signed(value, 2)}${interval}, ${n} pairs`;
+  const ends = axial() ? [pole(1), pole(0)] : [el("span"), el("span")];
+  ends.forEach((end) => end.classList.add("micro"));
+  const mark = rail({ value, low, high, state: clear ? "clear" : "not_clear", side }, text, { span, height: 30, axis: true });
+  const says = clear ? "The interval leaves 0 out. It is one comparison, without correction for others."
+    : "The interval holds 0: the runs are not told apart here.";
+  const line = el("div", { class: "one" }, ends[0], mark, ends[1]);
+  return [el("p", { class: "verdict", text }), line, el("p", { class: "micro faint", text: says })];
+}
+
+function column(one, k) {
+  const values = one.values ? `: ${signed(one.values[0], 2)} before, ${signed(one.values[1], 2)} after` : "";
+  return el("button", {
+    class: "pair", tabindex: k ? -1 : 0, "aria-label": `${one.prompt}, image ${one.index + 1}${values}`,
+    on: { click: () => choose(k, true) },
+  }, one.ids.map((id, which) => el("span", {}, el("img", { src: `/thumb/${id}`, alt: "", loading: "lazy" }),
+    el("small", { class: "num", text: one.values ? signed(one.values[which], 1) : "" }))));
+}
+
+function choose(k, focus) {
+  at = k;
+  const one = list[k], columns = [...ui.rows.children];
+  columns.forEach((column, n) => { column.tabIndex = n === k ? 0 : -1; column.setAttribute("aria-current", n === k); });
+  if (focus) columns[k].focus();
+  const [a, b] = one.ids.map((id, which) => el("img", {
+    src: `/image/${id}`, alt: `${which ? "After" : "Before"}: ${one.prompt}`, class: which ? "after" : "before",
+  }));
+  const names = pair.map((number, which) => el("span", { class: `tag ${which ? "after" : "before"}`, text: S.sources[number].name }));
+  ui.stage.replaceChildren(a, b, el("i", { class: "cut" }), ...names);
+  const change = one.values ? ` · ${signed(one.values[0], 2)} → ${signed(one.values[1], 2)} ` : " ";
+  ui.caption.replaceChildren(`${one.prompt}, image ${one.index + 1}${change}`,
+    el("button", { text: "Open both", on: { click: (event) => open(one.ids, 0, event.target) } }));
+  wipe();
+}
+
+function wipe() { ui.stage.style.setProperty("--cut", `${ui.swipe.value}%`); }
+
+export function show() {
+  if (!ui.rows) build();
+  if (asked !== key()) load();
+}
+
+export function changed(what, visible) {
+  if (ui.rows && visible && (what === "concept" || what === "images") && asked !== key()) load();
+}
