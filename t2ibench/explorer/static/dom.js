@@ -36,7 +36,7 @@ export const ordinal = (n) => {
   return `${n}${last > 10 && last < 14 ? "th" : { 1: "st", 2: "nd", 3: "rd" }[n % 10] ?? "th"}`;
 };
 // A percentile in words: never "100 %" where some words lean further.
-export const share = (value) => (value > 99 && value < 100 ? "over 99 %" : `${Math.round(value)} %`);
+export const share = (value) => (value > 99 && value < 100 ? `${(Math.floor(10 * value) / 10).toFixed(1)} %` : `${Math.round(value)} %`);
 export const many = (n, one, more = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : more}`;
 
 const MEANINGS = {

@@ -94,6 +94,7 @@ export class Plot {
       pen.fillText(text, x, y);
     }
     for (const bar of this.bars) { pen.fillStyle = css("--zero"); pen.fillRect(bar.x, bar.y, bar.w, bar.h); }
+    this.about = live && S.brushed && this.marks.some((mark) => S.brushed.has(mark.number));
     for (const index of this.order) if (!this.over(index, live)) this.spot(pen, index, live);
     for (const index of this.order) if (this.over(index, live)) this.spot(pen, index, live);
     pen.globalAlpha = 1;
@@ -106,7 +107,7 @@ export class Plot {
 
   spot(pen, index, live) {
     const mark = this.marks[index], side = mark.side;
-    pen.globalAlpha = live && S.brushed && !S.brushed.has(mark.number) ? 0.15 : mark.dot ? 0.75 : 1;
+    pen.globalAlpha = this.about && !S.brushed.has(mark.number) ? 0.15 : mark.dot ? 0.75 : 1;
     const [x, y] = [mark.x - side / 2, mark.y - side / 2];
     pen.fillStyle = mark.colour;
     if (mark.dot) { pen.beginPath(); pen.arc(mark.x, mark.y, side / 2, 0, 7); pen.fill(); } else {
