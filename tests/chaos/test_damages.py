@@ -1,4 +1,4 @@
-"""Random damages of a run's folder: the same command gives the same results again, or says why not."""
+"""Random damages of a run folder: the same command gives the same results, or says why not."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_kills(
 def test_kills_of_one_of_two(
     count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
 ) -> None:
-    """Two processes share a folder and one is killed: the other finishes; or both, and a third does."""
+    """Of two that share a folder, one is killed and the other finishes; or both are killed."""
     print(f"{SEED}={number}")
     rng = random.Random(number)
     both = 0
