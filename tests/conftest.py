@@ -20,8 +20,13 @@ os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that needs Chromium."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark every test that needs Chromium; leave out nightly ones unless -m names them."""
+    # In `addopts`, the -m of any command line would replace it, and they would run.
+    if "nightly" not in config.option.markexpr:
+        left_out = [item for item in items if "nightly" in item.keywords]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")

@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
@@ -31,6 +32,7 @@ _OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
 _ITEM_BYTES = {"U8": 1, "F16": 2, "F32": 4, "I32": 4, "F64": 8}
 _EMBEDDING_ARRAYS = {"keys": ("U8",), "embeddings": ("F16", "F32")}
 _INFLUENCE_ARRAYS = {"table": ("U8",), "stratum": ("I32",), "unit": ("I32",), "value": ("F64",)}
+_INFLUENCE_CHECKSUM = {"checksum": ("U8",)}  # which older files lack
 
 
 def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
@@ -150,7 +152,7 @@ def content_problems(files: dict[str, Path]) -> Iterator[str]:
         elif name.endswith(".jsonl"):
             yield from _row_problems(name, path)
         elif name == INFLUENCES:
-            yield from _array_problems(name, path, _INFLUENCE_ARRAYS)
+            yield from _array_problems(name, path, _INFLUENCE_ARRAYS, _INFLUENCE_CHECKSUM)
         elif name.endswith(".safetensors"):
             yield from _array_problems(name, path, _EMBEDDING_ARRAYS)
 
@@ -167,7 +169,10 @@ def _row_problems(name: str, path: Path) -> Iterator[str]:
 
 
 def _array_problems(
-    name: str, path: Path, expected: Mapping[str, tuple[str, ...]]
+    name: str,
+    path: Path,
+    expected: Mapping[str, tuple[str, ...]],
+    optional: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> Iterator[str]:
     """What a safetensors file declares and does not hold, or nothing here would write."""
     size = path.stat().st_size
@@ -178,11 +183,12 @@ def _array_problems(
             return
         try:
             header = json.loads(file.read(length))
-            shapes = {key: _shape(header[key], kinds) for key, kinds in expected.items()}
+            wanted = {**expected, **{key: optional[key] for key in optional.keys() & header}}
+            shapes = {key: _shape(header[key], kinds) for key, kinds in wanted.items()}
         except (ValueError, KeyError, TypeError, RecursionError):
             yield f"{name} does not hold the arrays {', '.join(expected)}"
             return
-    if set(header) - set(expected) - {"__metadata__"}:
+    if set(header) - set(wanted) - {"__metadata__"}:
         yield f"{name} holds more than the arrays {', '.join(expected)}"
         return
     held = sum(

@@ -102,7 +102,12 @@ def parse_note(text: str, tasks: Iterable[str], by: str) -> tuple[str, Note]:
     for one in DECISIONS:
         if decision == one:
             today = date.today().isoformat()
-            return task, Note(decision=one, text=why.strip(), by=by, date=today)
+            try:
+                return task, Note(decision=one, text=why.strip(), by=by, date=today)
+            except ValidationError as error:
+                first = error.errors(include_url=False)[0]
+                what = {"text": "The note", "by": "The name in --by"}[str(first["loc"][0])]
+                raise T2IBenchError(f"{what} on '{task}' is too long: {first['msg']}.") from None
     raise T2IBenchError(
         f"'{decision}' is no decision: accept, query or reject.{did_you_mean(decision, DECISIONS)}",
         _EXAMPLE,

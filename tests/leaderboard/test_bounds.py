@@ -43,10 +43,10 @@ def in_every_task(name: str, value: Any) -> Callable[[Any], None]:
 
 
 HUGE = {
-    "n_bootstrap": (10**9, "1000000000 bootstrap draws; the leaderboard takes the default, 10000"),
-    "n_permutations": (10**10, "10000000000 permutations"),
-    "images_per_prompt": (10**9, "1000000000 images of a prompt"),
-    "guided_images_per_prompt": (10**400, "far too many images of a prompt"),
+    "n_bootstrap": (10**7, "10000000 bootstrap draws; the leaderboard takes the default, 10000"),
+    "n_permutations": (10**7, "10000000 permutations"),
+    "images_per_prompt": (10**9, "images_per_prompt: Input should be less than or equal"),
+    "guided_images_per_prompt": (10**400, "Input should be less than or equal to 1000000"),
     "times": (1000.0, "the leaderboard takes at most 4 times as many, or 100"),
 }
 
@@ -149,7 +149,7 @@ ROWS: dict[str, tuple[Callable[[Path], None], str]] = {
             "attempts.jsonl",
             '{"prompt": "\\ud800", "index": 0, "seed": 0, "status": "refused"}\n',
         ),
-        "cannot be read (UnicodeEncodeError",
+        "1 images belong to no task, such as '?'",
     ),
 }  # fmt: skip
 

@@ -1,0 +1,185 @@
+"""Random damages of a run folder: the same command gives the same results, or says why not."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.tools import FLAGS, RUN, SEED, Cli, in_time, one_line, outputs, sizes
+
+Damage = Callable[[Path, random.Random], None]
+KINDS = {
+    "record": "run.json",
+    "results": "results.json",
+    "table": "results.md",
+    "page": "report.html",
+    "influences": "influences.safetensors",
+    "sample": "samples/*.jsonl",
+    "figure": "figures/*",
+    "attempts": "images/*.jsonl",
+    "image": "images/*/*.png",
+    "embeddings": "evidence/toyland-*/*.safetensors",
+    "answers": "evidence/answers-*/*.jsonl",
+    "lock": ".locks/*",
+    "folder": "*/",
+    "inner folder": "*/*/",
+}
+
+
+def rewritten(change: Callable[[bytes, random.Random], bytes]) -> Damage:
+    def damage(path: Path, rng: random.Random) -> None:
+        if path.is_file():
+            path.write_bytes(change(path.read_bytes(), rng))
+
+    return damage
+
+
+def place(data: bytes, rng: random.Random) -> int:
+    return rng.randrange(len(data) + 1)
+
+
+def zeros(data: bytes, rng: random.Random) -> bytes:
+    start, stop = sorted((place(data, rng), place(data, rng)))
+    return data[:start] + bytes(stop - start) + data[stop:]
+
+
+def flip(data: bytes, rng: random.Random) -> bytes:
+    at = place(data, rng)
+    return (
+        data[:at]
+        + bytes(byte ^ (1 << rng.randrange(8)) for byte in data[at : at + 1])
+        + data[at + 1 :]
+    )
+
+
+def twice(data: bytes, rng: random.Random) -> bytes:
+    start, stop = sorted((place(data, rng), place(data, rng)))
+    return data[:stop] + data[start:]
+
+
+def inserted(data: bytes, rng: random.Random) -> bytes:
+    at = place(data, rng)
+    return data[:at] + rng.randbytes(rng.randrange(1, 60)) + data[at:]
+
+
+def lines(data: bytes, rng: random.Random) -> bytes:
+    found = data.splitlines(keepends=True)
+    rng.shuffle(found)
+    return b"".join(found)
+
+
+def remove(path: Path, _: random.Random) -> None:
+    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def by_folder(path: Path, rng: random.Random) -> None:
+    remove(path, rng)
+    path.mkdir()
+    (path / "inside").touch()
+
+
+def by_file(path: Path, rng: random.Random) -> None:
+    remove(path, rng)
+    path.write_bytes(b"a file")
+
+
+def by_link(path: Path, rng: random.Random) -> None:
+    remove(path, rng)
+    path.symlink_to(rng.choice(["nowhere/at/all", path.name, "/dev/null", ".."]))
+
+
+def by_sibling(path: Path, rng: random.Random) -> None:
+    others = [one for one in sorted(path.parent.iterdir()) if one.is_file() and path.is_file()]
+    if others:
+        path.write_bytes(rng.choice(others).read_bytes())
+
+
+def moved(path: Path, _: random.Random) -> None:
+    path.rename(path.with_name(f"{path.name}.old"))
+
+
+DAMAGES: dict[str, Damage] = {
+    "removed": remove,
+    "empty": rewritten(lambda _, __: b""),
+    "cut": rewritten(lambda data, rng: data[: place(data, rng)]),
+    "headless": rewritten(lambda data, rng: data[place(data, rng) :]),
+    "zeros": rewritten(zeros),
+    "flipped": rewritten(flip),
+    "twice": rewritten(twice),
+    "inserted": rewritten(inserted),
+    "lines in another order": rewritten(lines),
+    "other bytes": rewritten(lambda data, rng: rng.randbytes(len(data))),
+    "a folder in its place": by_folder,
+    "a file in its place": by_file,
+    "a link in its place": by_link,
+    "a neighbour in its place": by_sibling,
+    "renamed": moved,
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run in a folder 'runs'."""
+    from t2ibench.cli import main
+
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(FLAGS) == 0
+    return folder
+
+
+@pytest.mark.slow
+@sizes(20, 200)
+def test_damages(
+    count: int,
+    number: int,
+    whole: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    cli: Cli,
+) -> None:
+    print(f"{SEED}={number}")
+    rng = random.Random(number)
+    mended = said = 0
+    for trial in range(count):
+        shutil.rmtree(tmp_path / "runs", ignore_errors=True)
+        shutil.copytree(whole / "runs", tmp_path / "runs")
+        monkeypatch.chdir(tmp_path)
+        before = outputs(RUN)
+        done = [damage(RUN, rng) for _ in range(rng.randint(1, 3))]
+        print(trial, done)
+        with in_time():
+            status, _, errors = cli(*FLAGS)
+        one_line(status, errors)
+        if status == 0:
+            mended += 1
+        else:
+            # What the line names is out of the way, and nothing else was lost.
+            said += 1
+            print(errors)
+            assert status == 1 and any(str(path) in errors for _, path in done), errors
+            for _, path in done:
+                if path.is_symlink() or path.exists():
+                    remove(path, rng)
+            with in_time():
+                status, _, errors = cli(*FLAGS)
+            assert status == 0, errors
+        assert outputs(RUN) == before
+    print(f"{mended} mended, {said} said, of {count}")
+
+
+def damage(run: Path, rng: random.Random) -> tuple[str, Path]:
+    """Damage one file or folder at random: the kind of damage, and what was damaged."""
+    while True:
+        found = sorted(run.glob(KINDS[rng.choice(sorted(KINDS))]))
+        kind = rng.choice(sorted(DAMAGES))
+        if found:
+            path = rng.choice(found)
+            if path.is_symlink() or path.exists():
+                DAMAGES[kind](path, rng)
+                return kind, path

@@ -1,0 +1,170 @@
+"""SIGKILL at random moments of real runs: the same command ends in the same results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.tools import FLAGS, RUN, SEED, outputs, sizes
+
+# t2ibench itself. It kills itself before its N-th call that opens, makes, renames or removes
+# something in the folder of runs; with 0 it does not.
+PROGRAM = """
+import os, signal, sys
+left = int(sys.argv[1])
+
+def watch(event, args):
+    global left
+    if event in {"open", "os.mkdir", "os.rename", "os.remove", "os.scandir", "os.link"}:
+        if "runs" in str(args[0]):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(watch)
+from t2ibench.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+CALLS = 700  # about as many as an uninterrupted run makes
+WAIT = 120.0
+
+
+class Runs:
+    """Processes in one folder, all with the same relative paths, so that commands are the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[subprocess.Popen[str]] = []
+        folder.mkdir()
+
+    def start(self, calls: int = 0) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(calls), *FLAGS],
+            cwd=self.folder,
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self.started.append(process)
+        return process
+
+    def begun(self, process: subprocess.Popen[str]) -> None:
+        """Wait until the first file of the run is there."""
+        end = time.monotonic() + WAIT
+        while process.poll() is None and not (self.folder / RUN).exists():
+            assert time.monotonic() < end, "nothing happened"
+            time.sleep(0.002)
+
+    def killed(self, rng: random.Random) -> str:
+        """A run that is killed, by the clock or before one of its calls; how."""
+        if rng.random() < 0.5:
+            calls = rng.randint(1, CALLS)
+            end(self.start(calls))
+            return f"call {calls}"
+        process = self.start()
+        self.begun(process)
+        moment = rng.uniform(0, 1.2)
+        time.sleep(moment)
+        process.kill()
+        end(process)
+        return f"{moment:.3f} s"
+
+    def outputs(self) -> dict[str, bytes]:
+        return outputs(self.folder / RUN)
+
+    def left_over(self) -> list[str]:
+        return [path.name for path in (self.folder / "runs").rglob("*.tmp")]
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+    _, errors = process.communicate(timeout=WAIT)
+    return process.returncode, errors
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[list[Runs]]:
+    found: list[Runs] = []
+    yield found
+    for process in (process for one in found for process in one.started):
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What an uninterrupted run gives."""
+    one = Runs(tmp_path_factory.mktemp("one") / "alone")
+    assert end(one.start())[0] == 0
+    return one.outputs()
+
+
+def finished(one: Runs, whole: dict[str, bytes]) -> None:
+    status, errors = end(one.start())
+    assert status == 0, errors
+    assert one.outputs() == whole
+    assert not one.left_over()
+
+
+@pytest.mark.slow
+@sizes(20, 200)
+def test_kills(
+    count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
+) -> None:
+    print(f"{SEED}={number}")
+    rng = random.Random(number)
+    kills = 0
+    for trial in range(count):
+        one = Runs(tmp_path / str(trial))
+        runs.append(one)
+        done = [one.killed(rng) for _ in range(rng.choice([1, 1, 2, 3]))]
+        kills += len(done)
+        print(trial, done)
+        finished(one, whole)
+    print(f"{kills} kills of {count} runs")
+
+
+@pytest.mark.slow
+@sizes(20, 200)
+def test_kills_of_one_of_two(
+    count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
+) -> None:
+    """Of two that share a folder, one is killed and the other finishes; or both are killed."""
+    print(f"{SEED}={number}")
+    rng = random.Random(number)
+    both = 0
+    for trial in range(count):
+        pair = Runs(tmp_path / str(trial))
+        runs.append(pair)
+        survives = rng.random() < 0.7
+        first = pair.start(rng.randint(1, CALLS // 2))  # each does a part of the work
+        if rng.random() < 0.5:
+            pair.begun(first)
+            time.sleep(rng.uniform(0, 0.5))
+        second = pair.start(0 if survives else rng.randint(1, CALLS // 2))
+        ends = [end(first), end(second)]
+        print(trial, survives, [status for status, _ in ends])
+        assert all(status in {0, -signal.SIGKILL} for status, _ in ends), ends
+        if survives:
+            assert ends[1][0] == 0, ends
+            assert pair.outputs() == whole
+        both += not survives
+        finished(pair, whole)
+    print(f"{count - both} survivors, {both} pairs killed")
+
+
+def test_the_program_kills_itself(tmp_path: Path, runs: list[Runs]) -> None:
+    """The tests above kill what runs: without this, they could pass without any kill."""
+    one = Runs(tmp_path / "one")
+    runs.append(one)
+    assert end(one.start(CALLS // 2))[0] == -signal.SIGKILL
+    assert os.listdir(one.folder / "runs")  # noqa: PTH208

@@ -1,0 +1,354 @@
+"""Whatever a file holds, who reads it gets a value or one clear line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+
+from t2ibench import evaluate
+from t2ibench.errors import T2IBenchError, visible
+from t2ibench.leaderboard.submission import pack
+from t2ibench.leaderboard.verify import verify
+from t2ibench.models.judges.answers import AnswersJudge
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.reports.notes import read_notes
+from t2ibench.results.paired import read_paired
+from t2ibench.results.reading import read_results
+from t2ibench.results.run import open_run
+from t2ibench.settings import RunSettings, read_settings
+from t2ibench.store.checks import KEY, sealed
+from t2ibench.tasks import load_tasks
+from tests.chaos.tools import (
+    FLAGS,
+    JSON,
+    RUN,
+    WORDS,
+    Cli,
+    altered,
+    any_text,
+    dumped,
+    each,
+    one_line,
+    sizes,
+    spliced,
+)
+from tests.leaderboard.forging import seal
+from tests.tasks.files import JOBS, TEA
+
+YAML = any_text(
+    [
+        *("- ", "? ", "a: ", "<<: ", "&a ", "*a ", "!!set ", "!x ", "{", "}", "[", "]", "|\n"),
+        *("\n", "\n  ", "\t", "#", "'", '"', "---\n", "!!binary x", "1e999", "2024-13-45", "~"),
+        *(
+            "id: all",
+            "method: weat\n",
+            "{stimulus}",
+            "{a stimulus}",
+            "{",
+            "concepts:",
+            "no",
+            ".inf",
+        ),
+    ]
+)
+TABLE = any_text(
+    [
+        *(",", "\n", "\r", '"', "\t", "{", "}", '{"prompt": "a"', '"index": 1', ": ", "answer"),
+        *("prompt,index,answer\n", "a,0,b\n", "²", "9" * 5000, "\ufeff", "NaN", "1e999", "image"),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run, its labels and its submission."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        evaluate(
+            *("toyland", "t2iat_science_arts,openbias_examples"),
+            **{"limit": 1, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 50},
+            control_encoder="none",
+        )
+        # One that the leaderboard takes: the default numbers of draws, and no limit.
+        evaluate("toyland", "openbias_examples", images_per_prompt=2, output_dir="whole")
+        pack(Path("whole/toyland"), Path("packed"), SilentReporter())
+    return folder
+
+
+@pytest.fixture
+def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, as the working folder."""
+    shutil.copytree(made, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+def value_or_line(read: Callable[[], object]) -> None:
+    try:
+        read()
+    except T2IBenchError as error:
+        assert all(visible(line) == line for line in str(error).split("\n"))
+
+
+def spoilt(data: DataObject, whole: bytes, *, seal: bool = False) -> bytes:
+    """A JSON file that says something else, or whose bytes are others."""
+    if data.draw(st.integers(0, 3)):
+        value = json.loads(whole)
+        value.pop(KEY, None)
+        value = altered(data, value)
+        return dumped(sealed(value) if seal and isinstance(value, dict) else value)
+    return data.draw(any_text(["{", "}", '"', ":", ",", "[", "]", "1e999", "NaN", "null"])) or b"{"
+
+
+@sizes(15, 400)
+def test_task_files(count: int, number: int, here: Path, cli: Cli) -> None:
+    file = here / "tasks" / "task.yaml"
+    file.parent.mkdir()
+
+    def check(data: DataObject) -> None:
+        whole = data.draw(st.sampled_from([TEA, JOBS])).encode()
+        file.write_bytes(spliced(data, whole, YAML))
+        value_or_line(lambda: load_tasks(["all"], [file.parent], on_left_out=lambda _: None))
+        status, _, errors = cli("validate", file)
+        assert status in {0, 1} and "fault of t2ibench" not in errors, errors
+        if status == 0:
+            one_line(
+                *cli(*FLAGS, "--tasks", "tag:benign", "--include-path", "tasks", "--dry-run")[::2]
+            )
+
+    each(count, number, check)
+
+
+def test_results_of_a_kind(here: Path) -> None:
+    """What the next test alters is read as it is."""
+    assert read_results(RUN).tasks and open_run(RUN).record.tasks
+    assert verify(next(Path("packed").iterdir())).level == "recomputed"
+
+
+@sizes(15, 400)
+def test_results(count: int, number: int, here: Path, cli: Cli) -> None:
+    file = RUN / "results.json"
+    whole = file.read_bytes()
+    commands: Sequence[Sequence[str | Path]] = [
+        ("report", RUN),
+        ("report", RUN, "--format", "md"),
+        ("report", RUN, "--format", "latex"),
+        ("report", RUN, "--format", "csv", "--fail-on", "headline.magnitude_low>0.2"),
+        ("compare", "whole/toyland", RUN, "--rows"),
+        ("power", RUN, "--tasks", "t2iat_science_arts"),
+        ("score", RUN),
+        FLAGS,
+    ]
+
+    def check(data: DataObject) -> None:
+        file.write_bytes(spoilt(data, whole, seal=True))
+        value_or_line(lambda: read_results(file))
+        one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
+
+    each(count, number, check)
+
+
+@sizes(15, 400)
+def test_records(count: int, number: int, here: Path, cli: Cli) -> None:
+    file = RUN / "run.json"
+    whole = file.read_bytes()
+    commands: Sequence[Sequence[str | Path]] = [
+        ("score", RUN),
+        ("report", RUN),
+        ("leaderboard", "add", RUN, "--to", "board"),
+        ("label", "export", RUN, "--images", "1"),
+        ("label", "agree", RUN),
+        ("power", RUN),
+        (*FLAGS, "--dry-run"),
+        FLAGS,
+    ]
+
+    def check(data: DataObject) -> None:
+        file.write_bytes(spoilt(data, whole, seal=True))
+        value_or_line(lambda: open_run(RUN))
+        one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
+
+    each(count, number, check)
+
+
+@sizes(10, 400)
+def test_notes(count: int, number: int, here: Path, cli: Cli) -> None:
+    file = RUN / "notes.json"
+    one = {"decision": "query", "text": "why", "by": "me", "date": "2026-01-01"}
+    whole = dumped({"schema": 1, "notes": {"t2iat_science_arts": one}})
+
+    def check(data: DataObject) -> None:
+        file.write_bytes(spoilt(data, whole))
+        value_or_line(lambda: read_notes(file))
+        note = data.draw(WORDS.filter(lambda word: "\x00" not in word))
+        more = ["--note", f"openbias_examples=accept: {note}"] if data.draw(st.booleans()) else []
+        one_line(*cli("report", RUN, *more)[::2])
+
+    each(count, number, check)
+
+
+@sizes(12, 400)
+def test_samples_influences_and_rows(count: int, number: int, here: Path, cli: Cli) -> None:
+    files = [
+        *(RUN / "influences.safetensors", *sorted((RUN / "samples").iterdir())),
+        *sorted(RUN.glob("images/*.jsonl")),
+        *sorted(path for path in RUN.glob("evidence/*/*") if path.is_file()),
+    ]
+    kept = {file: file.read_bytes() for file in files}
+    commands: Sequence[Sequence[str | Path]] = [
+        ("report", RUN),
+        ("compare", RUN, "whole/toyland", "--rows"),
+        ("score", RUN),
+        ("label", "export", RUN, "--images", "1"),
+        FLAGS,
+    ]
+
+    def check(data: DataObject) -> None:
+        file = data.draw(st.sampled_from(files))
+        if file.suffix == ".jsonl" and kept[file] and data.draw(st.booleans()):
+            rows = [json.loads(line) for line in kept[file].splitlines()]
+            place = data.draw(st.integers(0, len(rows) - 1))
+            rows[place].pop("crc32", None)
+            rows[place] = altered(data, rows[place])
+            file.write_bytes(b"".join(dumped(row) + b"\n" for row in rows))
+        else:
+            file.write_bytes(spliced(data, kept[file], TABLE))
+        try:
+            value_or_line(lambda: read_paired(RUN / "influences.safetensors"))
+            one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
+        finally:
+            for path, content in kept.items():
+                path.write_bytes(content)
+
+    each(count, number, check)
+
+
+@sizes(10, 400)
+def test_submissions(count: int, number: int, here: Path, cli: Cli) -> None:
+    (folder,) = Path("packed").iterdir()
+    kept = {file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    manifest = folder / "submission.json"
+
+    def check(data: DataObject) -> None:
+        file = data.draw(st.sampled_from([manifest, folder / "results.json", *kept]))
+        file.write_bytes(other(data, file.name, kept[file]))
+        if file != manifest and data.draw(st.integers(0, 4)):
+            seal(folder)
+        try:
+            verdict = verify(folder)
+            same = file.read_bytes() == kept[file]
+            assert verdict.problems or verdict.level == "recomputed" or same
+            status, out, errors = cli("leaderboard", "verify", folder)
+            assert status in {0, 1} and "fault of t2ibench" not in errors + out
+            one_line(*cli("leaderboard", "table", "--submissions", "packed", "--format", "md")[::2])
+        finally:
+            for path, content in kept.items():
+                path.write_bytes(content)
+
+    each(count, number, check)
+
+
+def other(data: DataObject, name: str, whole: bytes) -> bytes:
+    if name.endswith(".json"):
+        return spoilt(data, whole, seal=True)
+    if name.endswith(".jsonl") and whole and data.draw(st.booleans()):
+        rows = [json.loads(line) for line in whole.splitlines()]
+        place = data.draw(st.integers(0, len(rows) - 1))
+        rows[place] = altered(data, rows[place])
+        return b"".join(dumped(row) + b"\n" for row in rows)
+    return spliced(data, whole, TABLE)
+
+
+@sizes(24, 400)
+def test_answers(count: int, number: int, here: Path, cli: Cli) -> None:
+    row = {"prompt": "a person", "index": 0, "question": "Which?", "answer": "male"}
+
+    def check(data: DataObject) -> None:
+        file = here / data.draw(st.sampled_from(["answers.jsonl", "answers.csv"]))
+        rows = b"".join(dumped(altered(data, row)) + b"\n" for _ in range(2))
+        file.write_bytes(data.draw(TABLE | st.just(rows) | st.just(rows)))
+        value_or_line(lambda: AnswersJudge("answers:x", file))
+        if not data.draw(st.integers(0, 5)):
+            words = ("--judge", f"answers:{file.name}", "--output-dir", "answered")
+            one_line(*cli(*FLAGS, "--tasks", "openbias_examples", *words)[::2])
+
+    each(count, number, check)
+
+
+@sizes(20, 400)
+def test_sheets_ratings_captions_vectors_and_settings(
+    count: int, number: int, here: Path, cli: Cli
+) -> None:
+    assert cli("label", "export", RUN, "--images", "2")[0] == 0
+    sheet = (RUN / "labels" / "sheet.csv").read_bytes()
+    config = b"model: toyland\ntasks: openbias_examples\nlimit: 1\nimages_per_prompt: 2\n"
+    vectors = b"3 2\nman 1 0\nwoman 0 1\nart .5 .5\n"
+    rated = b"asc,human,test\n1,2,a\n2,3,a\n3,1,b\n2,2,b\n"
+    captions = b'{"annotations": [{"caption": "a man"}, {"caption": "a dog"}]}'
+    weat = ("--tasks", "weat_8_science_arts", "--permutations", "200", "--bootstrap", "50")
+    propose = ("propose", "openbias", "--proposer", "replay:none.jsonl", "--output", "out.yaml")
+    readers: dict[str, tuple[bytes, Sequence[str | Path]]] = {
+        "sheet.csv": (sheet, ("label", "import", RUN, "sheet.csv")),
+        "run.yaml": (config, ("run", "--config", "run.yaml", "--dry-run")),
+        "words.txt": (vectors, ("--encoder", "vectors:words.txt", *weat)),
+        "rated.csv": (rated, ("agree", "rated.csv", "--score", "asc", "--rating", "human")),
+        "captions.json": (captions, (*propose, "--captions", "captions.json")),
+        "captions.csv": (b"caption\na man\n", (*propose, "--captions", "captions.csv")),
+    }
+
+    def check(data: DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(readers)))
+        whole, command = readers[name]
+        pieces = YAML if name.endswith(".yaml") else TABLE
+        Path(name).write_bytes(spliced(data, whole, pieces))
+        one_line(*cli(*command)[::2])
+
+    each(count, number, check)
+
+
+@sizes(20, 400)
+def test_values_of_the_command_line(count: int, number: int, here: Path, cli: Cli) -> None:
+    plain = WORDS.filter(lambda word: "\x00" not in word)  # no process can be given it
+    flags = [
+        *("--model", "--tasks", "--model-args", "--encoder", "--judge", "--judge-args"),
+        *("--include-path", "--control-encoder", "--batch-size", "--device", "--dtype", "--engine"),
+        *("--times", "--limit", "--seed", "--permutations", "--bootstrap", "--level", "--budget"),
+        *("--until-precise", "--max-images-per-prompt", "--config", "--fail-on"),
+    ]
+    numbers = st.sampled_from(
+        ["0", "-1", "nan", "inf", "1e400", "9" * 30, "٣", "1_0", "1,2", "a=b"]
+    )
+    odd = st.sampled_from(["toy:", "folder:", "vectors:", ":", "a:b", "openai:x", "vlm:/dev/null"])
+
+    def check(data: DataObject) -> None:
+        flag = data.draw(st.sampled_from(flags))
+        value = data.draw(plain | numbers | odd).encode("utf-8", "replace").decode()
+        words: tuple[Any, ...] = (*FLAGS, f"{flag}={value}", "--dry-run")
+        one_or_usage(*cli(*words)[::2])
+
+    each(count, number, check)
+
+
+def one_or_usage(status: int, errors: str) -> None:
+    if status == 2:  # argparse prints the usage first
+        assert "Traceback" not in errors and "error: " in errors
+    else:
+        one_line(status, errors)
+
+
+@sizes(100, 2000)
+def test_settings(count: int, number: int) -> None:
+    def check(data: DataObject) -> None:
+        values = {"model": "toyland", "tasks": "openbias_examples"}
+        values |= {data.draw(st.sampled_from(sorted(RunSettings.model_fields))): data.draw(JSON)}
+        value_or_line(lambda: read_settings(values))
+
+    each(count, number, check)

@@ -1,0 +1,199 @@
+"""What all of these tests need: how many, from which seed, what may come out, and in what time."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject, SearchStrategy
+
+from t2ibench.errors import visible
+
+Cli = Callable[..., tuple[int, str, str]]
+SEED = "T2IBENCH_CHAOS_SEED"
+_HANGS = 60  # seconds of one command, after which it is taken to hang
+
+TASKS = "t2iat_science_arts,openbias_examples"
+FLAGS = (
+    *("--model", "toyland", "--tasks", TASKS, "--limit", "1", "--images-per-prompt", "2"),
+    *("--permutations", "200", "--bootstrap", "50", "--control-encoder", "none"),
+)
+RUN = Path("runs/toyland")
+
+
+def sizes(few: int, many: int, *marks: pytest.MarkDecorator) -> pytest.MarkDecorator:
+    """Run a test with `count` and `number`: few from seed 0, and nightly many from a new one."""
+    number = int(os.environ.get(SEED) or secrets.randbits(32))
+    # Who leaves out slow tests leaves out these, too.
+    nightly = [pytest.mark.slow, pytest.mark.nightly]
+    return pytest.mark.parametrize(
+        ("count", "number"),
+        [
+            pytest.param(few, 0, id="few", marks=marks),
+            pytest.param(many, number, id="many", marks=nightly),
+        ],
+    )
+
+
+def each(count: int, number: int, check: Callable[[DataObject], None]) -> None:
+    """Try a property on `count` examples; the seed is printed for the report of a failure.
+
+    Args:
+        count: How many.
+        number: Their seed.
+        check: The property; it draws what it needs.
+    """
+    print(f"{SEED}={number}")
+    # Shrinking repeats whole commands; what was found first says enough.
+    phases = [Phase.generate] if count > 1000 else [Phase.generate, Phase.shrink]
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=phases,
+        print_blob=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def run(data: DataObject) -> None:
+        with in_time():
+            check(data)
+
+    run()
+
+
+class Hang(BaseException):
+    """A command has not ended in time."""
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """End what hangs, in the thread of the test."""
+
+    def end(_: int, __: FrameType | None) -> None:
+        raise Hang
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(_HANGS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def one_line(status: int, errors: str, allowed: Sequence[int] = (0, 1, 3, 4)) -> None:
+    """What a command may end in: an exit status of the list, and a line that says why.
+
+    Args:
+        status: The exit status.
+        errors: Standard error.
+        allowed: Exit statuses.
+    """
+    assert status in allowed, (status, errors)
+    assert "Traceback" not in errors, errors
+    assert "fault of t2ibench" not in errors, errors
+    said = [line for line in errors.splitlines() if line.startswith("t2ibench: ")]
+    assert len(said) == (status == 1), (status, errors)
+    assert all(visible(line) == line for line in said)
+
+
+NUMBERS = st.integers() | st.floats() | st.sampled_from([0, -1, 10**400, 1e308, 2**63, 0.5])
+WORDS = st.text(max_size=8) | st.sampled_from(
+    [
+        *("", "toyland", "../../etc/passwd", "\ud800", "\x00", "a\nb", "{0.__class__}", "%s", "²"),
+        *("<script>alert(1)</script>", "x" * 70_000, "\u202egpj", "=1+1", "{stimulus}", "all"),
+    ]
+)
+LEAVES = st.none() | st.booleans() | NUMBERS | WORDS
+JSON: SearchStrategy[Any] = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=8,
+)
+DEEP = st.sampled_from(["[" * 100_000, '{"a":' * 50_000, "[" * 900 + "]" * 900])
+
+
+def altered(data: DataObject, whole: Any) -> Any:
+    """A JSON value with one to three of its parts replaced, taken away, added or doubled."""
+    value = json.loads(json.dumps(whole))
+    for _ in range(data.draw(st.integers(1, 3))):
+        value = _alter(data, value)
+    return value
+
+
+def _alter(data: DataObject, value: Any) -> Any:
+    parent, key, node = None, None, value
+    # Down, and at every floor perhaps no further.
+    while isinstance(node, dict | list) and node and data.draw(st.integers(0, 5)):
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        parent, key = node, data.draw(st.sampled_from(keys))
+        node = parent[key]
+    if parent is None:
+        return data.draw(JSON) if not isinstance(value, dict) or not value else _add(data, value)
+    how = data.draw(st.sampled_from(["replace", "replace", "alike", "remove", "add"]))
+    if how == "replace":
+        parent[key] = data.draw(JSON)
+    elif how == "alike":
+        parent[key] = _alike(data, node)
+    elif how == "remove":
+        del parent[key]
+    elif isinstance(parent, list):
+        parent.append(data.draw(JSON | st.just(node)))
+    else:
+        _add(data, parent)
+    return value
+
+
+def _add(data: DataObject, value: dict[str, Any]) -> dict[str, Any]:
+    value[data.draw(WORDS)] = data.draw(JSON)
+    return value
+
+
+def _alike(data: DataObject, node: Any) -> Any:
+    """Another value of the same type, which a schema lets pass."""
+    if isinstance(node, bool):
+        return not node
+    if isinstance(node, int | float):
+        return data.draw(NUMBERS)
+    if isinstance(node, str):
+        return data.draw(WORDS)
+    return type(node)()
+
+
+def dumped(value: Any) -> bytes:
+    """JSON as a file holds it; halves of surrogate pairs as escapes."""
+    return json.dumps(value).encode()
+
+
+def any_text(pieces: Sequence[str]) -> SearchStrategy[bytes]:
+    """Bytes of any kind, and text made of pieces that mean something to a reader."""
+    parts = st.lists(st.sampled_from(pieces) | st.text(max_size=5), max_size=30).map("".join)
+    text = (parts | DEEP).map(lambda found: found.encode("utf-8", "surrogatepass"))
+    return st.binary(max_size=100) | text
+
+
+def spliced(data: DataObject, whole: bytes, pieces: SearchStrategy[bytes]) -> bytes:
+    """Bytes with a stretch replaced."""
+    start = data.draw(st.integers(0, len(whole)))
+    stop = data.draw(st.integers(start, min(len(whole), start + 40)))
+    return whole[:start] + data.draw(pieces) + whole[stop:]
+
+
+def outputs(run: Path) -> dict[str, bytes]:
+    """Everything that a run says, by file; times and paths of images are in none of them."""
+    names = ["results.json", "results.md", "influences.safetensors"]
+    files = [*(run / name for name in names), *sorted((run / "samples").glob("*.jsonl"))]
+    return {file.name: file.read_bytes() for file in files}
