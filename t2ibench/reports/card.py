@@ -69,11 +69,8 @@ def digest(results: Results) -> str:
     return hashlib.sha256(results.to_json().encode()).hexdigest()
 
 
-class CardWriter:
-    """A section for a model card (see reports.writers.Writer)."""
-
-    description = "a section on bias for a model card, in Markdown"
-    suffix = "md"
+class _MarkdownTables:
+    """Tables that are no run's: as in Markdown."""
 
     def table(self, table: Table) -> str:
         """A table and its notes, as in Markdown.
@@ -85,6 +82,13 @@ class CardWriter:
             Markdown.
         """
         return table_of(table)
+
+
+class CardWriter(_MarkdownTables):
+    """A section for a model card (see reports.writers.Writer)."""
+
+    description = "a section on bias for a model card, in Markdown"
+    suffix = "md"
 
     def results(self, results: Results) -> str:
         """The section of a run.
@@ -114,22 +118,11 @@ class CardWriter:
         return "\n\n".join(parts) + "\n"
 
 
-class AuditWriter:
+class AuditWriter(_MarkdownTables):
     """A table for a compliance file (see reports.writers.Writer)."""
 
     description = "a table of evidence for an EU AI Act or NIST AI RMF file, in Markdown"
     suffix = "md"
-
-    def table(self, table: Table) -> str:
-        """A table and its notes, as in Markdown.
-
-        Args:
-            table: The table.
-
-        Returns:
-            Markdown.
-        """
-        return table_of(table)
 
     def results(self, results: Results) -> str:
         """What of a run belongs where.
