@@ -30,6 +30,7 @@ _ALWAYS_IMAGES = 100  # of a prompt, however few its task asks for
 _OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
 _ITEM_BYTES = {"U8": 1, "F16": 2, "F32": 4, "I32": 4, "F64": 8}
 _EMBEDDING_ARRAYS = {"keys": ("U8",), "embeddings": ("F16", "F32")}
+_CHECKSUM = "checksum"  # of influences; files of older versions have none
 _INFLUENCE_ARRAYS = {"table": ("U8",), "stratum": ("I32",), "unit": ("I32",), "value": ("F64",)}
 
 
@@ -178,6 +179,8 @@ def _array_problems(
             return
         try:
             header = json.loads(file.read(length))
+            if _CHECKSUM in header and "table" in expected:
+                expected = {**expected, _CHECKSUM: ("U8",)}
             shapes = {key: _shape(header[key], kinds) for key, kinds in expected.items()}
         except (ValueError, KeyError, TypeError, RecursionError):
             yield f"{name} does not hold the arrays {', '.join(expected)}"

@@ -326,7 +326,9 @@ def shared_prompts(models: Sequence[Model]) -> list[str]:
     for model in models:
         for prompt in model.pictures:
             counts[prompt] = counts.get(prompt, 0) + 1
-    return sorted(counts, key=lambda prompt: (-counts[prompt], len(short(prompt)), prompt))
+    return sorted(
+        counts, key=lambda prompt: (-counts[prompt], "," in prompt, len(short(prompt)), prompt)
+    )
 
 
 def _lean(task: TaskView) -> tuple[bool, float, str]:
