@@ -16,7 +16,7 @@ from t2ibench.leaderboard.names import visible
 from t2ibench.leaderboard.provenance import badge_text, effective, facts, provenance
 from t2ibench.leaderboard.shown import Model, span
 from t2ibench.leaderboard.strata import Stratum
-from t2ibench.leaderboard.table import asked_images, borda, fewer_images
+from t2ibench.leaderboard.table import asked_images, fewer_images
 from t2ibench.leaderboard.verdicts import LEVELS
 from t2ibench.leaderboard.words import CHANGES, GLOSSARY
 from t2ibench.methods import METHODS
@@ -284,11 +284,7 @@ class Pages:
     def _about(self) -> str:
         rows = []
         for stratum in self.strata:
-            places = {
-                name: [stratum.ranks[entry.id].get(name) for entry in stratum.entries]
-                for name in stratum.families
-            }
-            for row in borda(stratum.entries, places):
+            for row in stratum.borda():
                 where = f"{stratum.label('encoder')}, {stratum.label('judge')}"
                 name = self._of[row["id"]].name
                 rows.append((name, where, row["value"], row["low"], row["high"]))

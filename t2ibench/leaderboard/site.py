@@ -23,7 +23,7 @@ from t2ibench.leaderboard.pages import Pages
 from t2ibench.leaderboard.provenance import provenance
 from t2ibench.leaderboard.shown import Model, models
 from t2ibench.leaderboard.strata import Stratum, strata
-from t2ibench.leaderboard.table import Entry, asked_images, borda, fewer_images
+from t2ibench.leaderboard.table import Entry, asked_images, fewer_images
 from t2ibench.leaderboard.thumbs import SIZE
 from t2ibench.leaderboard.verdicts import LEVELS
 from t2ibench.methods import METHODS
@@ -185,10 +185,7 @@ def _stratum(one: Stratum) -> dict[str, Any]:
         **{part: one.label(part) for part in parts},
         "models": [entry.id for entry in one.entries],
         "families": one.families,
-        "borda": borda(
-            one.entries,
-            {name: [one.ranks[e.id].get(name) for e in one.entries] for name in one.families},
-        ),
+        "borda": one.borda(),
     }
 
 

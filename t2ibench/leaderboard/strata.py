@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from t2ibench.leaderboard.names import visible
 from t2ibench.leaderboard.ranks import Rank
-from t2ibench.leaderboard.table import Entry, asked_images, departures, family_ranks
+from t2ibench.leaderboard.table import Entry, asked_images, borda, departures, family_ranks
 from t2ibench.methods import METHODS
 from t2ibench.results.display import text_only
 from t2ibench.results.schema import TaskResult
@@ -46,6 +47,7 @@ class Stratum:
         settings: What is not as the tasks ask.
         entries: The models.
         families: Names of the families that any of them ran, tests of texts left out.
+        compared: Those in which at least two are ranked.
         ranks: Id of a model to family to rank.
         overall: Id of a model to its rank over families.
         why: Id of a model without such a rank to the reason.
@@ -58,6 +60,7 @@ class Stratum:
     settings: str
     entries: list[Entry] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
     ranks: dict[str, dict[str, Rank]] = field(default_factory=dict)
     overall: dict[str, Overall] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
@@ -77,6 +80,17 @@ class Stratum:
             and _fits(self.judges, other.judges)
             and all(one == self.tasks.get(name, one) for name, one in other.tasks.items())
         )
+
+    def borda(self) -> list[dict[str, Any]]:
+        """Borda scores of the models with a rank in every family that is compared.
+
+        Returns:
+            As from `table.borda`.
+        """
+        places = {
+            name: [self.ranks[e.id].get(name) for e in self.entries] for name in self.compared
+        }
+        return borda(self.entries, places)
 
     def label(self, part: str) -> str:
         """One facet in words.
@@ -165,6 +179,7 @@ def _rank(stratum: Stratum, names: Sequence[str]) -> None:
         }
     # One model alone in a family is first of one, which says nothing.
     compared = [name for name in stratum.families if sum(map(bool, places[name])) > 1]
+    stratum.compared = compared
     for entry in entries:
         ranks, problem = stratum.ranks[entry.id], _why(entry, stratum, compared)
         if problem is None:
