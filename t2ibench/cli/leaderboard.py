@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from t2ibench.leaderboard.board import Board
+    from t2ibench.leaderboard.card import Card
 
 
 def add(arguments: argparse.Namespace) -> int:
@@ -20,16 +21,28 @@ def add(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status: 1 if the leaderboard would refuse the submission.
     """
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.leaderboard.remote import send
     from t2ibench.leaderboard.submission import pack
     from t2ibench.leaderboard.verify import verify
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
+    if arguments.evidence_url and not arguments.evidence_to:
+        raise T2IBenchError(
+            "--evidence-url says where the file of --evidence-to is read.", "Give both."
+        )
+    card = _card(arguments)
     name = _name(Path(arguments.run), Path(arguments.to), arguments.name)
-    folder = pack(Path(arguments.run), Path(arguments.to), reporter, name, arguments.thumbnails)
+    folder = pack(
+        Path(arguments.run), Path(arguments.to), reporter, name, arguments.thumbnails, card
+    )
+    verdict = verify(folder)  # before anything leaves the folder
+    if arguments.evidence_to and not verdict.problems:
+        sent = send(folder, arguments.evidence_to, arguments.evidence_url)
+        reporter.say(f"evidence: {sent.bytes / 1e6:.1f} MB, read from {sent.url}")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     reporter.say(f"{folder}: {size / 1e6:.1f} MB")
-    verdict = verify(folder)
     for line in verdict.problems:
         reporter.warn(line)
     if verdict.problems:
@@ -37,6 +50,22 @@ def add(arguments: argparse.Namespace) -> int:
         return 1
     reporter.say(f"{verdict.tasks} tasks, {verdict.level}. Open a pull request with this folder.")
     return 0
+
+
+def _card(arguments: argparse.Namespace) -> Card:
+    """What the submitter says of the model."""
+    from pydantic import ValidationError
+
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.leaderboard.card import Card
+
+    given = {name: getattr(arguments, name) for name in Card.model_fields}
+    try:
+        return Card.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        said = first["msg"].removeprefix("Value error, ")
+        raise T2IBenchError(f"--{first['loc'][0]} {given[str(first['loc'][0])]}: {said}.") from None
 
 
 def _name(run: Path, to: Path, wanted: str | None) -> str | None:
@@ -118,9 +147,27 @@ def build(arguments: argparse.Namespace) -> int:
     with disk_errors(output):  # before the submissions are verified, which takes a while
         output.mkdir(parents=True, exist_ok=True)
     board = _board(arguments)
-    site.build(board, output)
+    site.build(board, output, arguments.date or _epoch())
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
     return 0
+
+
+def _epoch() -> str | None:
+    """The date of SOURCE_DATE_EPOCH, which makes builds reproducible."""
+    import os
+    from datetime import datetime, timezone
+
+    from t2ibench.errors import T2IBenchError
+
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if not given:
+        return None
+    try:
+        return datetime.fromtimestamp(int(given), timezone.utc).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise T2IBenchError(
+            f"SOURCE_DATE_EPOCH={given[:40]} is no number of seconds.", "Unset it, or give --date."
+        ) from None
 
 
 def table(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from t2ibench.cli.values import not_negative
+from t2ibench.cli.values import day, not_negative
 
 
 def add_leaderboard(verbs: Any, handler: Any) -> None:
@@ -32,6 +32,7 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
         default=0,
         help="two thumbnails of each of N prompts, shown beside those of other models (0)",
     )
+    _add_card(add)
     add.set_defaults(handler=handler)
     verify = _add_verify(actions, handler)
     _add_shown(actions, handler, verify)
@@ -47,6 +48,30 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     metadata.add_argument("--dataset", metavar="ORG/NAME", required=True, help="the benchmark's")
     metadata.add_argument("--source", metavar="URL", help="where the submission is")
     metadata.set_defaults(handler=handler)
+
+
+def _add_card(add: Any) -> None:
+    """What a submitter says of the model, and where evidence is put."""
+    said = add.add_argument_group("the model's card", "shown as stated by the submitter")
+    for flag, metavar, text in (
+        ("--licence", "NAME", "of the weights, such as apache-2.0"),
+        ("--parameters", "N", "their number, such as 0.9B"),
+        ("--released", "DATE", "when the model came out: 2026-05-01, 2026-05 or 2026"),
+        ("--submitter", "NAME", "who submits it"),
+        ("--submitted", "DATE", "when"),
+        ("--url", "URL", "a page about the model"),
+    ):
+        said.add_argument(flag, metavar=metavar, help=text)
+    said.add_argument(
+        "--weights", choices=("open", "hosted"), help="open, or hosted on a server alone"
+    )
+    add.add_argument(
+        "--evidence-to",
+        metavar="PATH",
+        help="put the evidence there, as one .tar: a file, a folder, or an address that fsspec "
+        "writes to (hf://, s3://, gs://); the submission itself stays below 200 kB",
+    )
+    add.add_argument("--evidence-url", metavar="URL", help="where others read it, if not there")
 
 
 def _add_verify(actions: Any, handler: Any) -> Any:
@@ -76,6 +101,12 @@ def _add_shown(actions: Any, handler: Any, verify: Any) -> None:
         "without evidence is not ranked.",
     )
     build.add_argument("--output", metavar="DIR", default="site")
+    build.add_argument(
+        "--date",
+        metavar="DATE",
+        type=day,
+        help="what the pages say they were last updated on (SOURCE_DATE_EPOCH, else no date)",
+    )
     table = actions.add_parser(
         "table", help="verify every submission and print the table, for papers and READMEs"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,6 +42,24 @@ def not_negative(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 0 or more")
     return int(text)
+
+
+def day(text: str) -> str:
+    """Read a date.
+
+    Args:
+        text: What the user wrote.
+
+    Returns:
+        The same.
+
+    Raises:
+        argparse.ArgumentTypeError: it is not a date such as 2026-05-01.
+    """
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date().isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a date such as 2026-05-01") from None
 
 
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.leaderboard import names
+from t2ibench.leaderboard.remote import gather, is_small
 from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.table import Entry, asked_images, departures, families
 from t2ibench.leaderboard.verdicts import LEVELS, REFUSED, Finding
@@ -44,10 +47,12 @@ class Board:
     Attributes:
         entries: Models: those that were verified, then the others.
         refused: What is left out.
+        fetched: Folder of evidence that lay elsewhere; it is gone when the board is.
     """
 
     entries: list[Entry]
     refused: list[Refused] = field(default_factory=list)
+    fetched: TemporaryDirectory[str] | None = None
 
 
 def _nothing(_: str) -> None:
@@ -73,7 +78,7 @@ def read_board(
     folders = submissions(root)
     for number, folder in enumerate(folders, 1):
         try:
-            admitted = _admit(folder, judge(folder))
+            admitted = _admit(*_whole(folder, board, judge))
         except T2IBenchError as error:
             admitted = Refused(folder.name, str(error))
         except Exception as error:  # whatever a stranger's files can do, the others are shown
@@ -82,6 +87,8 @@ def read_board(
         if isinstance(admitted, Refused):
             # The page does not tell where on the builder's machine the submissions are.
             problem = admitted.problem.replace(str(folder), folder.name)
+            if board.fetched:
+                problem = problem.replace(f"{board.fetched.name}/", "")
             admitted = Refused(names.visible(admitted.id), names.visible(problem))
             board.refused.append(admitted)
             tell(f"{where}: left out: {admitted.problem}")
@@ -106,6 +113,19 @@ def submissions(root: Path) -> list[Path]:
     if not root.is_dir():
         return []
     return sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
+
+
+def _whole(folder: Path, board: Board, judge: Callable[[Path], Finding]) -> tuple[Path, Finding]:
+    """A submission with what lies elsewhere, and the finding; embeddings are not kept."""
+    if folder.is_symlink() or not is_small(folder):
+        return folder, judge(folder)
+    board.fetched = board.fetched or TemporaryDirectory(prefix="t2ibench-")
+    whole = Path(board.fetched.name) / folder.name
+    gather(folder, whole)
+    found = judge(whole)
+    for part in ("evidence", "samples"):
+        shutil.rmtree(whole / part, ignore_errors=True)
+    return whole, found
 
 
 def _admit(folder: Path, found: Finding) -> Entry | Refused:

@@ -21,8 +21,8 @@ NOTE = (
     "A cell is the root of the mean unbiased squared lean over a family's conclusive tasks (an "
     "excess is as it is), with its 95 % interval; a fair model's is at most 'fair up to' nineteen "
     "times in twenty. Ranks are intervals, by squares, among models with the same encoders and "
-    "judges, image by image; inconclusive tasks and models that were not verified are left out of "
-    "them."
+    "judges and the same settings, image by image; inconclusive tasks and models that were not "
+    "verified are left out of them."
 )
 _RAN = (
     "Model, arguments and revision are as the submitter states them; only of a reproduced model "
@@ -122,12 +122,20 @@ def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any
         "of": cell.of,
         "fewer": cell.fewer,
         "rank": [rank.best, rank.worst, rank.among] if rank else None,
-        "unranked": None if rank else _unranked(cell, entry.verified),
+        "unranked": None if rank else unranked(cell, entry.verified),
     }
 
 
-def _unranked(cell: Cell, verified: bool) -> str:
-    """Why a model has no rank in a family."""
+def unranked(cell: Cell, verified: bool) -> str:
+    """Why a model has no rank in a family.
+
+    Args:
+        cell: Its numbers there.
+        verified: Whether it was verified.
+
+    Returns:
+        A clause.
+    """
     if not verified:
         return UNVERIFIED
     if cell.text:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.leaderboard.remote import materialised
 from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.verify import verify
 from t2ibench.results.display import Displayed, displayed
@@ -97,7 +98,8 @@ def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
             "This huggingface_hub does not know .eval_results yet.",
             "pip install --upgrade huggingface_hub",
         ) from None
-    results = read_results(folder)
+    with materialised(folder) as whole:
+        results = read_results(whole)
     entries = []
     for name, task in results.tasks.items():
         shown = displayed(task.headline)

@@ -1,11 +1,11 @@
-"""The static site: one page and its data, without a server and without files from other sites."""
+"""The static site: pages and their data, without a server and without files from other sites."""
 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,19 @@ from t2ibench.leaderboard.exports import (
     rounded,
 )
 from t2ibench.leaderboard.names import visible
-from t2ibench.leaderboard.ranks import Rank
-from t2ibench.leaderboard.table import Entry, asked_images, borda, family_ranks, fewer_images
+from t2ibench.leaderboard.pages import Pages
+from t2ibench.leaderboard.provenance import provenance
+from t2ibench.leaderboard.shown import Model, models
+from t2ibench.leaderboard.strata import Stratum, strata
+from t2ibench.leaderboard.table import Entry, asked_images, fewer_images
 from t2ibench.leaderboard.thumbs import SIZE
 from t2ibench.leaderboard.verdicts import LEVELS
 from t2ibench.methods import METHODS
 from t2ibench.reports.cells import headline
+from t2ibench.reports.view import TaskView, poles
 from t2ibench.results.compare import Difference, compare
-from t2ibench.results.display import displayed, text_only
+from t2ibench.results.display import text_only
 from t2ibench.results.paired import read_paired_run
-from t2ibench.results.schema import TaskResult
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import image_key
 from t2ibench.store.jsonl import read_rows
@@ -39,43 +42,98 @@ from t2ibench.version import __version__
 _STATIC = Path(__file__).parent / "static"
 # Models of which every two are compared beforehand, image by image; time grows with the square.
 PAIRED_MODELS = 40
-# Levels at which images were generated again, and what that has compared; everything else is the
-# submitter's word, unless the verdict no longer lists it as such.
-_DRAWN_LEVELS = ("reproduced", "partly reproduced")
-_DRAWN = ("model", "arguments", "fingerprint")
-_OF_THE_MODEL = ("revision", "settings", "effective_settings")
-_DEEPEST = 8  # of values that a submission states
+_FACES = (
+    ("Source Sans 3 Variable", "source-sans-3"),
+    ("Source Serif 4 Variable", "source-serif-4"),
+)
 
 
-def build(board: Board, output: Path) -> dict[str, Any]:
+def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]:
     """Write the site.
 
     Args:
         board: The models, and what is left out.
         output: Its folder; files of an earlier site are replaced.
+        date: When it was last updated, as its pages say; None says nothing.
 
     Returns:
         What data.json holds.
     """
-    data = site_data(board)
+    data, found, measured = _data(board)
     output.mkdir(parents=True, exist_ok=True)
-    for path in sorted(_STATIC.iterdir()):
-        shutil.copyfile(path, output / path.name)
     # A model of an earlier site may have been refused since.
-    for old in [*output.glob("pairs/*.js"), *output.glob("thumbs/*/*.jpg")]:
-        old.unlink()
-    verified = [entry for entry in board.entries if entry.verified]
-    for entry in verified:
-        for path in sorted((entry.folder / "thumbs").glob("*.jpg")):
-            _copy_picture(path, output / "thumbs" / entry.id / path.name)
+    for pattern in ("pairs/*.js", "thumbs/*/*.jpg", "model/*", "task/*.html"):
+        for old in output.glob(pattern):
+            old.unlink()
+    verified = [model for model in found if model.entry.verified]
+    for model in verified:
+        for path in sorted((model.entry.folder / "thumbs").glob("*.jpg")):
+            _copy_picture(path, output / "thumbs" / model.entry.id / path.name)
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     write_text(output / "data.json", text)
     write_text(output / "data.js", f"window.T2IBENCH = {_safe(text)};\n")
+    for record in data["models"]:
+        page = json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False)
+        write_text(output / "model" / f"{record['page']}.json", page + "\n")
     if len(board.entries) <= PAIRED_MODELS:
-        _write_pairs(verified, output / "pairs")
+        for stratum in measured:
+            _write_pairs([one for one in stratum.entries if one.verified], output / "pairs")
     write_text(output / "leaderboard.csv", results_csv(board.entries))
     write_text(output / "leaderboard.bib", bibtex(data))
+    _write_static(output)
+    for name, page in Pages(board, measured, found, data["tasks"], date).all():
+        write_text(output / name, page)
     return data
+
+
+def site_data(board: Board) -> dict[str, Any]:
+    """Everything the pages show, as data.
+
+    Args:
+        board: The submissions.
+
+    Returns:
+        JSON values: families, tasks, levels, strata, models, and what is left out.
+    """
+    return _data(board)[0]
+
+
+def _data(board: Board) -> tuple[dict[str, Any], list[Model], list[Stratum]]:
+    names = family_names(board.entries)
+    measured = strata(board.entries, names)
+    found = models(measured)
+    for model in found:
+        model.pictures = _pictures(model.entry) if model.entry.verified else {}
+    asked = asked_images()
+    data = {
+        "t2ibench": __version__,
+        "levels": LEVELS,
+        "families": {name: METHODS.get(name).title for name in names},
+        "tasks": _tasks([model.entry for model in found]),
+        "strata": [_stratum(one) for one in measured],
+        "models": [_model(model, asked) for model in found],
+        "refused": [{"id": one.id, "problem": one.problem} for one in board.refused],
+        "paired": len(board.entries) <= PAIRED_MODELS,
+    }
+    return data, found, measured
+
+
+def _write_static(output: Path) -> None:
+    """Scripts, the fonts, and the style: that of reports, then the site's own."""
+    reports = files("t2ibench.reports") / "static"
+    faces = [
+        f'@font-face{{font-family:"{family}";font-weight:200 900;font-display:swap;'
+        f'src:url(fonts/{name}.woff2) format("woff2")}}'
+        for family, name in _FACES
+    ]
+    styles = [(reports / name).read_text(encoding="utf-8") for name in ("tokens.css", "report.css")]
+    own = (_STATIC / "site.css").read_text(encoding="utf-8")
+    write_text(output / "style.css", "\n".join([*faces, *styles, own]))
+    for _, name in _FACES:
+        data = (reports / "fonts" / f"{name}.woff2").read_bytes()
+        write_bytes(output / "fonts" / f"{name}.woff2", data)
+    for path in sorted(_STATIC.glob("*.js")):
+        shutil.copyfile(path, output / path.name)
 
 
 def _copy_picture(path: Path, to: Path) -> None:
@@ -84,33 +142,6 @@ def _copy_picture(path: Path, to: Path) -> None:
         write_bytes(to, thumbnail(path, SIZE, 90))
     except UnreadableImageError:
         return
-
-
-def site_data(board: Board) -> dict[str, Any]:
-    """Everything the page shows.
-
-    Args:
-        board: The submissions.
-
-    Returns:
-        JSON values: families, tasks, levels, models, what is left out, and Borda scores.
-    """
-    entries = board.entries
-    names, asked = family_names(entries), asked_images()
-    places = {name: family_ranks(entries, name) for name in names}
-    return {
-        "t2ibench": __version__,
-        "levels": LEVELS,
-        "families": {name: METHODS.get(name).title for name in names},
-        "tasks": _tasks(entries),
-        "models": [
-            _model(entry, {name: places[name][k] for name in names}, asked)
-            for k, entry in enumerate(entries)
-        ],
-        "refused": [{"id": one.id, "problem": one.problem} for one in board.refused],
-        "borda": borda(entries, places),
-        "paired": len(entries) <= PAIRED_MODELS,
-    }
 
 
 def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
@@ -147,72 +178,45 @@ def _safe(text: str) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _model(
-    entry: Entry, places: Mapping[str, Rank | None], asked: Mapping[str, int]
-) -> dict[str, Any]:
-    tasks = entry.results.tasks
+def _stratum(one: Stratum) -> dict[str, Any]:
+    parts = ("encoder", "judge", "versions", "settings")
+    return {
+        "id": one.id,
+        **{part: one.label(part) for part in parts},
+        "models": [entry.id for entry in one.entries],
+        "families": one.families,
+        "borda": one.borda(),
+    }
+
+
+def _model(model: Model, asked: Mapping[str, int]) -> dict[str, Any]:
+    entry, rank = model.entry, model.overall
     return {
         "id": entry.id,
-        "name": visible(entry.manifest.name),
+        "page": model.page,
+        "name": model.name,
         "ran": ran_as(entry),
-        "drawn": entry.level in _DRAWN_LEVELS,
+        "drawn": model.drawn,
         "level": entry.level,
         "verified": entry.verified,
+        "stratum": model.stratum.id,
+        "rank": [rank.best, rank.worst, rank.among] if rank else None,
+        "unranked": model.why or None,
+        "card": entry.manifest.card.model_dump(),
         "departures": entry.departures,
         "notes": entry.notes,
         "unchecked": entry.stated,
         "families": {
-            name: family_record(entry, name, rank)
-            for name, rank in places.items()
-            if name in entry.families
+            name: family_record(entry, name, model.stratum.ranks[entry.id].get(name))
+            for name in entry.families
         },
         "tasks": {
-            name: _task(task, fewer_images(task, asked.get(name))) for name, task in tasks.items()
+            name: _task(view, fewer_images(view.result, asked.get(name)))
+            for name, view in model.tasks.items()
         },
-        "pictures": _pictures(entry) if entry.verified else {},
-        **_provenance(entry),
+        "pictures": model.pictures,
+        **provenance(entry),
     }
-
-
-def _provenance(entry: Entry) -> dict[str, Any]:
-    """What a submission says of its origin: what was compared, and what is only stated."""
-    manifest, results = entry.manifest, entry.results
-    told = {
-        "model": manifest.model,
-        "arguments": manifest.model_args,
-        "fingerprint": manifest.fingerprint,
-        "revision": manifest.revision,
-        "settings": results.model.settings,
-        "effective_settings": results.model.effective_settings,
-        "encoders": manifest.encoders,
-        "judges": manifest.judges,
-        "t2ibench": manifest.t2ibench,
-        "environment": results.environment,
-        "command": results.command,
-    }
-    shown = {name: _plain(value) for name, value in told.items()}
-    checked: set[str] = set()
-    if entry.level in _DRAWN_LEVELS:
-        checked |= {*_DRAWN, *(_OF_THE_MODEL if entry.stated else ())} - set(entry.stated)
-    if entry.level == "reproduced":
-        checked |= {"encoders", *(["judges"] if entry.parts.get("answers") else [])}
-    return {
-        "checked": {name: value for name, value in shown.items() if name in checked},
-        "stated": {name: value for name, value in shown.items() if name not in checked},
-    }
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    """JSON of a stranger as it is shown: finite, not deep, and no text that hides anything."""
-    if isinstance(value, Mapping) and depth < _DEEPEST:
-        return {visible(str(key)): _plain(one, depth + 1) for key, one in value.items()}
-    if isinstance(value, list | tuple) and depth < _DEEPEST:
-        return [_plain(one, depth + 1) for one in value]
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int | float) and math.isfinite(value) and abs(value) < 1e15:
-        return value
-    return visible(str(value))
 
 
 def _pictures(entry: Entry) -> dict[str, list[str]]:
@@ -228,15 +232,19 @@ def _pictures(entry: Entry) -> dict[str, list[str]]:
     return dict(sorted(by_prompt.items()))
 
 
-def _task(task: TaskResult, fewer: str | None) -> dict[str, Any]:
-    shown = displayed(task.headline)
+def _task(view: TaskView, fewer: str | None) -> dict[str, Any]:
+    task, mark, axis = view.result, view.mark, poles(view)
     return {
         "text": headline(task.headline, 2),
-        "value": rounded(shown.value),
-        "low": rounded(shown.low),
-        "high": rounded(shown.high),
-        "fair": [rounded(shown.fair_low), rounded(shown.fair_high)],
-        "signed": shown.signed,
+        "name": view.name,
+        "value": rounded(mark.value),
+        "low": rounded(mark.low),
+        "high": rounded(mark.high),
+        "fair": [rounded(mark.fair_low), rounded(mark.fair_high)],
+        "state": mark.state,
+        "side": mark.side,
+        "poles": [axis.low, axis.high],
+        "scale": view.scale,
         "square": rounded(task.headline.square),
         "about": task.headline.question,
         "p": rounded(task.headline.p_holm),
@@ -264,13 +272,14 @@ def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
             if name in described:
                 continue
             shipped = registry.tasks.get(name)
+            title = task.title if entry.verified or not shipped else shipped.spec.title
             described[name] = {
                 "family": task.family,
-                "title": task.title if entry.verified or not shipped else shipped.spec.title,
+                "title": visible(title),
                 "version": task.version,
                 "description": shipped.spec.description if shipped else "",
                 "citation": shipped.spec.citation if shipped else "",
-                "notes": task.notes if entry.verified else [],
+                "notes": [visible(note, 2000) for note in task.notes] if entry.verified else [],
                 "published": task.published if entry.verified else [],
             }
     return dict(sorted(described.items()))

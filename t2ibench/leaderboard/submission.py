@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.bounds import LARGEST, LARGEST_MANIFEST, read_json, sha256_of
+from t2ibench.leaderboard.card import Card, Evidence
 from t2ibench.leaderboard.packing import pack_evidence
 from t2ibench.leaderboard.thumbs import QUALITY, SIZE
 from t2ibench.models.encoders import embeds_images
@@ -68,7 +69,9 @@ class Manifest(BaseModel):
         encoders: Name to fingerprint.
         controls: Encoders of random weights, by the encoder that they are held against.
         judges: Name to fingerprint.
-        files: File to SHA-256.
+        files: File to SHA-256, evidence that lies elsewhere included.
+        card: What the submitter says of the model.
+        evidence: Where the evidence lies, if not in the folder.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -88,6 +91,8 @@ class Manifest(BaseModel):
     )
     judges: dict[Name, Sha256] = Field(default_factory=dict, max_length=20)
     files: dict[Name, Sha256]
+    card: Card = Field(default_factory=Card)
+    evidence: Evidence | None = None
 
     def encoder_records(self) -> dict[str, EncoderRecord]:
         """The encoders as a run records them.
@@ -121,7 +126,12 @@ class PackedImages:
 
 
 def pack(
-    run: Path, to: Path, reporter: Reporter, name: str | None = None, thumbnails: int = 0
+    run: Path,
+    to: Path,
+    reporter: Reporter,
+    name: str | None = None,
+    thumbnails: int = 0,
+    card: Card | None = None,
 ) -> Path:
     """Pack a run.
 
@@ -135,6 +145,7 @@ def pack(
         name: What the leaderboard calls the model.
         thumbnails: Number of prompts with two thumbnails each, for a comparison with other
             models.
+        card: What the submitter says of the model.
 
     Returns:
         The folder of the submission.
@@ -181,7 +192,7 @@ def pack(
             write_rows(target / "samples" / f"{task}.jsonl", map(sample_row, lines))
     for key, data in shown.items():
         write_bytes(target / "thumbs" / f"{key}.jpg", data)
-    _write_manifest(folder, results, target)
+    _write_manifest(folder, results, target, card or Card())
     return target
 
 
@@ -304,7 +315,7 @@ def sample_row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != "file"}
 
 
-def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
+def _write_manifest(folder: RunFolder, results: Results, target: Path, card: Card) -> None:
     generator = _generator(folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
     files = {
@@ -323,6 +334,7 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path) -> None:
         controls=folder.record.controls,
         judges=folder.record.judges,
         files=files,
+        card=card,
     )
     size = sum(path.stat().st_size for path in paths)
     if size > LARGEST:

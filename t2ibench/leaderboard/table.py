@@ -38,7 +38,8 @@ class Cell:
         of: Number of tasks of the family, over all submissions.
         fewer: Whether a task has fewer images than it asks for.
         text: Whether the family is of an encoder's texts alone, so that no model is ranked by it.
-        alike: Tasks, encoders and judges, as a key: only models that share it are ranked together.
+        alike: Tasks, encoders, judges and settings, as a key: only models that share it are ranked
+            together.
         measured: Each conclusive task's square and its draws; None where they lack.
     """
 
@@ -242,7 +243,7 @@ def _cell(
         size,
         any(fewer_images(task, asked.get(name)) for name, task in tasks.items()),
         bool(tasks) and all(text_only(task) for task in tasks.values()),
-        _alike(tasks),
+        _alike(tasks, asked),
         Measured(squares, draws) if complete else None,
     )
 
@@ -268,12 +269,13 @@ def _fair(tasks: Sequence[TaskResult]) -> float | None:
     return math.hypot(*ends) / len(ends) if ends else None
 
 
-def _alike(tasks: Mapping[str, TaskResult]) -> str:
+def _alike(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> str:
     measured = {
         name: [
             task.task_hash,
             sorted(task.settings.encoders.values()),
             sorted(task.settings.judges.values()),
+            departures({name: task}, asked),
         ]
         for name, task in sorted(tasks.items())
     }

@@ -12,6 +12,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.leaderboard.names import visible
+from t2ibench.leaderboard.remote import is_small, stated_files
 from t2ibench.leaderboard.verify import Verdict, verify
 from t2ibench.results.reading import read_results
 from t2ibench.store.files import set_aside, write_text
@@ -197,17 +198,24 @@ def key_of(folder: Path) -> str | None:
         and contents of all files; None where a file is not a plain one, or cannot be read.
     """
     try:
-        files, problems = plain_files(folder)
-        if problems:
-            return None
-        files["submission.json"] = folder / "submission.json"
-        hashes = {name: sha256_of(path) for name, path in files.items()}
+        if is_small(folder):
+            # Declared hashes decide as much: only those that hold are verified, and so kept.
+            hashes, data = stated_files(folder)
+            hashes["submission.json"] = sha256_of(folder / "submission.json")
+            scored: Iterable[str] = json.loads(data)["tasks"]
+        else:
+            files, problems = plain_files(folder)
+            if problems:
+                return None
+            files["submission.json"] = folder / "submission.json"
+            hashes = {name: sha256_of(path) for name, path in files.items()}
+            scored = read_results(folder).tasks
         shipped = build_index()[0].tasks
         tasks = {
             name: [shipped[name].spec.version, shipped[name].hash] if name in shipped else None
-            for name in read_results(folder).tasks
+            for name in scored
         }
         text = json.dumps([__version__, tasks, hashes], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
-    except (OSError, ValueError, T2IBenchError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, T2IBenchError, RecursionError):
         return None

@@ -33,6 +33,7 @@ from t2ibench.leaderboard.evidence import (
     read_attempts,
 )
 from t2ibench.leaderboard.made import Again, Claimed
+from t2ibench.leaderboard.remote import materialised
 from t2ibench.leaderboard.stated import (
     ALWAYS_STATED,
     OF_THE_MODEL,
@@ -135,7 +136,10 @@ def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
     """
     verdict = Verdict("recomputed")
     try:
-        _verify(folder, draw, secrets.randbits(32) if seed is None else seed, verdict)
+        with materialised(folder) as whole:
+            _verify(whole, draw, secrets.randbits(32) if seed is None else seed, verdict)
+            # Where the evidence was put for the check is nobody's business.
+            verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
     except T2IBenchError as error:
         verdict.problems.append(str(error))
     except Exception as error:  # nothing in one submission ends the check of the others

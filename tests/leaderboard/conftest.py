@@ -20,6 +20,7 @@ from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import FILE, write_paired
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.store.images import image_key
+from t2ibench.tasks.index import build_index
 from tests import hand
 
 # One task for each kind of evidence: images, answers and texts.
@@ -75,7 +76,16 @@ def task_records(
         text = {"n_images": 0} if family == "weat" else {}
         published = {"published": [PUBLISHED]} if family == "tibet" else {}
         head = hand.record(result).headline.model_copy(update={"direction": f"{name} in words."})
-        given = {"method": family, "family": family, "headline": head, **text, **published}
+        shipped = build_index()[0].tasks[name]  # so that pages find its words
+        head_of = {"task_hash": shipped.hash, "title": shipped.spec.title}
+        given = {
+            **head_of,
+            "method": family,
+            "family": family,
+            "headline": head,
+            **text,
+            **published,
+        }
         given |= {"notes": ["A note."], **(changes or {}).get(name, {})}
         records[name] = hand.record(result, **given)
     return records

@@ -1,0 +1,212 @@
+"use strict";
+// Any number of models beside the first; which ones is in the address. Text is only ever set as text.
+const D = window.T2IBENCH;
+const out = document.getElementById("out");
+const choose = document.getElementById("choose");
+const pairs = new Map();
+window.T2IBENCH_PAIR = ([id, rows]) => pairs.set(id, rows);
+const STATES = { clear: "clear", not_clear: "none found", cannot_tell: "cannot tell", no_score: "no score" };
+
+function make(tag, options = {}, ...inside) {
+  const { text, ...rest } = options;
+  const element = document.createElement(tag);
+  for (const [key, value] of Object.entries(rest)) {
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "className") element.className = value;
+    else element.setAttribute(key, value);
+  }
+  if (text !== undefined) element.textContent = text;
+  element.append(...inside.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const sign = (value) => (value === null ? "–" : Math.abs(value) < 0.005 ? "0.00" : `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`);
+const SIZES = ["rms lean", "magnitude"];
+const shownAs = (task) => (task.value === null || !SIZES.includes(task.scale) ? sign(task.value) : task.value.toFixed(2));
+const cut = (value, span) => String(Math.min(span, Math.max(-span, value)));
+
+// The mark of static/tokens.css, as the pages from Python have it.
+function rail({ value, low, high, fair, kind, said, span = 1, absent = "no score" }) {
+  const element = make("span", { className: `rail ${value === null ? "none" : kind}`, role: "img", "aria-label": said });
+  if (value === null) {
+    element.append(make("i", { className: "axis" }), make("i", { className: "say", text: absent }));
+    return element;
+  }
+  const set = (name, number) => element.style.setProperty(name, cut(number, span));
+  set("--v", value);
+  element.style.setProperty("--h", "40px");
+  element.style.setProperty("--span", String(span));
+  if (fair && fair[0] !== null && fair[1] !== null) {
+    set("--b0", fair[0]);
+    set("--b1", fair[1]);
+    element.append(make("i", { className: "band" }));
+  }
+  element.append(make("i", { className: "axis" }), make("i", { className: "zero" }));
+  if (low !== null && high !== null) {
+    set("--lo", low);
+    set("--hi", high);
+    element.append(make("i", { className: "ci" }));
+  }
+  element.append(make("i", { className: "dot" }));
+  return element;
+}
+
+function scale(span = 1) {
+  const element = make("span", { className: "scale", "aria-hidden": "true" });
+  element.style.setProperty("--span", String(span));
+  for (const at of [-span, 0, span]) {
+    const tick = make("i", { text: at ? sign(at).replace(".00", "") : "0" });
+    tick.style.setProperty("--t", String(at));
+    element.append(tick);
+  }
+  return element;
+}
+
+const KIND = { clear: "clear", not_clear: "null", cannot_tell: "unsure", no_score: "unsure" };
+function taskCell(task) {
+  if (!task) return make("td", {}, rail({ value: null, said: "not run", absent: "not run" }));
+  const side = task.state === "clear" ? { low: "left ", high: "right " }[task.side] ?? "plain " : "";
+  const pole = task.state === "clear" && task.side ? task.poles[task.side === "low" ? 0 : 1] : "";
+  const words = [STATES[task.state], pole].filter(Boolean).join(": ");
+  return make("td", { className: "d" }, rail({ ...task, kind: side + KIND[task.state], said: `${shownAs(task)}, ${words}` }),
+    make("b", { className: "num", text: shownAs(task) }), make("span", { className: "micro muted", text: ` ${words}` }));
+}
+
+function differenceCell(task, first, second, span) {
+  const given = pairs.get(first.id)?.[second.id] ?? pairs.get(second.id)?.[first.id];
+  const found = given?.find((row) => row.task === task);
+  if (!found) return make("td", { className: "small muted", text: D.paired ? "–" : "too many models: t2ibench compare" });
+  // A row holds the first of two less the second, in the order of their table.
+  const turn = pairs.get(first.id)?.[second.id] ? -1 : 1;
+  if (found.value === null) return make("td", { className: "small muted", text: found.notes || "–" });
+  const ends = found.low === null ? [null, null] : turn === 1 ? [found.low, found.high] : [-found.high, -found.low];
+  const value = turn * found.value;
+  const apart = ends[0] !== null && (ends[0] > 0 || ends[1] < 0);
+  const less = { first: turn === 1 ? second : first, second: turn === 1 ? first : second }[found.verdict];
+  const words = less ? `${less.name} leans less` : { opposite: "neither leans less beyond chance", tie: "no difference beyond chance" }[found.verdict] ?? "";
+  const said = `${sign(value)}${ends[0] === null ? "" : `, interval ${sign(ends[0])} to ${sign(ends[1])}`}${apart ? ", without 0" : ""}. ${words}`;
+  return make("td", { className: "d" }, rail({ value, low: ends[0], high: ends[1], kind: apart ? "plain clear" : "null", said, span }),
+    make("span", { className: "num small", text: said }), found.notes ? make("span", { className: "micro faint", text: ` ${found.notes}` }) : null);
+}
+
+// Two images of one prompt and seed, one over the other.
+function swipe(models, prompts) {
+  if (!prompts.length || models.length < 2) return null;
+  const select = (items, start, label) => make("label", {}, document.createTextNode(`${label} `), make("select", { "aria-label": label, onchange: () => draw() }, ...items.map(([value, text], k) => {
+    const option = make("option", { value, text });
+    option.selected = k === start;
+    return option;
+  })));
+  const one = select(models.map((model) => [model.id, model.name]), 0, "Left");
+  const two = select(models.map((model) => [model.id, model.name]), 1, "Right");
+  const prompt = select(prompts.map((text) => [text, text]), 0, "Prompt");
+  const seed = select([["0", "first"], ["1", "second"]], 0, "Seed");
+  const box = make("div", { className: "swipe" });
+  const names = make("p", { className: "swnames" });
+  const range = make("input", { type: "range", min: "0", max: "100", value: "50", "aria-label": "Where the two images meet", oninput: () => place() });
+  const line = make("i", { className: "line" });
+  let over = null;
+  const value = (label) => label.querySelector("select").value;
+  function place() {
+    line.style.left = `${range.value}%`;
+    if (over) over.style.clipPath = `inset(0 ${100 - Number(range.value)}% 0 0)`;
+  }
+  function draw() {
+    const found = [two, one].map((label) => {
+      const model = models.find((each) => each.id === value(label));
+      const src = model.pictures[value(prompt)]?.[Number(value(seed))];
+      return src ? make("img", { src, alt: `${model.name}: ${value(prompt)}` }) : make("i", { className: "ph", role: "img", "aria-label": `${model.name}: no picture` });
+    });
+    over = found[1];
+    box.replaceChildren(...found, line);
+    names.replaceChildren(...[one, two].map((label) => make("bdi", { text: models.find((each) => each.id === value(label)).name })));
+    place();
+  }
+  draw();
+  return make("section", { id: "swipe" }, make("h2", { text: "The same prompt, the same seed" }), make("p", { className: "small muted src", text: "Thumbnails come from the submitters; their prompts were drawn by hash, not chosen." }),
+    make("div", { className: "swipers" }, make("div", {}, names, box, range), make("div", { className: "chosen" }, one, two, prompt, seed)));
+}
+
+function pictures(models, prompts) {
+  if (!prompts.length) return null;
+  const head = make("tr", {}, make("th", { scope: "col", text: "Prompt" }), ...models.map((model) => make("th", { scope: "col" }, make("bdi", { text: model.name }))));
+  const body = prompts.map((prompt) => make("tr", {}, make("th", { scope: "row", text: prompt }), ...models.map((model) => make("td", {}, make("span", { className: "pr2" },
+    ...(model.pictures[prompt] ?? []).map((src) => make("a", { href: src }, make("img", { src, alt: `${model.name}: ${prompt}`, width: "72", height: "72", loading: "lazy" }))))))));
+  return make("section", {}, make("h2", { text: "All pictures side by side" }), make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Pictures" }, make("table", { className: "pix", id: "pictures" }, make("thead", {}, head), make("tbody", {}, ...body))));
+}
+
+function table(models) {
+  const names = Object.keys(D.tasks).filter((name) => models.some((model) => model.tasks[name] && !model.tasks[name].text_only));
+  const order = { clear: 0, not_clear: 1, cannot_tell: 2, no_score: 3 };
+  const families = Object.keys(D.families);
+  names.sort((a, b) => {
+    const [x, y] = [a, b].map((name) => [families.indexOf(D.tasks[name].family), order[models[0].tasks[name]?.state] ?? 4, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
+    return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
+  });
+  const [first, ...others] = models;
+  const apart = others.flatMap((model) => pairs.get(first.id)?.[model.id] ?? pairs.get(model.id)?.[first.id] ?? []);
+  const span = apart.some((row) => Math.abs(row.value ?? 0) > 1) ? 2 : 1;
+  const heads = [make("th", { scope: "col", text: "Test" }), ...models.map((model) => make("th", { scope: "col", className: "d" }, make("a", { href: `model/${model.page}.html` }, make("bdi", { text: model.name })), make("span", { className: "badge", text: model.level }), scale())),
+    ...others.map((model) => make("th", { scope: "col", className: "d" }, make("span", { text: `${model.name} less ${first.name}` }), scale(span)))];
+  const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `task/${encodeURIComponent(name)}.html`, text: models.find((model) => model.tasks[name]).tasks[name].name }), make("span", { className: "micro faint fs", text: D.families[D.tasks[name].family] })),
+    ...models.map((model) => taskCell(model.tasks[name])), ...others.map((model) => differenceCell(name, first, model, span))));
+  return make("section", {}, make("h2", { text: "Test by test" }), make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the mean squares; a filled disc is an interval without 0, one test at a time." }),
+    make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" }, make("table", { className: "axis", id: "diff" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))));
+}
+
+function problem(models) {
+  const others = models.filter((model) => model.stratum !== models[0].stratum);
+  const said = (model) => { const s = D.strata.find((each) => each.id === model.stratum); return `${model.name} is read by ${s.encoder}, judged by ${s.judge}, ${s.settings}`; };
+  if (others.length) return `These were not measured alike, and their numbers do not compare: ${[models[0], ...others].map(said).join("; ")}.`;
+  const unverified = models.filter((model) => !model.verified).map((model) => model.name);
+  return unverified.length ? `${unverified.join(", ")} was not verified: the numbers are as stated, without differences.` : "";
+}
+
+function load(models, then) {
+  const wanted = D.paired ? models.filter((model) => model.verified && !pairs.has(model.id)) : [];
+  let left = wanted.length;
+  if (!left) then();
+  for (const model of wanted) {
+    const done = () => { if (!pairs.has(model.id)) pairs.set(model.id, {}); left -= 1; if (!left) then(); };
+    document.head.append(make("script", { src: `pairs/${encodeURIComponent(model.id)}.js`, onload: done, onerror: done }));
+  }
+}
+
+function pick(models) {
+  const boxes = D.models.map((model) => {
+    const box = make("input", { type: "checkbox", value: model.page, onchange: () => {
+      const ids = box.checked ? [...models.map((each) => each.page), model.page] : models.map((each) => each.page).filter((page) => page !== model.page);
+      location.hash = `models=${ids.map(encodeURIComponent).join(",")}`;
+    } });
+    box.checked = models.includes(model);
+    return [model, box];
+  });
+  const few = boxes.length <= 40 ? boxes : boxes.filter(([, box]) => box.checked);
+  const groups = D.strata.map((stratum) => [stratum, few.filter(([model]) => model.stratum === stratum.id)]).filter(([, found]) => found.length);
+  choose.replaceChildren(...groups.map(([stratum, found]) => make("fieldset", {}, make("legend", { text: `Read by ${stratum.encoder}, judged by ${stratum.judge}` }),
+    make("span", { className: "chosen" }, ...found.map(([model, box]) => make("label", {}, box, make("bdi", { text: model.name })))))));
+}
+
+function route() {
+  const ids = (new URLSearchParams(location.hash.slice(1)).get("models") ?? "").split(",").filter(Boolean);
+  const models = ids.map((id) => D.models.find((model) => model.page === id || model.id === id)).filter(Boolean);
+  const unknown = ids.filter((id) => !D.models.some((model) => model.page === id || model.id === id));
+  pick(models);
+  document.getElementById("h").textContent = models.length ? models.map((model) => model.name).join(" · ") : "Compare models";
+  const parts = unknown.length ? [make("p", { className: "warn", text: `Unknown: ${unknown.join(", ")}.` })] : [];
+  if (models.length < 2) {
+    out.replaceChildren(...parts, make("p", { className: "muted", text: "Choose two or more that were measured alike." }));
+    return;
+  }
+  load(models, () => {
+    const note = problem(models);
+    const shown = models.filter((model) => Object.keys(model.pictures).length);
+    const prompts = Object.keys(shown[0]?.pictures ?? {}).filter((prompt) => shown.filter((model) => model.pictures[prompt]).length > 1);
+    const alike = models.every((model) => model.stratum === models[0].stratum);
+    out.replaceChildren(...parts, ...[note ? make("p", { className: "warn", id: "unlike", text: note }) : null, swipe(shown, prompts), alike ? table(models) : null, pictures(shown, prompts)].filter(Boolean));
+    document.body.dataset.ready = "yes";
+  });
+}
+addEventListener("hashchange", route);
+route();
+document.body.dataset.ready = "yes";
