@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from t2ibench.errors import T2IBenchError, first_line
@@ -22,11 +22,14 @@ from t2ibench.leaderboard.card import Evidence
 from t2ibench.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.store.files import write_bytes, write_text
 
+if TYPE_CHECKING:
+    import httpx
+
 RESULTS = "results.json.xz"
 LARGEST_IN_GIT = 200_000  # bytes of a submission whose evidence lies elsewhere
 _LARGEST_TAR = LARGEST + 10_000_000  # headers and padding
 _MOST_FILES = 6000
-_WAIT = (10.0, 60.0)  # seconds for a connection, and between two parts of an answer
+_WAIT = 60.0  # seconds for a connection, and between two parts of an answer
 _LONGEST = 900.0  # seconds for all of it
 _REDIRECTS = 5
 _BLOCK = 1 << 20
@@ -246,7 +249,7 @@ def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
         raise T2IBenchError(f"{shown} is not the evidence that submission.json names")
 
 
-def _opened(url: str, folder: Path) -> IO[bytes]:
+def _opened(url: str, folder: Path) -> Any:
     scheme = urlsplit(url).scheme.lower() if "://" in url else "file"
     if scheme in {"http", "https"}:
         return _web(url)
@@ -272,42 +275,36 @@ def _store(scheme: str, url: str, mode: str) -> Any:
 class _Web:
     """The body of an answer as a file; a read gives what has come, so that time can be bounded."""
 
-    def __init__(self, answer: Any, session: Any) -> None:
-        self._body = answer.raw
-        self.close: Callable[[], None] = session.close
+    def __init__(self, answer: httpx.Response, client: httpx.Client) -> None:
+        self._parts = answer.iter_raw()
+        self.close: Callable[[], None] = client.close
 
-    def read(self, most: int) -> bytes:
+    def read(self, _: int) -> bytes:
         """The next part.
-
-        Args:
-            most: Bytes, at most.
 
         Returns:
             The part; empty at the end.
         """
-        return bytes(self._body.read1(most))
+        return next(self._parts, b"")
 
 
-def _web(url: str) -> Any:
+def _web(url: str) -> _Web:
     """An answer whose redirects stay on the web, without this user's keys."""
-    import requests
+    import httpx
 
-    session = requests.Session()
-    session.trust_env = False  # no password of a .netrc goes to a stranger's server
-    session.proxies = requests.utils.get_environ_proxies(url)
-    session.headers["Accept-Encoding"] = "identity"
+    client = httpx.Client(timeout=_WAIT, headers={"Accept-Encoding": "identity"})
     try:
         for _ in range(_REDIRECTS + 1):
             if urlsplit(url).scheme.lower() not in {"http", "https"}:
                 raise ValueError("it leads away from the web")
-            answer = session.get(url, stream=True, timeout=_WAIT, allow_redirects=False)
-            if not answer.is_redirect:
+            answer = client.send(client.build_request("GET", url), stream=True)
+            if not answer.has_redirect_location:
                 answer.raise_for_status()
-                return _Web(answer, session)
+                return _Web(answer, client)
             url = urljoin(url, answer.headers["Location"])
         raise ValueError("it is redirected too often")
     except BaseException:
-        session.close()
+        client.close()
         raise
 
 

@@ -1,4 +1,4 @@
-"""The site at every size: no model and five hundred, a phone and a wall, without scripts, on paper."""
+"""The site at every size, from no model to five hundred, a phone to a wall, and on paper."""
 
 from __future__ import annotations
 
