@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.tools import FLAGS, RUN, SEED, outputs, sizes
+from tests.chaos.tools import FLAGS, RUN, outputs, sizes
 
 # t2ibench itself. It kills itself before its N-th call that opens, makes, renames or removes
 # something in the folder of runs; with 0 it does not.
@@ -120,7 +120,6 @@ def finished(one: Runs, whole: dict[str, bytes]) -> None:
 def test_kills(
     count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
 ) -> None:
-    print(f"{SEED}={number}")
     rng = random.Random(number)
     kills = 0
     for trial in range(count):
@@ -139,7 +138,6 @@ def test_kills_of_one_of_two(
     count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
 ) -> None:
     """Of two that share a folder, one is killed and the other finishes; or both are killed."""
-    print(f"{SEED}={number}")
     rng = random.Random(number)
     both = 0
     for trial in range(count):

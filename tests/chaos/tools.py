@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
-import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
 
+from t2ibench.cli import main
 from t2ibench.errors import visible
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -33,7 +35,7 @@ RUN = Path("runs/toyland")
 
 def sizes(few: int, many: int, *marks: pytest.MarkDecorator) -> pytest.MarkDecorator:
     """Run a test with `count` and `number`: few from seed 0, and nightly many from a new one."""
-    number = int(os.environ.get(SEED) or secrets.randbits(32))
+    number = int(os.environ[SEED])
     # Who leaves out slow tests leaves out these, too.
     nightly = [pytest.mark.slow, pytest.mark.nightly]
     return pytest.mark.parametrize(
@@ -46,14 +48,13 @@ def sizes(few: int, many: int, *marks: pytest.MarkDecorator) -> pytest.MarkDecor
 
 
 def each(count: int, number: int, check: Callable[[DataObject], None]) -> None:
-    """Try a property on `count` examples; the seed is printed for the report of a failure.
+    """Try a property on `count` examples.
 
     Args:
         count: How many.
         number: Their seed.
         check: The property; it draws what it needs.
     """
-    print(f"{SEED}={number}")
     # Shrinking repeats whole commands; what was found first says enough.
     phases = [Phase.generate] if count > 1000 else [Phase.generate, Phase.shrink]
 
@@ -72,6 +73,14 @@ def each(count: int, number: int, check: Callable[[DataObject], None]) -> None:
             check(data)
 
     run()
+
+
+def quietly(*argv: str) -> tuple[int, str]:
+    """A command line in this process: exit status and standard error."""
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), in_time():
+        status = main(argv)
+    return status, errors.getvalue()
 
 
 class Hang(BaseException):
