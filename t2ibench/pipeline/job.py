@@ -285,8 +285,7 @@ class Job:
         )
 
     def _record_generator(self) -> None:
-        images = len(self.images) if self.images is not None else 0
-        record_generator(self.folder, self.generator, self.from_object, images)
+        record_generator(self.folder, self.generator, self.from_object, len(self.images or ()))
 
     def stores(self) -> list[EvidenceStore | AnswerStore]:
         """What its encoders, controls and judges have observed."""
@@ -387,10 +386,9 @@ class Job:
 
     def take_damaged(self) -> list[Damaged]:
         """The images that could not be read, and forget that they could not."""
-        damaged = self.damaged + [one for report in self.reports.values() for one in report.damaged]
-        self.damaged = []
+        damaged, self.damaged = self.damaged, []
         for report in self.reports.values():
-            report.damaged = []
+            damaged, report.damaged = damaged + report.damaged, []
         return damaged
 
     def problems(self) -> list[str]:

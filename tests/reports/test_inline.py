@@ -75,7 +75,7 @@ def test_poles_of_a_task_of_ones_own_come_from_its_file(tmp_path: Path) -> None:
 def test_without_the_pages_a_notebook_shows_plain_text(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(hand.results().to_json(), encoding="utf-8")
     code = (
-        "from t2ibench.results.schema import read_results; import sys\n"
+        "from t2ibench.results.reading import read_results; import sys\n"
         "print(read_results(sys.argv[1])._repr_html_())"
     )
     words = [sys.executable, "-c", code, str(tmp_path)]

@@ -213,7 +213,7 @@ def _distribution(
 ) -> Drawn | None:
     groups: dict[str, list[float]] = {}
     for row in samples:
-        if isinstance(row.get(figure.value), float):
+        if isinstance(row.get(figure.value), float) and math.isfinite(row[figure.value]):
             groups.setdefault(str(row.get(figure.group)), []).append(row[figure.value])
     if not groups:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,7 +141,11 @@ def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | 
 
 
 def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) -> list[Strip]:
-    valued = [row for row in rows if isinstance(row.get(series.value), float)]
+    valued = [
+        row
+        for row in rows
+        if isinstance(row.get(series.value), float) and math.isfinite(row[series.value])
+    ]
     if not valued:
         return []
     ordered = sorted(valued, key=lambda row: (row[series.value], row["file"]))
