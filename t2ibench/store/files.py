@@ -96,7 +96,9 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bo
         T2IBenchError: the path cannot be written to.
     """
     if not path.name:
-        raise T2IBenchError(f"'{path}' is a folder, where a file is expected.", "Name a file in it.")
+        raise T2IBenchError(
+            f"'{path}' is a folder, where a file is expected.", "Name a file in it."
+        )
     with disk_errors(path):
         if str(path.parent) in _STREAMS or path.is_fifo() or path.is_char_device():
             write(path)  # a file renamed to it would take its place
