@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any
+from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from t2ibench.errors import T2IBenchError, first_line
@@ -246,7 +246,7 @@ def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
         raise T2IBenchError(f"{shown} is not the evidence that submission.json names")
 
 
-def _opened(url: str, folder: Path) -> IO[bytes]:
+def _opened(url: str, folder: Path) -> Any:
     scheme = urlsplit(url).scheme.lower() if "://" in url else "file"
     if scheme in {"http", "https"}:
         return _web(url)
@@ -262,11 +262,11 @@ def _opened(url: str, folder: Path) -> IO[bytes]:
 
 
 def _store(scheme: str, url: str, mode: str) -> Any:
-    import fsspec
+    from importlib import import_module
 
     if scheme not in _STORES or "::" in url:
         raise ValueError(f"expected a path, or an address of {', '.join(_STORES)}")
-    return fsspec.open(url, mode).open()
+    return import_module("fsspec").open(url, mode).open()
 
 
 class _Web:
