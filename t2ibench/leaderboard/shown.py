@@ -242,7 +242,7 @@ def _toward(family: FamilyView) -> str:
             return f"{low} to {series.series.axis.low}, {high} to {series.series.axis.high}"
         if low + high:
             return f"{low + high} of {len(series.rows)} one-sided"
-    return "no single item is"
+    return "no single item clear"
 
 
 def _notes(family: FamilyView, cell: Cell) -> str:
