@@ -156,7 +156,7 @@ TENSORS: dict[str, tuple[Callable[[dict[str, Any]], None], str, str]] = {
         "texts", "have no embedding",
     ),
     "not a number": (
-        lambda data: data["embeddings"].__setitem__(0, np.nan), "images", "unit length",
+        lambda data: data["embeddings"].__setitem__(0, np.nan), "images", "has no embedding",
     ),
     "too long": (lambda data: data["embeddings"].__imul__(3), "images", "unit length"),
     "no keys": (lambda data: data.pop("keys"), "images", "does not hold the arrays"),
