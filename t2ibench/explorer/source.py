@@ -203,7 +203,9 @@ def _default_encoder(runs: Sequence[RunFolder | None]) -> str:
         for spec, encoder in zip(specs, recorded.values(), strict=True):
             if encoder.embeds_images:
                 return spec
-    return default_encoder(None)
+    # Tasks that only ask have no encoder; the model may name one that needs no download.
+    models = [run.record.generator.model for run in runs if run and run.record.generator]
+    return default_encoder(models[0] if models else None)
 
 
 def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:

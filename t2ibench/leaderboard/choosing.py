@@ -6,8 +6,13 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from itertools import cycle, zip_longest
 
+from t2ibench.methods import needs
 from t2ibench.pipeline.plan import Plan
+from t2ibench.settings import Settings
 from t2ibench.store.images import Attempt
+from t2ibench.tasks.loader import LoadedTask
+
+_TOLD_APART = Settings(images_per_prompt=2, guided_images_per_prompt=1)
 
 
 def choose(
@@ -19,8 +24,10 @@ def choose(
 ) -> list[Attempt]:
     """Choose images so that every task, and every group of its prompts, has its turn.
 
-    A group is the prompts of a task that ask for one number of images, such as the guided ones.
-    Any image of a group may be chosen; prompts that were not chosen yet are preferred.
+    A group is the prompts of a task that take one setting for their number of images, such as the
+    guided ones, whatever numbers the submitter chose. Few images may decide a task: those of its
+    neutral prompts, where guided ones are of whom they name whoever the model prefers. Any
+    image of a group may be chosen; prompts that were not chosen yet are preferred.
 
     Args:
         attempts: What to choose from.
@@ -35,7 +42,7 @@ def choose(
     by_prompt: dict[str, list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda one: (one.prompt, one.index)):
         by_prompt.setdefault(attempt.prompt, []).append(attempt)
-    tasks = [_groups(needed.images_by_prompt, by_prompt) for needed in plan.needs.values()]
+    tasks = [_groups(task, plan.needs[task.id].images_by_prompt, by_prompt) for task in plan.tasks]
     pictured = [
         attempt for found in by_prompt.values() for attempt in found if attempt.key in shown
     ]
@@ -62,11 +69,12 @@ def choose(
 
 
 def _groups(
-    needed: Mapping[str, int], by_prompt: Mapping[str, list[Attempt]]
+    task: LoadedTask, needed: Mapping[str, int], by_prompt: Mapping[str, list[Attempt]]
 ) -> list[list[Attempt]]:
-    """The images of a task, by how many of a prompt it asks for."""
+    """The images of a task, by the setting that says how many of a prompt there are."""
+    kinds = needs(task.spec, _TOLD_APART).images_by_prompt
     groups: dict[int, list[Attempt]] = {}
     for prompt, count in sorted(needed.items()):
         usable = [attempt for attempt in by_prompt.get(prompt, ()) if attempt.index < count]
-        groups.setdefault(count, []).extend(usable)
+        groups.setdefault(kinds.get(prompt, 0), []).extend(usable)
     return list(groups.values())

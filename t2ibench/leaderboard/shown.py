@@ -16,7 +16,7 @@ from t2ibench.reports.view import FamilyView, Mark, RunView, TaskView, run_view
 from t2ibench.results.schema import Results
 from t2ibench.results.states import State
 from t2ibench.store.evidence import slug
-from t2ibench.tasks.index import specs_of
+from t2ibench.tasks.index import build_index
 
 # Levels at which images were generated again.
 DRAWN_LEVELS = ("reproduced", "partly reproduced")
@@ -154,12 +154,16 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
         In the order of the table.
     """
     entries = [entry for stratum in strata for entry in stratum.entries]
-    named, found = pages(entries), []
+    named, found, shipped = pages(entries), [], build_index()[0].tasks
     for stratum in strata:
         for entry in stratum.entries:
             results = _clean(entry.results)
-            hashes = {name: task.task_hash for name, task in results.tasks.items()}
-            run = run_view(results, specs_of(hashes))
+            specs = {
+                name: shipped[name].spec
+                for name, task in results.tasks.items()
+                if name in shipped and shipped[name].hash == task.task_hash
+            }
+            run = run_view(results, specs)
             model = Model(
                 entry, named[entry.id], visible(entry.manifest.name), _named(run, entry), stratum
             )
@@ -238,7 +242,7 @@ def _toward(family: FamilyView) -> str:
             return f"{low} to {series.series.axis.low}, {high} to {series.series.axis.high}"
         if low + high:
             return f"{low + high} of {len(series.rows)} one-sided"
-    return "no single item is"
+    return "no single item clear"
 
 
 def _notes(family: FamilyView, cell: Cell) -> str:

@@ -114,12 +114,11 @@ def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
     return not here or not there or here == there
 
 
-def _measured(entry: Entry) -> Stratum:
+def _measured(entry: Entry, asked: Mapping[str, int]) -> Stratum:
     """How one model was measured; tests of texts alone do not count."""
     tasks: dict[str, TaskResult] = {
         name: task for name, task in entry.results.tasks.items() if not text_only(task)
     }
-    asked = asked_images()
     found = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
     for name, task in tasks.items():
         found.encoders |= task.settings.encoders
@@ -141,9 +140,10 @@ def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
         their ranks, then those without, then those that were not verified.
     """
     found: list[Stratum] = []
+    asked = asked_images()
     # Who was measured in most ways says what a stratum is; the others join it.
     for entry in sorted(entries, key=lambda one: (not one.verified, -_breadth(one), one.id)):
-        measured = _measured(entry)
+        measured = _measured(entry, asked)
         for stratum in found:
             if stratum.takes(measured):
                 stratum.encoders |= measured.encoders

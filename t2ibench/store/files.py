@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.store.problems import disk_errors
 
 UNWRITABLE = "backslashreplace"  # what is done with half of a surrogate pair
@@ -23,6 +24,7 @@ _HOST = re.sub(r"[^A-Za-z0-9]+", "-", platform.node())[:40] or "host"
 _TEMPORARY = re.compile(r"\..+\.([A-Za-z0-9-]+)\.(\d+)\.\d+\.tmp")
 _ABANDONED = 15 * 60  # seconds since the last write, after which no writer is left
 _BROKEN_KEPT = 3
+_STREAMS = {"/dev", "/dev/fd", "/proc/self/fd"}  # /dev/stdout and the like
 
 
 def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
@@ -93,7 +95,14 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bo
     Raises:
         T2IBenchError: the path cannot be written to.
     """
+    if not path.name:
+        raise T2IBenchError(
+            f"'{path}' is a folder, where a file is expected.", "Name a file in it."
+        )
     with disk_errors(path):
+        if str(path.parent) in _STREAMS or path.is_fifo() or path.is_char_device():
+            write(path)  # a file renamed to it would take its place
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         number = next(_counter)
         temporary = path.with_name(f".{path.name[:40]}.{_HOST}.{os.getpid()}.{number}.tmp")

@@ -490,3 +490,9 @@ def test_wrong_input_is_one_line(run: Path, tmp_path: Path, cli: Cli) -> None:
     ):
         status, _, errors = cli("explore", *words)
         assert status == 1 and message in errors and "Traceback" not in errors
+
+
+def test_a_run_that_only_asks_is_seen_with_its_model_s_own_encoder(tmp_path: Path) -> None:
+    evaluate("toyland", "openbias_examples", limit=1, images_per_prompt=1, output_dir=tmp_path)
+    found = open_collection([tmp_path / "toyland"], None, SilentReporter())
+    assert found.encoder.name == "toyland"

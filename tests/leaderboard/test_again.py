@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import socket
 from collections.abc import Callable
@@ -15,12 +16,17 @@ from safetensors.numpy import load_file, save_file
 
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.choosing import choose
 from t2ibench.leaderboard.submission import pack
 from t2ibench.leaderboard.verify import verify
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn
+from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.settings import Settings
+from t2ibench.store.images import Attempt
 from t2ibench.store.jsonl import read_rows
+from t2ibench.tasks import load_tasks
 from tests.leaderboard.forging import (
     balanced_answers,
     call_filtered,
@@ -349,6 +355,19 @@ def test_nobody_foresees_what_is_drawn_and_the_verifier_can_repeat_it(
     assert draws(3) == draws(3)
     assert len({tuple(draws(None)) for _ in range(4)}) > 1
     assert len({prompt for prompt, _ in draws(3)}) == 6  # distinct prompts are preferred
+
+
+def test_images_that_decide_are_drawn_as_often_as_guided_ones() -> None:
+    """Guided images are of whom they name, whatever the model; a biased model betrays itself in
+    the few others, even where a submitter asks for as many of each prompt."""
+    plan = make_plan(load_tasks("occupations_t2iat"), Settings(images_per_prompt=3))
+    attempts = [
+        Attempt(f"{number}", request.prompt, request.index, request.seed, "ok")
+        for number, request in enumerate(plan.requests)
+    ]
+    chosen = choose(attempts, plan, 20, random.Random(0))
+    guided = [one for one in chosen if {"male", "female"} & set(one.prompt.split())]
+    assert len(chosen) == 20 and len(guided) == 10
 
 
 def test_every_image_may_be_drawn(packed: Path) -> None:

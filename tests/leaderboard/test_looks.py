@@ -1,4 +1,4 @@
-"""The site at every size, from no model to five hundred, a phone to a wall, and on paper."""
+"""The site at every size: none and 500 models, a phone and a wall, without scripts, on paper."""
 
 from __future__ import annotations
 

@@ -152,6 +152,24 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_file(
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "text")
+    assert os.read(reader, 10) == b"text" and pipe.is_fifo()
+    os.close(reader)
+    write_text(Path("/dev/null"), "text")
+    assert Path("/dev/null").is_char_device()
+    script = "from pathlib import Path; from t2ibench.store.files import write_text"
+    script += "; write_text(Path('/dev/stdout'), 'text')"
+    with (tmp_path / "out").open("wb") as out:  # /dev/stdout is a link to a plain file now
+        subprocess.run([sys.executable, "-c", script], stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "text" and Path("/dev/stdout").is_symlink()
+    with pytest.raises(T2IBenchError, match="'/' is a folder, where a file is expected"):
+        write_text(Path("/"), "text")
+
+
 def test_evidence_round_trip_and_broken_parts(tmp_path: Path) -> None:
     store = EvidenceStore(tmp_path, "open_clip:A/B", "f" * 64)
     keys = [text_key(text) for text in "abc"]

@@ -213,9 +213,11 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
         pipeline.load_lora_weights(where, use_safetensors=True, **options)
         pipeline.fuse_lora(lora_scale=scale)
     except Exception as error:
+        hint = "Give a safetensors file or folder that fits this pipeline."
+        if not path.exists():
+            hint = f"There is no file or folder {shown(lora)!r} here; a hub id is ORG/NAME."
         raise T2IBenchError(
-            f"--model-args: lora={shown(lora)} could not be loaded: {first_line(error)}",
-            "Give a safetensors file or folder that fits this pipeline.",
+            f"--model-args: lora={shown(lora)} could not be loaded: {first_line(error)}", hint
         ) from error
 
 
