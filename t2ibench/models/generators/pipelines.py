@@ -76,9 +76,7 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     except Exception as error:
         raise T2IBenchError(
             f"diffusers could not load '{source}': {first_line(error)}",
-            loading_hint(source, error, "--model-args")
-            or "Check the name, the connection and (for gated models) `hf auth login`; "
-            "weights have to be safetensors.",
+            loading_hint(source, error, "--model-args") or _unknown_cause(source),
         ) from error
     _check_call(pipeline, source, args)
     _set_scheduler(pipeline, args.get("scheduler"))
@@ -87,6 +85,15 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     if "load.device_map" in args:
         return pipeline  # its parts are where they belong
     return _move(pipeline, args.get("offload", "none"), device)
+
+
+def _unknown_cause(source: str) -> str:
+    if exists(source):
+        return "Give a folder that save_pretrained() of a pipeline wrote."
+    return (
+        "Check the name, the connection and (for gated models) `hf auth login`; "
+        "weights have to be safetensors."
+    )
 
 
 def _pipeline_class(source: str, revision: str | None) -> type[Any] | None:
@@ -99,13 +106,13 @@ def _pipeline_class(source: str, revision: str | None) -> type[Any] | None:
         name = config.get("_class_name")
     except Exception:  # loading the pipeline says what is wrong
         return None
-    if not isinstance(name, str):
+    if isinstance(name, list):  # its file and its class
         raise T2IBenchError(
             f"'{source}' is a pipeline with Python code of its own, which t2ibench does not run.",
             "Give a pipeline of a class of diffusers, or write a generator of your own "
             "(package.module:factory).",
         )
-    kind = getattr(diffusers, name, None)
+    kind = getattr(diffusers, name, None) if isinstance(name, str) else None
     return kind if inspect.isclass(kind) else None
 
 
