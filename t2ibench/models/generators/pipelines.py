@@ -10,7 +10,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly, torch_dtype
 from t2ibench.models.generators import passed
-from t2ibench.models.places import loading_hint
+from t2ibench.models.places import exists, loading_hint
 
 # Argument to the name that pipelines give it.
 CALL_NAMES = {
