@@ -20,7 +20,17 @@ _OWN = "t2ibench"
 
 
 def _from_adapters(word: str, rows: Iterable[Listed]) -> list[Row]:
-    return [{word: row.form, "what it is": row.description, "from": row.origin} for row in rows]
+    listed = list(rows)
+    columns = list(dict.fromkeys(name for row in listed for name in row.facts))
+    return [
+        {
+            word: row.form,
+            "what it is": row.description,
+            **{name: row.facts.get(name, "") for name in columns},
+            "from": row.origin,
+        }
+        for row in listed
+    ]
 
 
 def _adapters(word: str, registry: Registry[Any]) -> list[Row]:

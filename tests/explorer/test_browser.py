@@ -323,6 +323,7 @@ def test_nothing_is_lost_on_reload(watch: Watch, run: Path) -> None:
 
 def test_a_session_is_opened_by_keyboard(watch: Watch, tmp_path: Path) -> None:
     page = watch.page
+    page.on("filechooser", lambda _: None)  # intercepted from here on, not only once it opens
     word(page, "nurse")
     expect(page.locator("#saved")).to_have_text(re.compile(r"^Saved \d"))
     session = page.evaluate("fetch('/api/session').then(reply => reply.json())")
