@@ -45,6 +45,12 @@ def _models(word: str, registry: Registry[Any]) -> list[Row]:
     return _from_adapters(word, describe_generators())
 
 
+def _judges(word: str, registry: Registry[Any]) -> list[Row]:
+    from t2ibench.models.judges import describe_judges
+
+    return _from_adapters(word, describe_judges())
+
+
 def _methods(word: str, registry: Registry[Any]) -> list[Row]:
     from t2ibench.errors import T2IBenchError
 
@@ -92,7 +98,7 @@ KINDS = {
     "methods": Kind("t2ibench.methods:METHODS", _methods),
     "models": Kind("t2ibench.models.generators:GENERATORS", _models),
     "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
-    "judges": Kind("t2ibench.models.judges:JUDGES"),
+    "judges": Kind("t2ibench.models.judges:JUDGES", _judges),
     "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
     "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
     "executors": Kind("t2ibench.pipeline.executors:EXECUTORS", _described),

@@ -200,7 +200,7 @@ class Judge(Protocol):
     """Answers questions about images.
 
     Attributes:
-        name: As the user wrote it, for example 'vlm:llava-hf/llava-1.5-7b-hf'.
+        name: As the user wrote it, for example 'vlm:Qwen/Qwen3-VL-4B-Instruct'.
         fingerprint: SHA-256 hex over everything that decides an answer.
         batch_size: Preferred batch size of `answer`.
     """

@@ -97,7 +97,7 @@ class VlmJudge:
         if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
             raise T2IBenchError(
                 f"'{self._source}' has no processor for images and text.",
-                "Give a vision-language model such as llava-hf/llava-1.5-7b-hf.",
+                "Give a vision-language model such as Qwen/Qwen3-VL-4B-Instruct.",
             )
         return processor
 
@@ -105,7 +105,7 @@ class VlmJudge:
         return T2IBenchError(
             f"transformers could not load '{self._source}': {first_line(error)}",
             loading_hint(self._source, error)
-            or "Give --judge vlm:ID_OR_DIR with a hub id such as llava-hf/llava-1.5-7b-hf "
+            or "Give --judge vlm:ID_OR_DIR with a hub id such as Qwen/Qwen3-VL-4B-Instruct "
             "(safetensors weights) or a local folder.",
         )
 
