@@ -246,13 +246,13 @@ class AnswersInParts(Protocol):
 
 @runtime_checkable
 class ReportsWaits(Protocol):
-    """A model on a server that may have to be waited for (optional)."""
+    """A model that may have to be waited for: on a server, or asked in a slower way (optional)."""
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when it waits.
+        """Say when it waits, or takes a slower way.
 
         Args:
-            tell: Gets a sentence for each longer wait; called from any thread.
+            tell: Gets a sentence each time; called from any thread.
         """
         ...
 

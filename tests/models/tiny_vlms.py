@@ -254,6 +254,116 @@ def llava_onevision(folder: Path) -> Path:
     return folder
 
 
+def _named_tokens(chat_image: str, **names: str) -> Any:
+    """A tokenizer that knows its special tokens by name, as newer processors want it."""
+    from transformers import PreTrainedTokenizerFast
+
+    base = _tokenizer(list(names.values()))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=base.backend_tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        pad_token="<pad>",
+        extra_special_tokens=names,
+        chat_template=tiny._CHAT.replace("<image>", chat_image),
+        model_max_length=4096,
+    )
+
+
+def gemma3(folder: Path) -> Path:
+    """Gemma 3: an image's tokens see one another both ways, and some layers see a window only."""
+    import torch
+    from transformers import (
+        Gemma3Config,
+        Gemma3ForConditionalGeneration,
+        Gemma3ImageProcessor,
+        Gemma3Processor,
+    )
+
+    tiny._seed()
+    tokenizer = _named_tokens(
+        "<start_of_image>",
+        boi_token="<start_of_image>",
+        eoi_token="<end_of_image>",
+        image_token="<image_soft_token>",
+    )
+    config = Gemma3Config(
+        text_config={
+            **_text(tokenizer, head_dim=8),
+            "sliding_window": 1024,
+            "layer_types": ["sliding_attention", "full_attention"],
+        },
+        vision_config={
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "image_size": 32,
+            "patch_size": 8,
+        },
+        mm_tokens_per_image=4,
+        image_token_index=tokenizer.convert_tokens_to_ids("<image_soft_token>"),
+        boi_token_index=tokenizer.convert_tokens_to_ids("<start_of_image>"),
+        eoi_token_index=tokenizer.convert_tokens_to_ids("<end_of_image>"),
+    )
+    model = Gemma3ForConditionalGeneration(config)
+    # It is made of zeros, so that no image would count.
+    torch.nn.init.normal_(model.model.multi_modal_projector.mm_input_projection_weight)
+    _sharpened(model).save_pretrained(folder)
+    Gemma3Processor(
+        image_processor=Gemma3ImageProcessor(size={"height": 32, "width": 32}),
+        tokenizer=tokenizer,
+        chat_template=tokenizer.chat_template,
+        image_seq_length=4,
+    ).save_pretrained(folder)
+    return folder
+
+
+def internvl(folder: Path) -> Path:
+    """InternVL, which cuts an image into as many patches as its shape asks for."""
+    from transformers import (
+        GotOcr2ImageProcessor,
+        InternVLConfig,
+        InternVLForConditionalGeneration,
+        InternVLProcessor,
+        InternVLVideoProcessor,
+    )
+
+    tiny._seed()
+    tokenizer = _named_tokens(
+        "<IMG_CONTEXT>",
+        start_image_token="<img>",
+        end_image_token="</img>",
+        context_image_token="<IMG_CONTEXT>",
+        video_token="<video>",
+    )
+    config = InternVLConfig(
+        text_config={"model_type": "qwen2", **_text(tokenizer)},
+        vision_config={
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "image_size": [32, 32],
+            "patch_size": [8, 8],
+        },
+        image_token_id=tokenizer.convert_tokens_to_ids("<IMG_CONTEXT>"),
+        image_seq_length=4,
+        downsample_ratio=0.5,
+    )
+    _sharpened(InternVLForConditionalGeneration(config)).save_pretrained(folder)
+    size = {"height": 32, "width": 32}
+    InternVLProcessor(
+        image_processor=GotOcr2ImageProcessor(size=size, crop_to_patches=True),
+        tokenizer=tokenizer,
+        video_processor=InternVLVideoProcessor(size=size),
+        image_seq_length=4,
+        chat_template=tokenizer.chat_template,
+    ).save_pretrained(folder)
+    return folder
+
+
 VLMS = {
     "llava": tiny.llava,
     "llava_onevision": llava_onevision,
@@ -261,4 +371,6 @@ VLMS = {
     "qwen2_vl": qwen2_vl,
     "qwen2_5_vl": qwen2_5_vl,
     "qwen3_vl": qwen3_vl,
+    "gemma3": gemma3,
+    "internvl": internvl,
 }

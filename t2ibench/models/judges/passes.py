@@ -208,7 +208,7 @@ class SharedPasses:
         padding = {"padding": True, "padding_side": "right"} if len(asked) > 1 else {}
         return dict(
             self._processor(
-                images=[one.image for one in asked],
+                images=[[one.image] for one in asked],  # each prompt has its own
                 text=[one.prompt for one in asked],
                 return_tensors="pt",
                 **padding,
