@@ -9,6 +9,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.reports.left import TaskLoss, losses
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
@@ -83,10 +84,12 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     from t2ibench.reports.html.agreement import agreement_section
     from t2ibench.reports.html.baseline import baseline_section, read_baseline
     from t2ibench.reports.html.evidence import Thumbnails, evidence
+    from t2ibench.reports.html.left import left_section
     from t2ibench.reports.html.page import figures_of, fragment, report_html
-    from t2ibench.reports.html.power import left_section, power_section
+    from t2ibench.reports.html.power import power_section
 
     images, figures, paired, beside = {}, {}, {}, None
+    lost: list[TaskLoss] = []
     if folder is not None:
         thumbnails = Thumbnails(folder)
         for task in run.tasks:
@@ -95,7 +98,7 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
             if found is not None:
                 images[task.id] = found
             figures[task.id] = figures_of(task, samples)
-        paired = _paired(folder)
+        paired, lost = _paired(folder), losses(run, folder)
         if baseline is not None:
             beside = baseline_section(run, folder, read_baseline(baseline), thumbnails)
     notes = read_notes(folder / NOTES).notes if folder is not None else {}
@@ -103,7 +106,7 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
         beside,
         agreement_section(run),
         power_section(run, paired),
-        left_section(run),
+        left_section(run, lost),
         fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),
     ]
     kept = [part for part in sections if part]

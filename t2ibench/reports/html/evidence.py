@@ -19,8 +19,8 @@ from typing import Any
 from markupsafe import Markup
 
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
+from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.page import fragment
-from t2ibench.reports.html.words import signed
 from t2ibench.reports.view import TaskView
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError

@@ -15,12 +15,16 @@ from markupsafe import Markup
 
 from t2ibench.reports.figures.draw import draw
 from t2ibench.reports.html import words
+from t2ibench.reports.left import left_of, reasons_said
 from t2ibench.reports.view import RunView, TaskView, verdict
 
 _FONTS = (
     ("Source Sans 3 Variable", "source-sans-3"),
     ("Source Serif 4 Variable", "source-serif-4"),
 )
+
+
+_MUCH = 0.2  # of the images of a test, from which on its card says what it lost
 
 
 @functools.cache
@@ -145,7 +149,16 @@ def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Mar
 def _card(
     family: str, task: TaskView, figures: Sequence[Markup], evidence: Markup | None
 ) -> Markup:
-    return fragment("card.html", family=family, task=task, figures=figures, evidence=evidence)
+    total, left = left_of(task.result)
+    lost = sum(left.values())
+    return fragment(
+        "card.html",
+        family=family,
+        task=task,
+        figures=figures,
+        evidence=evidence,
+        lost=f"{lost:,} of {total:,} images: {reasons_said(left)}" if lost > _MUCH * total else "",
+    )
 
 
 def _again(run: RunView) -> Markup:

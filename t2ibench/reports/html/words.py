@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.registry import needs
+from t2ibench.reports.html.numbers import at, plain, signed
 from t2ibench.reports.overview import brief
 from t2ibench.reports.view import Mark, RowView, RunView, SeriesView, TaskView, poles
 from t2ibench.results.states import WORDS
@@ -17,50 +18,6 @@ _FAMILY_NOTES = {
 }
 _MANY = 5
 _FEW_IMAGES = 20
-
-
-def signed(value: float | None) -> str:
-    """A number with its sign, a true minus and two digits.
-
-    Args:
-        value: The number.
-
-    Returns:
-        The text.
-
-    Examples:
-        >>> signed(0.469), signed(-0.25), signed(0.001), signed(None)
-        ('+0.47', '−0.25', '0.00', '–')
-    """
-    if value is None:
-        return "–"
-    text = f"{value:+.2f}"
-    return text[1:] if not float(text) else text.replace("-", "−")
-
-
-def plain(value: float | None) -> str:
-    """A size with two digits.
-
-    Args:
-        value: The number, from 0.
-
-    Returns:
-        The text.
-    """
-    return "–" if value is None else f"{value:.2f}".replace("-", "−")
-
-
-def at(value: float, span: float = 1.0) -> str:
-    """A place on an axis, cut at its ends.
-
-    Args:
-        value: The number.
-        span: Where the axis ends.
-
-    Returns:
-        The number for a style attribute.
-    """
-    return f"{min(max(value, -span), span):.3f}"
 
 
 def ends(mark: Mark) -> str:
@@ -143,6 +100,18 @@ def ticks(task: TaskView) -> list[float]:
         -(row.mark.value or 0.0) if row.flipped else row.mark.value or 0.0
         for row in task.series[0].rows
     ]
+
+
+def one_sided(task: TaskView) -> bool:
+    """Whether nothing of a task lies below 0, so that half of the axis will do.
+
+    Args:
+        task: The task.
+
+    Returns:
+        True for a headline that cannot be negative, with rows that are not either.
+    """
+    return task.scale not in {"lean", "excess"} and all(tick >= 0 for tick in ticks(task))
 
 
 def nothing(task: TaskView) -> str:
@@ -369,6 +338,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "spoken": spoken,
     "row_spoken": row_spoken,
     "ticks": ticks,
+    "one_sided": one_sided,
     "brief": brief,
     "nothing": nothing,
     "poles": poles,
