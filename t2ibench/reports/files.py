@@ -19,7 +19,7 @@ from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
-from t2ibench.store.files import write_text
+from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
@@ -46,7 +46,7 @@ def write_reports(results: Results, folder: Path) -> None:
 
 
 def write_figures(run: RunView, folder: Path) -> None:
-    """Write every figure as figures/<task>-<number>.svg, with its numbers as .csv.
+    """Write every figure as figures/<task>-<number>.svg and .png, with its numbers as .csv.
 
     Args:
         run: The run.
@@ -54,6 +54,7 @@ def write_figures(run: RunView, folder: Path) -> None:
     """
     from t2ibench.reports.csv import WRITER
     from t2ibench.reports.figures.draw import draw
+    from t2ibench.reports.figures.raster import png
     from t2ibench.reports.writers import Table
 
     for task in run.tasks:
@@ -63,7 +64,9 @@ def write_figures(run: RunView, folder: Path) -> None:
             if drawn is not None:
                 path = folder / "figures" / f"{task.id}-{number}"
                 rows = [[str(cell) for cell in row] for row in drawn.rows]
-                write_text(path.with_suffix(".svg"), drawn.canvas.svg(alone=True) + "\n")
+                canvas = drawn.canvas.alone(f"{drawn.title}: {run.name}, {task.name}")
+                write_text(path.with_suffix(".svg"), canvas.svg(alone=True) + "\n")
+                write_bytes(path.with_suffix(".png"), png(canvas))
                 write_text(path.with_suffix(".csv"), WRITER.table(Table(drawn.head, rows)))
 
 
