@@ -46,28 +46,34 @@ def write_reports(results: Results, folder: Path) -> None:
 
 
 def write_figures(run: RunView, folder: Path) -> None:
-    """Write every figure as figures/<task>-<number>.svg and .png, with its numbers as .csv.
+    """Write every figure as figures/NAME.svg and .png, with its numbers as .csv.
+
+    The forest plot is called `forest`, the figures of a task `<task>-<number>`.
 
     Args:
         run: The run.
         folder: The run folder.
     """
     from t2ibench.reports.csv import WRITER
-    from t2ibench.reports.figures.draw import draw
+    from t2ibench.reports.figures.draw import Drawn, draw
+    from t2ibench.reports.figures.forest import forest
     from t2ibench.reports.figures.raster import png
     from t2ibench.reports.writers import Table
 
+    found: list[tuple[str, str, Drawn | None]] = [("forest", run.name, forest(run))]
     for task in run.tasks:
         samples = samples_of(folder, task.id)
         for number, figure in enumerate(task.shown.figures, start=1):
-            drawn = draw(figure, task, samples)
-            if drawn is not None:
-                path = folder / "figures" / f"{task.id}-{number}"
-                rows = [[str(cell) for cell in row] for row in drawn.rows]
-                canvas = drawn.canvas.alone(f"{drawn.title}: {run.name}, {task.name}")
-                write_text(path.with_suffix(".svg"), canvas.svg(alone=True) + "\n")
-                write_bytes(path.with_suffix(".png"), png(canvas))
-                write_text(path.with_suffix(".csv"), WRITER.table(Table(drawn.head, rows)))
+            about = f"{run.name}, {task.name}"
+            found.append((f"{task.id}-{number}", about, draw(figure, task, samples)))
+    for name, about, drawn in found:
+        if drawn is not None:
+            path = folder / "figures" / name
+            rows = [[str(cell) for cell in row] for row in drawn.rows]
+            canvas = drawn.canvas.alone(f"{drawn.title}: {about}")
+            write_text(path.with_name(f"{name}.svg"), canvas.svg(alone=True) + "\n")
+            write_bytes(path.with_name(f"{name}.png"), png(canvas))
+            write_text(path.with_name(f"{name}.csv"), WRITER.table(Table(drawn.head, rows)))
 
 
 def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:

@@ -24,6 +24,7 @@ from t2ibench.methods.core.presentation import (
 )
 from t2ibench.reports.figures.canvas import BOXES, DISCS, LINES, TEXTS, Canvas, Disc, Text
 from t2ibench.reports.figures.draw import Drawn, draw
+from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.figures.raster import SCALE, png
 from t2ibench.reports.html.numbers import at
@@ -187,6 +188,27 @@ def test_both_files_have_every_class_and_a_title() -> None:
     assert alone.width > figure.canvas.width and len(alone.marks) == len(figure.canvas.marks) + 1
     texts = [mark for mark in alone.marks if isinstance(mark, Text)]
     assert texts[0].y < min(mark.y for mark in texts[1:])
+
+
+def test_the_forest_shows_every_test_on_one_axis() -> None:
+    images = {"x": [1.0] * 30 + [-1.0] * 10, "y": [1.0] * 30 + [-1.0] * 10}
+    tasks = {"a": hand.mean_lean(images), "b": hand.mean_square(images)}
+    run = run_view(hand.results(**{name: hand.record(found) for name, found in tasks.items()}))
+    drawn_ = forest(run)
+    assert drawn_ is not None and len(drawn_.rows) == 2
+    zero = next(
+        one.points[0][0] for one in drawn_.canvas.marks if getattr(one, "name", "") == "zero"
+    )
+    ticks = {
+        m.text: m.x for m in drawn_.canvas.marks if isinstance(m, Text) and m.anchor == "middle"
+    }
+    discs = [mark for mark in drawn_.canvas.marks if isinstance(mark, Disc)]
+    shown = [task.mark.value for task in run.tasks]
+    for disc, value in zip(discs, shown, strict=True):
+        assert value is not None
+        assert (disc.x - zero) / (ticks["+1"] - zero) == pytest.approx(value, abs=1e-6)
+    assert forest(run_view(hand.results())) is None
+    assert picture(drawn_.canvas.alone("t")).width == SCALE * round(drawn_.canvas.alone("t").width)
 
 
 def test_what_has_no_direction_is_drawn_from_0() -> None:

@@ -43,15 +43,18 @@ LINES = {
     "line": Ink(stroke=_INK, width=1.5),
     "line low": Ink(stroke=_LEFT, width=1.5),
     "line high": Ink(stroke=_RIGHT, width=1.5),
+    "line null": Ink(stroke=_GREY, width=1.5),
+    "line unsure": Ink(stroke=_GREY, width=1.5, dashed=True),
 }
 DISCS = {
     "pt": Ink(_INK, opacity=0.75),
     "low": Ink(_LEFT),
     "high": Ink(_RIGHT),
+    "plain": Ink(_INK),
     "hollow": Ink(_PAPER, _GREY, 1.5),
     "mean": Ink("#1c1b18", _PAPER, 2.0),
 }
-BOXES = {"bar": Ink(_INK)}
+BOXES = {"bar": Ink(_INK), "band": Ink("#e6e1d3")}
 TEXTS = {
     "": Ink("#504d46"),
     "strong": Ink("#1c1b18", bold=True),
