@@ -118,6 +118,12 @@ class GroupLoss:
         return reasons_said(self.left)
 
     @property
+    def percent(self) -> str:
+        """Its share, with a decimal where it is small."""
+        value = 100 * (self.mark.value or 0.0)
+        return f"{value:.1f}" if 0 < value < 9.95 else f"{value:.0f}"
+
+    @property
     def verdict(self) -> str:
         """Whether it loses more than the others; nothing where that is not clear."""
         if self.mark.state != "clear":

@@ -212,10 +212,11 @@ def _distribution(
     _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
     canvas.line(across(0), 20, across(0), canvas.height - 20, "zero")
     for number, (name, values) in enumerate(groups.items()):
-        middle = 24 + band * number + band / 2
-        canvas.text(_RIGHT, middle - band / 2 + 16, f"{shortened(name, 30)} ({len(values):,})",
+        top = 24 + band * number
+        middle = top + 22 + (band - 26) / 2
+        canvas.text(_RIGHT, top + 14, f"{shortened(name, 30)} ({len(values):,})",
                     name="strong")  # fmt: skip
-        for x, y in _swarm([across(value) for value in values], band / 2 - 12):
+        for x, y in _swarm([across(value) for value in values], (band - 26) / 2):
             canvas.dot(x, middle + y, "pt", 2)
         mean = math.fsum(values) / len(values)
         canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {mean:+.2f}")

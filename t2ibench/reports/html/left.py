@@ -69,6 +69,7 @@ def left_section(run: RunView, lost: Sequence[TaskLoss] = ()) -> Markup:
         tests=len(rows),
         lost=lost,
         worst=worst[:_PROMPTS],
+        said=any(one.reason for one in worst[:_PROMPTS]),
         further=max(0, len(worst) - _PROMPTS),
         most=_GROUPS,
     )

@@ -157,7 +157,7 @@ def _card(
         task=task,
         figures=figures,
         evidence=evidence,
-        lost=f"{lost:,} of {total:,} images: {reasons_said(left)}" if lost > _MUCH * total else "",
+        lost=f"{lost:,} of {total:,} images ({reasons_said(left)})" if lost > _MUCH * total else "",
     )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from markupsafe import Markup, escape
+
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.presentation import RowSeries
 from t2ibench.methods.registry import needs
 from t2ibench.reports.html.numbers import at, plain, signed
 from t2ibench.reports.overview import brief
@@ -20,18 +23,49 @@ _MANY = 5
 _FEW_IMAGES = 20
 
 
-def ends(mark: Mark) -> str:
+def ends(mark: Mark, sized: bool = False) -> str:
     """Both ends of an interval.
 
     Args:
         mark: A mark.
+        sized: Whether it has a size and no direction, so that its numbers have no sign.
 
     Returns:
         'low to high', or nothing.
     """
     if mark.low is None or mark.high is None:
         return ""
-    return f"{signed(mark.low)} to {signed(mark.high)}"
+    shown = plain if sized else signed
+    return f"{shown(mark.low)} to {shown(mark.high)}"
+
+
+def task_ends(task: TaskView) -> str:
+    """Both ends of a headline's interval, as its value is written.
+
+    Args:
+        task: The task.
+
+    Returns:
+        'low to high', or nothing.
+    """
+    return ends(task.mark, task.scale in {"rms lean", "magnitude"})
+
+
+def coded(text: str) -> Markup:
+    """A text in which `backticks` set code.
+
+    Args:
+        text: The text, of anybody.
+
+    Returns:
+        HTML; the text is escaped.
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    marked = [Markup("<code>{}</code>").format(part) if k % 2 else escape(part)
+              for k, part in enumerate(parts)]  # fmt: skip
+    return Markup("").join(marked)
 
 
 def rail_class(mark: Mark) -> str:
@@ -71,17 +105,21 @@ def spoken(task: TaskView) -> str:
     return f"{', '.join([*parts, WORDS[task.mark.state]])}. {task.sentence}"
 
 
-def row_spoken(row: RowView) -> str:
+def row_spoken(row: RowView, series: RowSeries) -> str:
     """A row's mark in words.
 
     Args:
         row: The row.
+        series: What is shown of it.
 
     Returns:
-        Name, number, interval and state.
+        Name, number with the pole that it is towards, interval and state.
     """
-    interval = ends(row.mark)
-    told = f"{row.name}: {signed(row.mark.value)}"
+    axis = series.axis
+    interval = ends(row.mark, axis is None)
+    told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
+    if axis is not None and row.mark.side is not None:
+        told += f" (to {axis.low if row.mark.side == 'low' else axis.high})"
     return f"{told}, interval {interval}, {WORDS[row.mark.state]}" if interval else told
 
 
@@ -270,9 +308,7 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         found.append((f"{who}.", f"{', '.join(run.judges)}. Its errors are in every share."))
     least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
     if least and least < _FEW_IMAGES:
-        found.append(
-            (f"{least} images.", "The smallest rows rest on so few; see what could be seen.")
-        )
+        found.append((f"As few as {least} images.", "The smallest rows rest on no more of them."))
     unsure = [task for task in run.tasks if task.result.inconclusive]
     if unsure:
         names = ", ".join(task.name for task in unsure[:_MANY])
@@ -332,6 +368,8 @@ FILTERS: dict[str, Callable[..., object]] = {
     "plain": plain,
     "at": at,
     "ends": ends,
+    "task_ends": task_ends,
+    "coded": coded,
     "rail_class": rail_class,
     "tone": lambda task: _tone(task.mark),
     "row_tone": lambda row: _tone(row.mark),
