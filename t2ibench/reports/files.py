@@ -92,12 +92,12 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     """
     from t2ibench.reports.html.agreement import agreement_section
     from t2ibench.reports.html.baseline import baseline_section, read_baseline
-    from t2ibench.reports.html.evidence import Thumbnails, evidence
+    from t2ibench.reports.html.evidence import Thumbnails, each_stimulus, evidence
     from t2ibench.reports.html.left import left_section
     from t2ibench.reports.html.page import figures_of, fragment, report_html
     from t2ibench.reports.html.power import power_section
 
-    images, figures, paired, beside = {}, {}, {}, None
+    images, each, figures, paired, beside = {}, {}, {}, {}, None
     lost: list[TaskLoss] = []
     if folder is not None:
         thumbnails = Thumbnails(folder)
@@ -107,6 +107,10 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
             if found is not None:
                 images[task.id] = found
             figures[task.id] = figures_of(task, samples)
+        for task in run.tasks:  # once every test has the images it must show
+            strips = each_stimulus(task, samples_of(folder, task.id), thumbnails)
+            if strips is not None:
+                each[task.id] = strips
         paired, lost = _paired(folder), losses(run, folder)
         if baseline is not None:
             beside = baseline_section(run, folder, read_baseline(baseline), thumbnails)
@@ -119,7 +123,7 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
         fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),
     ]
     kept = [part for part in sections if part]
-    return report_html(run, figures=figures, evidence=images, sections=kept)
+    return report_html(run, figures=figures, evidence=images, each=each, sections=kept)
 
 
 def _paired(folder: Path) -> dict[str, PairedTask]:

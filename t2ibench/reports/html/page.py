@@ -92,6 +92,7 @@ def report_html(
     *,
     figures: Mapping[str, Sequence[Markup]] | None = None,
     evidence: Mapping[str, Markup] | None = None,
+    each: Mapping[str, Markup] | None = None,
     sections: Sequence[Markup] = (),
 ) -> str:
     """The whole page.
@@ -100,6 +101,7 @@ def report_html(
         run: The run.
         figures: Task id to its figures.
         evidence: Task id to its images.
+        each: Task id to images of its stimuli.
         sections: What stands between the tests and the command.
 
     Returns:
@@ -108,11 +110,17 @@ def report_html(
     script = static("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     cards = [
-        _card(family.title, task, (figures or {}).get(task.id, ()), (evidence or {}).get(task.id))
+        _card(
+            family.title,
+            task,
+            (figures or {}).get(task.id, ()),
+            (evidence or {}).get(task.id),
+            (each or {}).get(task.id),
+        )
         for family in run.families
         for task in family.tasks
     ]
-    cards += [_card("Text encoder", task, (), None) for task in run.texts]
+    cards += [_card("Text encoder", task) for task in run.texts]
     return fragment(
         "report.html",
         run=run,
@@ -147,7 +155,11 @@ def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Mar
 
 
 def _card(
-    family: str, task: TaskView, figures: Sequence[Markup], evidence: Markup | None
+    family: str,
+    task: TaskView,
+    figures: Sequence[Markup] = (),
+    evidence: Markup | None = None,
+    each: Markup | None = None,
 ) -> Markup:
     total, left = left_of(task.result)
     lost = sum(left.values())
@@ -157,6 +169,7 @@ def _card(
         task=task,
         figures=figures,
         evidence=evidence,
+        each=each or "",
         lost=f"{lost:,} of {total:,} images ({reasons_said(left)})" if lost > _MUCH * total else "",
     )
 

@@ -113,12 +113,12 @@ def row_spoken(row: RowView, series: RowSeries) -> str:
         series: What is shown of it.
 
     Returns:
-        Name, number with the pole that it is towards, interval and state.
+        Name, number, the pole that it clearly leans to, interval and state.
     """
     axis = series.axis
     interval = ends(row.mark, axis is None)
     told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
-    if axis is not None and row.mark.side is not None:
+    if axis is not None and row.mark.side is not None and row.mark.state == "clear":
         told += f" (to {axis.low if row.mark.side == 'low' else axis.high})"
     return f"{told}, interval {interval}, {WORDS[row.mark.state]}" if interval else told
 

@@ -37,6 +37,10 @@ function noter(form) {
   });
 }
 
+function naming(card) {
+  return `${card.querySelector(".micro").textContent.split(" · ")[0]}, ${card.querySelector("h2").textContent}`;
+}
+
 // Every row that has a name, and the sentence that its mark says to those who do not see it.
 function rows() {
   const of = (selector, test) => [...document.querySelectorAll(selector)].map((rail) => ({
@@ -44,7 +48,7 @@ function rows() {
   }));
   return [
     ...of(".forest .row .rail", () => "all tests"),
-    ...of(".task .rows .rail", (rail) => rail.closest(".task").querySelector("h2").textContent),
+    ...of(".task .rows .rail", (rail) => naming(rail.closest(".task"))),
     ...of(".byrow .rail", (rail) => `beside the other run, ${rail.closest(".byrow").dataset.test}`),
   ];
 }
