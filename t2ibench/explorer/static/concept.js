@@ -128,7 +128,7 @@ function block(text, score, name) {
   const line = el("p", { class: "verdict" });
   if (score.verdict === "leans") line.append("Leans to ", pole(score.lean), `: ${score.says}.`);
   else {
-    line.append(el("b", { text: score.verdict === "inconclusive" ? "Cannot tell. " : "No lean of its own. " }),
+    line.append(el("b", { text: score.verdict === "inconclusive" ? "Cannot tell. " : "The word has no lean of its own. " }),
       `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
   }
   const ends = axial() ? [pole(1), pole(0)] : [el("span"), el("span")];

@@ -44,7 +44,7 @@ function renderList(chosen) {
     families.set(name, [...(families.get(name) ?? []), task]);
   }
   const last = [...families].sort(([a], [b]) => a.startsWith("Text encoder") - b.startsWith("Text encoder"));
-  ui.list.replaceChildren(scale(1, [-1, 0, 1], 0), ...last.map(([family, list]) =>
+  ui.list.replaceChildren(tasks.length ? scale(1, [-1, 0, 1], 0) : "", ...last.map(([family, list]) =>
     el("section", {}, el("h3", { class: "small", text: family }), el("ul", {}, list.map((task) => line(task, chosen))))));
 }
 
