@@ -136,7 +136,7 @@ def absent_files(root: Path, files: Iterable[str]) -> set[str]:
             continue
         try:
             names = set(os.listdir(root / folder))  # noqa: PTH208  # names alone, no paths
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a name that no folder can have
             names = set()
         absent.update(file for file in wanted if file[3:] not in names)
     return absent

@@ -30,6 +30,7 @@ ORDER = (
     ".tiff",
 )  # an index has the number
 _FORMAT = "t2ibench pack 1"
+_ABOUT = "t2ibench"
 _COLUMNS: dict[str, tuple[str, int]] = {  # name to type and width
     "keys": ("u1", 32),
     "hashes": ("u1", 32),
@@ -289,7 +290,8 @@ def write_index(pack: Path, fingerprint: str, members: Sequence[Member]) -> None
     bare = save(columns)
     crc = zlib.crc32(memoryview(bare)[8 + int.from_bytes(bare[:8], "little") :])
     about = {"format": _FORMAT, "fingerprint": fingerprint, "crc32": f"{crc:08x}"}
-    write_bytes(index_path(pack), save(columns, about))
+    # One entry: safetensors writes several in any order.
+    write_bytes(index_path(pack), save(columns, {_ABOUT: json.dumps(about)}))
 
 
 def read_pack(path: Path) -> Pack | None:
@@ -318,7 +320,7 @@ def _read_index(path: Path) -> Pack:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     begin = 8 + int.from_bytes(mapped[:8], "little")
     header = json.loads(mapped[8:begin])
-    about = header.pop("__metadata__")
+    about = json.loads(header.pop("__metadata__")[_ABOUT])
     if (
         about["format"] != _FORMAT
         or f"{zlib.crc32(memoryview(mapped)[begin:]):08x}" != about["crc32"]

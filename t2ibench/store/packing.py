@@ -12,10 +12,10 @@ import hashlib
 import os
 import re
 import tarfile
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.attempts import RANK, Attempt, order, row_of
@@ -108,26 +108,11 @@ def pack(
     report = Report()
     for lost in (one for one in store.packs.packs if one.lost):
         write_index(lost.path, lost.fingerprint, list(lost.members()))
-    todo = deque(sorted(_files(store), key=lambda one: (one.prompt, one.index)))
-    todo = deque(one for one in todo if not _is_packed(store, one, report, advance))
-    while todo:
-        path = _next(store.packs.folder)
-        members: list[Member] = []
-
-        def write(temporary: Path, members: list[Member] = members) -> None:
-            with temporary.open("wb") as tar:
-                while todo and tar.tell() < size and len(members) < most:
-                    member = _add(tar.write, tar.tell(), todo.popleft(), store, report)
-                    members += [member] if member is not None else []
-                tar.write(bytes(2 * _BLOCK))
-
-        write_atomically(path, write)
-        if not members:
-            path.unlink()
-            break
-        _read_back(path, members)
-        write_index(path, store.fingerprint, members)
-        _remove(store.root / one.attempt().file for one in members)  # type: ignore[operator]
+    files = sorted(_files(store), key=lambda one: (one.prompt, one.index))
+    todo = [one for one in files if not _is_packed(store, one, report, advance)]
+    images = _undamaged(todo, store, report)
+    while members := add_pack(store.packs.folder, store.fingerprint, images, size=size, most=most):
+        _remove(store.path(one.attempt()) for one in members)
         report.packs += 1
         report.images += len(members)
         report.size += sum(one.size for one in members)
@@ -136,6 +121,48 @@ def pack(
     _thin_out(store)
     _remove_empty(store.root)
     return report
+
+
+def add_pack(
+    folder: Path,
+    fingerprint: str,
+    images: Iterator[tuple[Attempt, bytes]],
+    *,
+    size: int = SIZE,
+    most: int = MOST,
+) -> list[Member]:
+    """Write one pack; the disk holds it afterwards, and gives back what was written.
+
+    Args:
+        folder: Where packs are.
+        fingerprint: The generator's.
+        images: Images with their bytes; as many are taken as the pack has room for.
+        size: Bytes from which on it is full.
+        most: Images from which on it is.
+
+    Returns:
+        What was written; empty, and no pack, where there are no images.
+
+    Raises:
+        T2IBenchError: the disk is full or read-only, or does not give back what was written.
+    """
+    first = next(images, None)
+    if first is None:
+        return []
+    path = _next(folder)
+    members: list[Member] = []
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as tar:
+            members.append(_add(tar, *first, fingerprint))
+            while tar.tell() < size and len(members) < most and (one := next(images, None)):
+                members.append(_add(tar, *one, fingerprint))
+            tar.write(bytes(2 * _BLOCK))
+
+    write_atomically(path, write)
+    _read_back(path, members)
+    write_index(path, fingerprint, members)
+    return members
 
 
 def _files(store: ImageStore) -> list[Attempt]:
@@ -170,32 +197,36 @@ def _is(data: bytes, sha256: str | None) -> bool:
     return hashlib.sha256(data).hexdigest() == sha256
 
 
-def _add(
-    write: Callable[[bytes], object],
-    offset: int,
-    attempt: Attempt,
-    store: ImageStore,
-    report: Report,
-) -> Member | None:
-    """Add an image and what is known of it to a tar; None for one that is not as it was stored."""
-    path = store.path(attempt)
-    try:
-        data = path.read_bytes()
-    except OSError:
-        data = b""
-    if not _is(data, attempt.sha256) or path.suffix not in ORDER:
-        report.damaged.append(str(path))
-        return None
+def _undamaged(
+    attempts: Iterable[Attempt], store: ImageStore, report: Report
+) -> Iterator[tuple[Attempt, bytes]]:
+    """Images with the bytes of their files; those that are not as they were stored are noted."""
+    for attempt in attempts:
+        path = store.path(attempt)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            data = b""
+        if _is(data, attempt.sha256) and path.suffix in ORDER:
+            yield attempt, data
+        else:
+            report.damaged.append(str(path))
+
+
+def _add(tar: BinaryIO, attempt: Attempt, data: bytes, fingerprint: str) -> Member:
+    """Add an image, and what is known of it, to a tar."""
+    offset, suffix = tar.tell(), "." + (attempt.file or "").rpartition(".")[2]
     row = {name: value for name, value in row_of(attempt).items() if name not in {"file", "status"}}
-    about = dump_rows([{**row, "fingerprint": store.fingerprint}], checked=True)
-    write(_entry(attempt.key + path.suffix, data) + _entry(f"{attempt.key}.json", about))
+    about = dump_rows([{**row, "fingerprint": fingerprint}], checked=True)
+    tar.write(_entry(attempt.key + suffix, data))
+    tar.write(_entry(f"{attempt.key}.json", about))
     return Member(
         attempt.key,
         attempt.prompt,
         attempt.index,
         attempt.seed,
         attempt.sha256 or "",
-        path.suffix,
+        suffix,
         attempt.tries,
         offset + _BLOCK,
         len(data),

@@ -161,7 +161,7 @@ def pack_files(folder: Path) -> tuple[tuple[str, int, int], ...]:
                 for entry in entries
                 if entry.name.endswith((".tar", ".index")) and not entry.name.startswith(".")
             ]
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name that no folder can have
         return ()
     return tuple(sorted(found))
 
