@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
+_ALWAYS, _OFTEN = ("key", "prompt", "index", "seed", "status"), ("file", "sha256", "reason")
 _FEW = 64  # files that are looked up one by one
 
 
@@ -110,10 +111,9 @@ def row_of(attempt: Attempt) -> dict[str, Any]:
     Returns:
         The row, without what is empty.
     """
-    row = {key: value for key, value in asdict(attempt).items() if value is not None}
-    if not attempt.tries:
-        del row["tries"]
-    return row
+    row: dict[str, Any] = {name: getattr(attempt, name) for name in _ALWAYS}
+    row |= {name: value for name in _OFTEN if (value := getattr(attempt, name)) is not None}
+    return {**row, "tries": attempt.tries} if attempt.tries else row
 
 
 def absent_files(root: Path, files: Iterable[str]) -> set[str]:

@@ -15,6 +15,7 @@ again from the tar, and both are files that are written once, which is what obje
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ import numpy.typing as npt
 from t2ibench.store.pack_index import Pack, read_pack
 
 FOLDER = "packs"  # below images/
+_KEY = re.compile(r"[0-9a-f]{64}")
 _KEPT = 32  # run folders whose packs are kept open
 
 
@@ -180,7 +182,7 @@ def packed_bytes(path: Path) -> Iterator[bytes]:
         Bytes that may be the image's; its hash tells.
     """
     root, key = path.parent.parent, path.stem
-    if len(key) != 64 or not all(digit in "0123456789abcdef" for digit in key):
+    if not _KEY.fullmatch(key):
         return
     with _lock:
         packs = _shared.get(root)
