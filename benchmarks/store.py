@@ -35,6 +35,7 @@ from t2ibench.store.packing import MOST, SIZE, add_pack, pack, unpack
 
 _PER_PROMPT = 20
 _READS = 2_000
+_PEER = 100_000  # of more images than these, the peer's time is that of these, times more
 _PATTERN = bytes(range(256)) * 4096
 
 
@@ -191,7 +192,9 @@ def packed(
 ) -> None:
     """Open, check and read what is packed."""
     count = len(wanted)
-    peer, _ = timed(lambda: peer_read(folder / "peer"))
+    peer, part = timed(lambda: peer_read(folder / "peer"))
+    assert isinstance(part, int)
+    peer *= count * size / part
     opened, checked = resume(root, wanted)
     say("open a packed store", opened, count, ("webdataset, all read", peer))
     say("resume check of a packed store", checked, count, ("webdataset, all read", peer))
@@ -214,9 +217,11 @@ def packed(
 def straight_into_packs(folder: Path, count: int, size: int) -> None:
     print(f"{count:,} images of {size:,} bytes, straight into packs:", flush=True)
     wanted, root = requests(count), folder / "images"
-    peer, _ = timed(lambda: peer_write(folder / "peer", wanted, size, None))
+    part = wanted[:_PEER]
+    peer, _ = timed(lambda: peer_write(folder / "peer", part, size, None))
     forget(folder)
     seconds, _ = timed(lambda: straight(root, wanted, size))
+    peer *= count / len(part)
     say("write packs, flushed and read back", seconds, count, ("webdataset", peer))
     packed(folder, root, wanted, None)
 

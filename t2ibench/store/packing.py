@@ -13,7 +13,9 @@ import os
 import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,6 +32,7 @@ SIZE = 512 * 2**20  # bytes of a pack
 MOST = 20_000  # images in one
 _BLOCK = tarfile.BLOCKSIZE
 _NAME = re.compile(r"images-(\d+)\.(?:tar|index)")
+_THREADS = 8
 _PATIENCE = 5.0  # seconds to wait for a process that writes results
 
 Advance = Callable[[int], None]
@@ -271,15 +274,24 @@ def _read_back(path: Path, members: Iterable[Member]) -> None:
 
 
 def _remove(paths: Iterable[Path]) -> None:
-    for path in paths:
+    """Remove files; several at once, because most of it is waiting for the disk's journal."""
+
+    def remove(path: Path) -> None:
         with disk_errors(path):
             path.unlink(missing_ok=True)
 
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for _ in pool.map(remove, paths):
+            pass
+
 
 def _remove_empty(root: Path) -> None:
-    for folder in _folders(root):
+    def remove(folder: Path) -> None:
         with contextlib.suppress(OSError):  # it is not empty
             folder.rmdir()
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(remove, _folders(root)))
 
 
 def _thin_out(store: ImageStore) -> None:
@@ -307,12 +319,21 @@ def unpack(store: ImageStore, *, advance: Advance = _ignore) -> Report:
     """
     report = Report()
     for one in list(store.packs.packs):
-        rows = []
-        for member in one.members():
-            attempt = member.attempt()
-            if store.get(member.prompt, member.index) == attempt:
-                _take_out(store, one, member, report)
-                rows.append(row_of(attempt))
+        newest = [
+            member
+            for member in one.members()
+            if store.get(member.prompt, member.index) == member.attempt()
+        ]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for member, taken in zip(
+                newest, pool.map(partial(_take_out, store, one), newest), strict=True
+            ):
+                if taken is None:
+                    report.damaged.append(str(store.path(member.attempt())))
+                else:
+                    report.images += taken
+                    report.size += taken * member.size
+        rows = [row_of(member.attempt()) for member in newest]
         _flush(store.root / str(row["file"]) for row in rows)
         store.write_rows(rows)
         _remove([one.path, index_path(one.path)])
@@ -325,20 +346,28 @@ def unpack(store: ImageStore, *, advance: Advance = _ignore) -> Report:
     return report
 
 
-def _take_out(store: ImageStore, one: Pack, member: Member, report: Report) -> None:
-    """Make a file of an image, unless there is the right one."""
+def _take_out(store: ImageStore, one: Pack, member: Member) -> bool | None:
+    """Make a file of an image, unless there is the right one.
+
+    Args:
+        store: The run's images.
+        one: The pack.
+        member: The image.
+
+    Returns:
+        Whether a file was made; None where the image is damaged.
+    """
     path = store.path(member.attempt())
     with contextlib.suppress(OSError):
         if _is(path.read_bytes(), member.sha256):
-            return
-    if one.has_tar():
-        for data in store.packs.candidates(member.key):
-            if _is(data, member.sha256):
-                write_bytes(path, data, durable=False)
-                report.images += 1
-                report.size += member.size
-                return
-        report.damaged.append(str(path))
+            return False
+    if not one.has_tar():
+        return False
+    for data in store.packs.candidates(member.key):
+        if _is(data, member.sha256):
+            write_bytes(path, data, durable=False)
+            return True
+    return None
 
 
 def _flush(paths: Iterable[Path]) -> None:
