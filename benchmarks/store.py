@@ -192,9 +192,8 @@ def packed(
 ) -> None:
     """Open, check and read what is packed."""
     count = len(wanted)
-    peer, part = timed(lambda: peer_read(folder / "peer"))
-    assert isinstance(part, int)
-    peer *= count * size / part
+    peer, _ = timed(lambda: peer_read(folder / "peer"))
+    peer *= count / min(count, _PEER)
     opened, checked = resume(root, wanted)
     say("open a packed store", opened, count, ("webdataset, all read", peer))
     say("resume check of a packed store", checked, count, ("webdataset, all read", peer))
