@@ -31,7 +31,8 @@ from t2ibench.store.images import ImageStore
 from t2ibench.store.jsonl import dump_rows
 from t2ibench.store.locks import locked
 from t2ibench.store.pack_index import read_pack
-from t2ibench.store.packing import MOST, SIZE, add_pack, pack, unpack
+from t2ibench.store.packing import MOST, SIZE, add_pack, pack
+from t2ibench.store.unpacking import unpack
 
 _PER_PROMPT = 20
 _READS = 2_000

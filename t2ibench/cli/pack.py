@@ -60,7 +60,8 @@ def run_unpack(arguments: argparse.Namespace) -> int:
     """
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.store.files import remove_abandoned
-    from t2ibench.store.packing import alone, unpack
+    from t2ibench.store.packing import alone
+    from t2ibench.store.unpacking import unpack
 
     reporter = ConsoleReporter()
     folder, _ = _open(Path(arguments.run))

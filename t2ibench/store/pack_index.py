@@ -18,6 +18,7 @@ from safetensors.numpy import save
 from t2ibench.store.attempts import Attempt
 from t2ibench.store.files import write_bytes
 from t2ibench.store.jsonl import checked_row
+from t2ibench.store.remote import origin
 
 ORDER = (
     ".png",
@@ -106,10 +107,12 @@ class Pack:
         self._index = columns["index"].data
         self._tries = columns["tries"].data
         self._starts = columns["starts"].data
+        self._elsewhere = None
         try:
             self._bytes = path.stat().st_size
         except OSError:
-            self._bytes = 0
+            self._elsewhere = origin(path)
+            self._bytes = self._elsewhere[0].packs[self._elsewhere[1]] if self._elsewhere else 0
         ends = columns["offset"] + columns["size"]
         self.whole = bool(not len(ends) or int(ends.max()) <= self._bytes)
 
@@ -221,9 +224,14 @@ class Pack:
             OSError: the tar cannot be read.
         """
         columns = self._columns
+        key = columns["keys"][row].tobytes().hex()
+        offset, size = int(columns["offset"][row]), int(columns["size"][row])
+        if self._elsewhere is not None and not self.path.is_file():
+            remote, name = self._elsewhere
+            return key, remote.read(name, offset, size)
         with self.path.open("rb") as file:
-            file.seek(int(columns["offset"][row]))
-            return columns["keys"][row].tobytes().hex(), file.read(int(columns["size"][row]))
+            file.seek(offset)
+            return key, file.read(size)
 
 
 def index_path(pack: Path) -> Path:

@@ -15,24 +15,23 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.attempts import RANK, Attempt, order, row_of
-from t2ibench.store.files import sync, write_atomically, write_bytes
+from t2ibench.store.files import write_atomically
 from t2ibench.store.images import ImageStore
 from t2ibench.store.jsonl import dump_rows
 from t2ibench.store.locks import SILENT, Claims, Notices, locked
-from t2ibench.store.pack_index import ORDER, Member, Pack, index_path, write_index
+from t2ibench.store.pack_index import ORDER, Member, write_index
 from t2ibench.store.problems import disk_errors
 
 SIZE = 512 * 2**20  # bytes of a pack
 MOST = 20_000  # images in one
 _BLOCK = tarfile.BLOCKSIZE
 _NAME = re.compile(r"images-(\d+)\.(?:tar|index)")
-_THREADS = 8
+THREADS = 8
 _PATIENCE = 5.0  # seconds to wait for a process that writes results
 
 Advance = Callable[[int], None]
@@ -115,7 +114,7 @@ def pack(
     todo = [one for one in files if not _is_packed(store, one, report, advance)]
     images = _undamaged(todo, store, report)
     while members := add_pack(store.packs.folder, store.fingerprint, images, size=size, most=most):
-        _remove(store.path(one.attempt()) for one in members)
+        remove_files(store.path(one.attempt()) for one in members)
         report.packs += 1
         report.images += len(members)
         report.size += sum(one.size for one in members)
@@ -124,6 +123,40 @@ def pack(
     _thin_out(store)
     _remove_empty(store.root)
     return report
+
+
+def collect(store: ImageStore, least: int = 0) -> int:
+    """Put image files into packs while a run may be at work; rows stay as they are.
+
+    A reader that knew the file finds its bytes in the pack.
+
+    Args:
+        store: The run's images, just opened.
+        least: Do nothing for fewer bytes than these.
+
+    Returns:
+        How many images were packed.
+
+    Raises:
+        T2IBenchError: the disk is full or read-only.
+    """
+    report = Report()
+    todo = [one for one in _files(store) if not _is_packed(store, one, report, _ignore)]
+    todo.sort(key=lambda one: (one.prompt, one.index))
+    if not todo or (least and sum(_size(store.path(one)) for one in todo) < least):
+        return 0
+    images, count = _undamaged(todo, store, report), 0
+    while members := add_pack(store.packs.folder, store.fingerprint, images):
+        remove_files(store.path(one.attempt()) for one in members)
+        count += len(members)
+    return count
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def add_pack(
@@ -188,15 +221,24 @@ def _is_packed(store: ImageStore, attempt: Attempt, report: Report, advance: Adv
     member = found[0].member(found[1], attempt.prompt)
     if member.sha256 != attempt.sha256 or member.tries < attempt.tries:
         return False
-    if not any(_is(data, member.sha256) for data in store.packs.candidates(member.key)):
+    if not any(has_hash(data, member.sha256) for data in store.packs.candidates(member.key)):
         return False
-    _remove([store.path(attempt)])
+    remove_files([store.path(attempt)])
     report.images += 1
     advance(1)
     return True
 
 
-def _is(data: bytes, sha256: str | None) -> bool:
+def has_hash(data: bytes, sha256: str | None) -> bool:
+    """Whether bytes are those that were stored.
+
+    Args:
+        data: The bytes.
+        sha256: Their hash, as hex.
+
+    Returns:
+        True if they are.
+    """
     return hashlib.sha256(data).hexdigest() == sha256
 
 
@@ -210,7 +252,7 @@ def _undamaged(
             data = path.read_bytes()
         except OSError:
             data = b""
-        if _is(data, attempt.sha256) and path.suffix in ORDER:
+        if has_hash(data, attempt.sha256) and path.suffix in ORDER:
             yield attempt, data
         else:
             report.damaged.append(str(path))
@@ -266,21 +308,28 @@ def _read_back(path: Path, members: Iterable[Member]) -> None:
     with disk_errors(path), path.open("rb") as file:
         for one in members:
             file.seek(one.offset)
-            if not _is(file.read(one.size), one.sha256):
+            if not has_hash(file.read(one.size), one.sha256):
                 raise T2IBenchError(
                     f"{path} does not give back what was written to it.",
                     "Look after the disk. No image was removed; remove that file and try again.",
                 )
 
 
-def _remove(paths: Iterable[Path]) -> None:
-    """Remove files; several at once, because most of it is waiting for the disk's journal."""
+def remove_files(paths: Iterable[Path]) -> None:
+    """Remove files; several at once, because most of it is waiting for the disk's journal.
+
+    Args:
+        paths: The files; those that are gone already are no error.
+
+    Raises:
+        T2IBenchError: one cannot be removed.
+    """
 
     def remove(path: Path) -> None:
         with disk_errors(path):
             path.unlink(missing_ok=True)
 
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         for _ in pool.map(remove, paths):
             pass
 
@@ -290,7 +339,7 @@ def _remove_empty(root: Path) -> None:
         with contextlib.suppress(OSError):  # it is not empty
             folder.rmdir()
 
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(remove, _folders(root)))
 
 
@@ -302,79 +351,3 @@ def _thin_out(store: ImageStore) -> None:
         return found is None or order(attempt) > (RANK["ok"], found[0].tries(found[1]))
 
     store.replace_rows(is_needed)
-
-
-def unpack(store: ImageStore, *, advance: Advance = _ignore) -> Report:
-    """Make a file of each image again, and remove the packs; see `alone`.
-
-    Args:
-        store: The run's images.
-        advance: Told how many images are done.
-
-    Returns:
-        What was done. Of a damaged image the hash is kept, and the next run makes it again.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only. No pack is removed whose images are not files.
-    """
-    report = Report()
-    for one in list(store.packs.packs):
-        newest = [
-            member
-            for member in one.members()
-            if store.get(member.prompt, member.index) == member.attempt()
-        ]
-        with ThreadPoolExecutor(_THREADS) as pool:
-            for member, taken in zip(
-                newest, pool.map(partial(_take_out, store, one), newest), strict=True
-            ):
-                if taken is None:
-                    report.damaged.append(str(store.path(member.attempt())))
-                else:
-                    report.images += taken
-                    report.size += taken * member.size
-        rows = [row_of(member.attempt()) for member in newest]
-        _flush(store.root / str(row["file"]) for row in rows)
-        store.write_rows(rows)
-        _remove([one.path, index_path(one.path)])
-        report.packs += 1
-        advance(len(one))
-    store.packs.refresh()
-    with contextlib.suppress(OSError):  # it is not empty, or there was none
-        store.packs.folder.rmdir()
-    store.reload()
-    return report
-
-
-def _take_out(store: ImageStore, one: Pack, member: Member) -> bool | None:
-    """Make a file of an image, unless there is the right one.
-
-    Args:
-        store: The run's images.
-        one: The pack.
-        member: The image.
-
-    Returns:
-        Whether a file was made; None where the image is damaged.
-    """
-    path = store.path(member.attempt())
-    with contextlib.suppress(OSError):
-        if _is(path.read_bytes(), member.sha256):
-            return False
-    if not one.has_tar():
-        return False
-    for data in store.packs.candidates(member.key):
-        if _is(data, member.sha256):
-            write_bytes(path, data, durable=False)
-            return True
-    return None
-
-
-def _flush(paths: Iterable[Path]) -> None:
-    """Have the disk keep files, all together where the system can."""
-    if hasattr(os, "sync"):
-        os.sync()
-        return
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError), path.open("r+b") as file:
-            sync(file)

@@ -16,8 +16,9 @@ from PIL import Image
 from t2ibench.store.attempts import Attempt
 from t2ibench.store.files import remove_abandoned
 from t2ibench.store.images import ImageStore
-from t2ibench.store.packing import pack, unpack
+from t2ibench.store.packing import pack
 from t2ibench.store.pixels import UnreadableImageError
+from t2ibench.store.unpacking import unpack
 
 PROMPTS = ["a photo of a nurse", "zwölf\nBoxkämpfer", "half a pair: \ud83d", "../../etc/passwd"]
 
