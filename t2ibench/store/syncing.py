@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,10 +12,12 @@ from urllib.parse import urlsplit
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.images import ImageStore
 from t2ibench.store.locks import SILENT, Notices, locked
-from t2ibench.store.packing import SIZE, collect
+from t2ibench.store.packing import collect
 from t2ibench.store.remote import Remote, is_url, remote_at
 
 EVERY = 30.0  # seconds between two pushes
+PART = 64 * 2**20  # bytes of images that are worth a pack
+LONGEST = 300.0  # seconds that fewer wait for one
 
 
 def working_folder(output: str) -> Path:
@@ -83,7 +86,6 @@ def pushed(
     folder: Path,
     fingerprint: str | None,
     notices: Notices = SILENT,
-    every: float = EVERY,
 ) -> Iterator[None]:
     """Claim a run elsewhere, and copy to it what is made here; nothing to do for a path.
 
@@ -92,7 +94,6 @@ def pushed(
         folder: The run folder here.
         fingerprint: The generator's; None where there are no images.
         notices: Told where a push failed.
-        every: Seconds between two pushes.
 
     Yields:
         Nothing.
@@ -107,15 +108,21 @@ def pushed(
     remote.claim(run)
     stopped = threading.Event()
 
+    collected = time.monotonic()
+
     def push(last: bool) -> None:
+        nonlocal collected
         if fingerprint is not None:
+            now = time.monotonic()
+            least = 0 if last or now - collected >= LONGEST else PART
             with locked(folder, "packs", notices):
                 images = ImageStore(folder / "images", fingerprint)
-                collect(images, least=0 if last else SIZE)
+                if collect(images, least=least):
+                    collected = now
         remote.push(run)
 
     def work() -> None:
-        while not stopped.wait(every):
+        while not stopped.wait(EVERY):
             try:
                 push(last=False)
             except T2IBenchError as error:
