@@ -9,6 +9,7 @@ from t2ibench.cli.calibrate_parser import add_calibrate, add_power
 from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
+from t2ibench.cli.pack_parser import add_pack
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.values import budget, not_negative, positive, share
 from t2ibench.settings import REPEATED, Flag, flag_names, flags
@@ -128,6 +129,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
     _add_caption(verbs)
+    add_pack(verbs, _handler)
     add_label(verbs, _handler)
     add_agree(verbs, _handler)
     add_leaderboard(verbs, _handler("leaderboard"))

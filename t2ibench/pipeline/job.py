@@ -314,9 +314,7 @@ class Job:
             attempt = self.images.get(request.prompt, request.index)
             if attempt is not None and attempt.sha256 is not None:
                 # One file may belong to several prompts: each asks its own questions.
-                yield StoredImage(
-                    self.images.path(attempt), attempt.sha256, request.prompt, request.index
-                )
+                yield self.images.image(attempt)
 
     def _to_generate(self, number: int) -> list[ImageRequest]:
         """A shard's images without an outcome, and those whose removed file is needed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from t2ibench.results.schema import GeneratorInfo
 from t2ibench.results.write import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import ImageStore
+from t2ibench.store.locks import SILENT, Notices
+from t2ibench.store.syncing import fetch_run, pushed, working_folder
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, shipped_tasks
 
@@ -79,6 +82,18 @@ class Prepared:
     warnings: list[str]
     objects: Objects
     call: str = ""
+
+    def pushed(self, notices: Notices = SILENT) -> AbstractContextManager[None]:
+        """Copy what is made to where the run is kept, if that is not here.
+
+        Args:
+            notices: Told where that fails for a while.
+
+        Returns:
+            A context manager; at its end everything is there.
+        """
+        fingerprint = self.generator.fingerprint if self.generator else None
+        return pushed(self.settings.output_dir, self.folder.path, fingerprint, notices)
 
     @property
     def from_folder(self) -> bool:
@@ -212,11 +227,12 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     if skipped or lacking:
         plan = _cut(make_plan(tasks, measurement, needs_of), lacking)
     folder, warnings = run_folder(
-        Path(settings.output_dir),
+        working_folder(settings.output_dir),
         generator.name if generator else _texts_name(settings.encoder),
         generator.fingerprint if generator else None,
         plain=not settings.model_args and settings.seed == 0 and settings.dtype is None,
     )
+    fetch_run(settings.output_dir, folder.path)
     old, lines = stored_results(folder)
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
