@@ -177,8 +177,9 @@ class _Mailbox:
 class _Actor:
     """A worker as an actor. Its models come with `ready`, which Ray may call again elsewhere."""
 
-    def __init__(self, hand: int, mailbox: Any) -> None:
-        self._hand, self._mailbox = hand, mailbox
+    def __init__(self) -> None:
+        self._hand = 0
+        self._mailbox: Any = None
         self._worker: Any = None
 
     def _tell(self, message: Message) -> None:
@@ -194,9 +195,10 @@ class _Actor:
         if stopping:
             raise _Stopped
 
-    def ready(self, order: Order) -> Message:
+    def ready(self, order: Order, hand: int, mailbox: Any) -> Message:
         from t2ibench.pipeline.executors.worker import Worker
 
+        self._hand, self._mailbox = hand, mailbox
         try:
             if self._worker is None:
                 self._worker = Worker(order, self._tell)
@@ -251,12 +253,12 @@ class Actors:
         self._actors[hand] = actor.options(
             max_restarts=MOST_RESTARTS,
             **self._resources,
-        ).remote(hand, self._mailbox)
+        ).remote()
         self._call(hand)
 
     def _call(self, hand: int) -> None:
         ready = self._actors[hand].ready.options(max_task_retries=_READY_TRIES)
-        self._calls[ready.remote(self._order)] = hand
+        self._calls[ready.remote(self._order, hand, self._mailbox)] = hand
 
     def send(self, hand: int, unit: Unit) -> None:
         """Give a worker something to do.
