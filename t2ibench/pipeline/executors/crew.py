@@ -205,8 +205,9 @@ class Crew:
 
     def _give(self, number: int, unit: Unit) -> None:
         stopped = dict(self._job.stopped) if self._job else {}
-        self._crew[number].unit = replace(unit, stopped=stopped)
-        self._hands.send(number, self._crew[number].unit)
+        given = replace(unit, stopped=stopped)
+        self._crew[number].unit = given
+        self._hands.send(number, given)
 
     def _listen(self) -> None:
         for number, message in self._hands.wait(0.5):

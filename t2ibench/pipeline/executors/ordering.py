@@ -42,7 +42,9 @@ def order_of(prepared: Prepared, observing: bool, token: str = "") -> Order:
 
 
 def _sendable(objects: Objects) -> None:
-    named = [("generator", objects.generator)] if objects.generator is not None else []
+    named: list[tuple[str, object]] = []
+    if objects.generator is not None:
+        named.append(("generator", objects.generator))
     named += [("encoder", one) for one in objects.encoders.values()]
     named += [("judge", one) for one in objects.judges.values()]
     for kind, one in named:

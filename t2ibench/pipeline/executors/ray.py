@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -28,6 +29,7 @@ from t2ibench.pipeline.executors.messages import (
     Gone,
     Message,
     Order,
+    Said,
     Unit,
 )
 from t2ibench.pipeline.executors.ordering import order_of
@@ -36,6 +38,7 @@ from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.store.locks import FOLDER
 
+_PATIENCE = 60.0  # seconds until it is said that there is no room for a worker
 _READY_TRIES = 10  # of an actor to come up, each on whatever node is there
 
 
@@ -112,10 +115,16 @@ class RayExecutor:
         return Crew(hands, generator, reporter)
 
 
-def _connect(address: str | None) -> bool:
-    """Connect to a cluster, or start one here; whether it is ours to end."""
+def _ray() -> Any:
+    """Ray, whose own types do not know what a decorated class has."""
     import ray
 
+    return ray
+
+
+def _connect(address: str | None) -> bool:
+    """Connect to a cluster, or start one here; whether it is ours to end."""
+    ray = _ray()
     if ray.is_initialized():
         return False
     named = address or os.environ.get("RAY_ADDRESS")
@@ -136,8 +145,7 @@ def _connect(address: str | None) -> bool:
 
 def _sizes(args: Args, workers: int | None, device: str | None) -> tuple[int, dict[str, Any]]:
     """How many workers, and what each asks for."""
-    import ray
-
+    ray = _ray()
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     total_gpus = 0.0 if device == "cpu" else sum(node.get("GPU", 0.0) for node in nodes)
     num_gpus = args.num_gpus if args.num_gpus is not None else float(min(total_gpus, 1.0))
@@ -186,8 +194,7 @@ class _Actor:
         self._mailbox.put.remote(self._hand, message)
 
     def _advance(self, count: int) -> None:
-        import ray
-
+        ray = _ray()
         try:
             stopping = ray.get(self._mailbox.put.remote(self._hand, Advanced(count)))
         except ray.exceptions.RayError:  # its node is gone: only the bar is late
@@ -228,9 +235,10 @@ class Actors:
     """
 
     def __init__(self, order: Order, count: int, resources: Mapping[str, Any], ours: bool) -> None:
-        import ray
-
+        ray = _ray()
         self.count = count
+        self._placed = False
+        self._asked = time.monotonic()
         self._ray, self._ours, self._resources = ray, ours, dict(resources)
         self._token = Path(order.folder) / order.token
         self._token.parent.mkdir(parents=True, exist_ok=True)
@@ -280,6 +288,10 @@ class Actors:
         """
         done, _ = self._ray.wait(list(self._calls), timeout=seconds) if self._calls else ([], [])
         found = self._post()
+        self._placed |= bool(done)
+        if not self._placed and time.monotonic() - self._asked > _PATIENCE:
+            self._placed = True
+            found.append((0, Said("No node of the Ray cluster has room for a worker yet.")))
         for call in done:
             hand = self._calls.pop(call)
             try:

@@ -57,7 +57,8 @@ done
 wait "$child" 2>/dev/null
 last=$?
 [ "$last" = 127 ] || status=$last
-if [ "$requeue" = yes ] && [ "$status" = 130 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {requeues} ]; then
+restarts="${{SLURM_RESTART_COUNT:-0}}"
+if [ "$requeue" = yes ] && [ "$status" = 130 ] && [ "$restarts" -lt {requeues} ]; then
   scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_${{SLURM_ARRAY_TASK_ID}}"
 fi
 exit "$status"
