@@ -6,7 +6,6 @@ their first batch; T2I_DIE, 'always' or a file: whoever finds it takes it away a
 
 from __future__ import annotations
 
-import glob
 import os
 import signal
 import time
@@ -38,7 +37,7 @@ class Generator(ToylandGenerator):
         meet = int(os.environ.get("T2I_MEET", "0"))
         if meet and self.calls == 1:
             Path(f"here-{os.getpid()}").touch()
-            while len(glob.glob("here-*")) < meet:
+            while len(list(Path().glob("here-*"))) < meet:
                 time.sleep(0.01)
         pause()
         return super().generate(requests)
