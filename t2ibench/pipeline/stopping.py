@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 _asked = threading.Event()
+_handler: Callable[[int, FrameType | None], None] | None = None
 _working = 0  # stages that look for the request themselves, between two batches
 
 
@@ -54,9 +55,18 @@ def on_sigterm() -> Iterator[None]:
         if not _working:
             raise KeyboardInterrupt
 
+    global _handler  # noqa: PLW0603
+    _handler = ask
     before = signal.signal(signal.SIGTERM, ask)
     try:
         yield
     finally:
+        _handler = None
         _asked.clear()
         signal.signal(signal.SIGTERM, before)
+
+
+def heard_again() -> None:
+    """Hear SIGTERM again, after a library has taken it for itself."""
+    if _handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _handler)

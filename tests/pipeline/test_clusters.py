@@ -170,12 +170,12 @@ def test_a_slurm_array_with_a_requeued_and_a_killed_task(
         if alive(pid):
             end(pid)
 
-    def over() -> bool:
+    def scored() -> bool:
         # Slurm would wait two minutes before it starts the first again.
         asked(slurm, "scontrol", "update", f"jobid={array}_1", "StartTime=now")
         time.sleep(0.5)
-        return not asked(slurm, "squeue", "-h")
+        return "COMPLETED" in asked(slurm, "scontrol", "show", "job", str(int(array) + 1))
 
-    runs.until(over)
+    runs.until(scored)
     runs.equals(alone)
     assert "interrupted" in next(runs.run.glob("slurm/*/*_1.log")).read_text()

@@ -117,7 +117,7 @@ def test_a_run_that_is_asked_to_stop(
 class _Doomed:
     """Workers that die as soon as they have something to do."""
 
-    count = 2
+    count, elsewhere = 2, False
 
     def __init__(self) -> None:
         self.said: list[tuple[int, Message]] = []

@@ -33,13 +33,20 @@ from t2ibench.pipeline.stopping import check
 from t2ibench.store.images import StoredImage
 
 MOST_RESTARTS = 3  # of one worker, without a unit done in between
+_LATE = 90.0  # seconds that NFS may take to show a new file to another machine
 _LAST_BATCH = 60.0  # seconds that workers have for their batch when the run is asked to stop
 
 
 class Hands(Protocol):
-    """Workers, by number, and how to speak to them."""
+    """Workers, by number, and how to speak to them.
+
+    Attributes:
+        count: How many.
+        elsewhere: Whether they write on other machines, and what they write is seen late.
+    """
 
     count: int
+    elsewhere: bool
 
     def start(self, hand: int) -> None:
         """Start a worker, for the first time or again; nothing where it comes back by itself."""
@@ -135,6 +142,11 @@ class Crew:
         left = {number: piece.known for number, piece in enumerate(job.pieces[stage])}
         units = [Unit(stage, number) for number in job.order() if left[number]]
         self._do(job, units, left, advance)
+        end = time.monotonic() + _LATE
+        while self._hands.elsewhere and job.pending(stage) > _unmade(job, stage):
+            if job.stopped or time.monotonic() > end:
+                break
+            time.sleep(1.0)
 
     def texts(self, job: Job, number: int, left: int, advance: Callable[[int], None]) -> None:
         """Have an encoder embed texts (see `DoesAll`).
@@ -210,8 +222,14 @@ class Crew:
         self._hands.send(number, given)
 
     def _listen(self) -> None:
+        stopped = False
         for number, message in self._hands.wait(0.5):
-            self._hear(number, self._crew[number], message)
+            try:
+                self._hear(number, self._crew[number], message)
+            except KeyboardInterrupt:  # what else was said is heard first
+                stopped = True
+        if stopped:
+            raise KeyboardInterrupt
 
     def _hear(self, number: int, hand: _Hand, message: Message) -> None:
         match message:
@@ -299,3 +317,10 @@ class Crew:
                 "Everything done so far is kept: run the same command again, with fewer --workers "
                 "if memory ran out.",
             )
+
+
+def _unmade(job: Job, stage: Stage) -> int:
+    """What workers have tried in vain, and will not be seen."""
+    if stage == "embed":
+        return len(job.damaged)
+    return sum(report.failed for report in job.reports.values()) if stage == "ask" else 0

@@ -132,6 +132,8 @@ class Processes:
         threads: Of each.
     """
 
+    elsewhere = False
+
     def __init__(self, order: Order, count: int, gpus: list[str], threads: int) -> None:
         self.count = count
         self._gpus = gpus

@@ -36,6 +36,7 @@ from t2ibench.pipeline.executors.ordering import order_of
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.stopping import heard_again
 from t2ibench.store.locks import FOLDER
 
 _PATIENCE = 60.0  # seconds until it is said that there is no room for a worker
@@ -140,6 +141,7 @@ def _connect(address: str | None) -> bool:
             f"The Ray cluster {named or 'of this machine'} cannot be reached: {first_line(error)}",
             "Check --engine-args address=… or RAY_ADDRESS, and that `ray status` answers.",
         ) from error
+    heard_again()  # Ray has taken SIGTERM
     return True
 
 
@@ -233,6 +235,8 @@ class Actors:
         resources: What each asks for: num_cpus and num_gpus.
         ours: Whether the connection to Ray is ours to end.
     """
+
+    elsewhere = True
 
     def __init__(self, order: Order, count: int, resources: Mapping[str, Any], ours: bool) -> None:
         ray = _ray()
