@@ -88,13 +88,13 @@ _TYPES = {
 }
 
 
-def _batch_size(text: str) -> int | None:
+def _number_or_auto(text: str) -> int | None:
     return None if text == "auto" else positive(text)
 
 
 _TYPES["level"] = float  # type: ignore[assignment]
 _TYPES["times"] = float  # type: ignore[assignment]
-_TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
+_TYPES["batch_size"] = _TYPES["workers"] = _number_or_auto  # type: ignore[assignment]
 
 
 def _kind(name: str, flag: Flag) -> dict[str, Any]:
@@ -178,6 +178,9 @@ def _add_run(verbs: Any) -> None:
         "--dry-run", action="store_true", help="print prompts, images and time; generate nothing"
     )
     where.add_argument("--generate-only", action="store_true", help="generate, do not score")
+    where.add_argument(
+        "--no-score", action="store_true", help="generate, embed and ask; `t2ibench score` scores"
+    )
     _add_gates(where, "headline.FIELD", "'headline.magnitude_low>0.2'")
     run.set_defaults(handler=_handler("run"))
 

@@ -21,7 +21,6 @@ from t2ibench.models.generators import (
 from t2ibench.models.judges import check_judges, create_judges, recorded_name
 from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
-from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, run_folder
@@ -201,13 +200,12 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
             "Which tasks? Give --tasks all, a group, or task names.",
             "`t2ibench ls` lists them.",
         )
-    generator = _generator(settings, objects)
+    generator = create_model(settings, objects)
     if generator is None and not settings.encoder:
         raise T2IBenchError(
             "Nothing to measure: give --model (or --encoder for word vectors).",
             "For a first try: t2ibench --model toy --tasks all",
         )
-    EXECUTORS.get(settings.engine)
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
     measurement = _measurement(settings, generator)
@@ -274,7 +272,19 @@ def _needs(
     return found, defects
 
 
-def _generator(settings: RunSettings, objects: Objects) -> Generator | None:
+def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
+    """The generator of a run; its weights are loaded when it first generates.
+
+    Args:
+        settings: What was asked for.
+        objects: Adapters that were given as objects.
+
+    Returns:
+        The generator; None where none was named.
+
+    Raises:
+        T2IBenchError: it is unknown, or its arguments do not fit.
+    """
     if objects.generator is not None:
         if settings.model_args:
             raise T2IBenchError("model_args go to a model that is named, not to an object.")
