@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from t2ibench.methods import method_of, needs
+from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.pending import pending_images
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def show(prepared: Prepared) -> None:
     """
     plan = prepared.plan
     waiting: dict[str, int] = {}
+    left: list[ImageRequest] = []
     removed = 0
     if prepared.images is not None:
         for request in pending_images(plan, prepared.images):
@@ -29,6 +31,7 @@ def show(prepared: Prepared) -> None:
             if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
                 removed += 1
             else:
+                left.append(request)
                 waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
     print(f"Run folder: {prepared.folder.path}")
     if plan.needs_encoder:
@@ -58,6 +61,8 @@ def show(prepared: Prepared) -> None:
             "judge has not seen yet are generated again; --generate-only makes all of them again."
         )
     print(_estimate(prepared, todo))
+    if left and isinstance(prepared.generator, Charges):
+        print(prepared.generator.forecast(left))
     for line in _variant_costs(prepared):
         print(line)
     print("\nPrompts (images, to generate):")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
-from t2ibench.models.protocols import ReportsWaits
+from t2ibench.models.protocols import Charges, ReportsWaits
 from t2ibench.pipeline.job import Job
+from t2ibench.pipeline.made_with import note_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.pending import pending_images
@@ -206,7 +207,14 @@ def _generate(job: Job, prepared: Prepared, reporter: Reporter) -> None:
         for line in mixed_libraries(prepared):
             reporter.warn(line)
 
-    run_stage(job, "generate", prepared.settings.engine, reporter, warn)
+    generator = prepared.generator
+    if isinstance(generator, ReportsWaits):
+        generator.report_waits(reporter.say)
+    try:
+        run_stage(job, "generate", prepared.settings.engine, reporter, warn)
+    finally:
+        if isinstance(generator, Charges):
+            note_cost(prepared.folder, generator, reporter.say)
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
@@ -349,6 +357,7 @@ def _generator_record(
         effective_settings=known.effective_settings if known else {},
         libraries=known.libraries if known else {},
         other_libraries=known.other_libraries if known else [],
+        cost=known.cost if known else None,
     )
 
 

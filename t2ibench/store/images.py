@@ -97,6 +97,8 @@ class Attempt:
         file: Path of the image below images/, for status 'ok'.
         sha256: Hash of that file.
         reason: Why the attempt gave no image.
+        tries: Attempts before this one.
+        revised_prompt: The prompt that the model says it used instead.
     """
 
     key: str
@@ -108,6 +110,7 @@ class Attempt:
     sha256: str | None = None
     reason: str | None = None
     tries: int = 0
+    revised_prompt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +378,7 @@ def _attempt(row: dict[str, Any]) -> Attempt | None:
             sha256=row.get("sha256"),
             reason=row.get("reason"),
             tries=int(row.get("tries", 0)),
+            revised_prompt=None if (said := row.get("revised_prompt")) is None else str(said),
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
