@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, Generator, ReportsSettings
 from t2ibench.results.environment import versions
@@ -38,6 +39,26 @@ def record_generator(
             update["other_libraries"] = [*known.other_libraries, now]
     if known.model_copy(update=update) != known:
         folder.change(lambda record: _with_generator(record, update))
+
+
+def limit_cost(most: float | None, generator: Generator | None, folder: RunFolder) -> None:
+    """Have a generator keep to --max-cost, what images of the run have cost before included.
+
+    Args:
+        most: The limit; None is none.
+        generator: The generator.
+        folder: The run.
+
+    Raises:
+        T2IBenchError: it costs nothing, or what it costs is unknown.
+    """
+    if most is None:
+        return
+    if not isinstance(generator, Charges):
+        name = "a run without a model" if generator is None else generator.name
+        raise T2IBenchError(f"--max-cost: {name} costs nothing.", "Leave --max-cost out.")
+    known = folder.record.generator
+    generator.limit_cost(most, (known.cost or 0.0) if known else 0.0)
 
 
 def note_cost(folder: RunFolder, generator: Charges, say: Callable[[str], None]) -> None:

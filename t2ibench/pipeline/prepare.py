@@ -18,16 +18,10 @@ from t2ibench.models.generators import (
     default_judge,
 )
 from t2ibench.models.judges import check_judges, create_judges
-from t2ibench.models.protocols import (
-    Charges,
-    Encoder,
-    Generator,
-    HasUntrained,
-    Judge,
-    KnowsWords,
-)
+from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
 from t2ibench.pipeline.executors import EXECUTORS
+from t2ibench.pipeline.made_with import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, run_folder
@@ -228,21 +222,11 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
         _recover(folder, generator, old.model)
-    _limit_cost(settings.max_cost, generator, folder)
+    limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     return Prepared(
         settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call
     )
-
-
-def _limit_cost(most: float | None, generator: Generator | None, folder: RunFolder) -> None:
-    if most is None:
-        return
-    if not isinstance(generator, Charges):
-        name = "a run without a model" if generator is None else generator.name
-        raise T2IBenchError(f"--max-cost: {name} costs nothing.", "Leave it out.")
-    known = folder.record.generator
-    generator.limit_cost(most, (known.cost or 0.0) if known else 0.0)
 
 
 def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:
