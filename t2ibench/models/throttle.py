@@ -66,7 +66,8 @@ class Throttle:
             failure: Why.
         """
         now = self._clock()
-        if now < self._deaf_until:
+        busy = failure.limited or failure.wait is not None or not failure.answered
+        if not busy or now < self._deaf_until:
             return
         self._doubles = False
         self._limit = max(1.0, self._limit / 2)

@@ -22,7 +22,8 @@ _BLOCKED = {
 _BLOCKED_WORDS = re.compile(
     r"content[ _-]?(polic|filter|management|moderation)|safety[ _-]?(system|filter|check|polic)"
     r"|moderation|responsible ai|usage polic|\bnsfw\b"
-    r"|(prompt|image|input|content) (was|is|has been) flagged|prohibited content|sensitive (content|word)|violates? (our|the|its)",
+    r"|(prompt|image|input|content) (was|is|has been) flagged|prohibited content"
+    r"|sensitive (content|word)|violates? (our|the|its)",
     re.IGNORECASE,
 )
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}

@@ -48,6 +48,7 @@ _FIELDS = {
 # Asked for where the server takes them; what they change is the way an image comes.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
 _SEED_BITS = (63, 32, 31)
+_GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
 
 
 class ServedArguments(HostedArguments):
@@ -124,7 +125,7 @@ class ServedImages:
     async def ask(self, requests: Sequence[ImageRequest], throttle: Throttle) -> Received:
         """Ask for images of one prompt; see `hosted.Backend`."""
         self._session.failed = throttle.failed
-        prompt = requests[0].prompt
+        prompt, garbled = requests[0].prompt, 0
         while True:
             bits = self._seed_bits[0]
             optional = {**self._asked, **self._wishes}
@@ -135,7 +136,13 @@ class ServedImages:
                 body["n"] = len(requests)
             reply = await self._session.send(body, self._headers(requests, body))
             if reply.status == 200:
-                return await self._received(reply, prompt, len(requests), set(optional))
+                try:
+                    return await self._received(reply, prompt, len(requests), set(optional))
+                except BadReplyError:
+                    garbled += 1
+                    if garbled >= _GARBLED:
+                        raise
+                    continue
             said = told(reply)
             field = None if self._taken else refused_field(said, optional, prompt)
             if field is None or reply.status not in {400, 422}:
