@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from t2ibench.results.schema import Record
+from t2ibench.results.rates import Record
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.version import __version__
 

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
-from t2ibench.results.rates import Rate as Rate
-from t2ibench.results.rates import Record as Record
-from t2ibench.results.rates import Treatment as Treatment
+from t2ibench.results.rates import Record, Treatment
 from t2ibench.settings import Measurement
 from t2ibench.store.checks import sealed
 

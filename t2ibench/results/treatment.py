@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from t2ibench.results.build import rounded
-from t2ibench.results.schema import Rate, Treatment
+from t2ibench.results.rates import Rate, Treatment
 from t2ibench.stats.proportions import clustered_proportion
 from t2ibench.store.images import Attempt
 

@@ -43,6 +43,8 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
         "diffusers": "t2ibench.models.generators.diffusers:ADAPTER",
         "folder": "t2ibench.models.generators.folder:ADAPTER",
         "openai": "t2ibench.models.generators.served:ADAPTER",
+        "hf": "t2ibench.models.generators.inference:ADAPTER",
+        "litellm": "t2ibench.models.generators.litellm:ADAPTER",
     },
 )
 _DIFFUSERS = "diffusers"

@@ -224,7 +224,7 @@ def read_images(body: bytes, prompt: str) -> Images:
     try:
         parsed = json.loads(body)
         rows = parsed["data"]
-        items = tuple(_item(row, prompt) for row in rows)
+        items = tuple(read_item(row, prompt) for row in rows)
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         begins = one_line(body[:200].decode("utf-8", errors="replace"), 60)
         raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
@@ -234,7 +234,19 @@ def read_images(body: bytes, prompt: str) -> Images:
     return Images(items, next((number for number in numbers if number >= 0), None))
 
 
-def _item(row: Mapping[str, Any], prompt: str) -> Item:
+def read_item(row: Mapping[str, Any], prompt: str) -> Item:
+    """One entry of a reply.
+
+    Args:
+        row: Its `b64_json` or `url`, and its `revised_prompt` where there is one.
+        prompt: What was asked for.
+
+    Returns:
+        The image, or why there is none.
+
+    Raises:
+        ValueError: its text is not Base64.
+    """
     revised = row.get("revised_prompt")
     changed = isinstance(revised, str) and revised.split() != prompt.split()
     # What is the same, but for spaces, is said too: that a server does not rewrite is a result.

@@ -16,21 +16,18 @@ from t2ibench.models.fetching import fetch_image
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator, Received
 from t2ibench.models.generators.image_replies import (
     Item,
-    Told,
     UnusableServerError,
     blocked,
-    check_usable,
     drawn,
     read_images,
-    refused_field,
     told,
 )
+from t2ibench.models.generators.request_fields import Fields
 from t2ibench.models.http import (
     BadReplyError,
     HttpSession,
     Reply,
     checked_address,
-    one_line,
 )
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.models.throttle import Throttle
@@ -47,7 +44,6 @@ _FIELDS = {
 }
 # Asked for where the server takes them; what they change is the way an image comes.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
-_SEED_BITS = (63, 32, 31)
 _GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
 
 
@@ -59,9 +55,6 @@ class ServedArguments(HostedArguments):
 
 class ServedImages:
     """Asks a server for images (see hosted.Backend).
-
-    A field that the server does not take is left out from then on, and the user is told; one that
-    the user asked for is an error instead, because images would not be what was asked for.
 
     Args:
         model: The model's name on the server.
@@ -85,17 +78,14 @@ class ServedImages:
         self._key = ApiKey("T2IBENCH_NO_KEY" if local_only else args.api_key_env)
         self._model = model
         self._timeout = float(args.timeout)
-        given = args.deciding()
-        self.settings: Mapping[str, Any] = {"model": model, "url": self.where, **given}
+        self.settings: Mapping[str, Any] = {
+            "model": model,
+            "url": self.where,
+            **args.deciding(),
+        }
         self.price: float | None = None
-        named = {_FIELDS[name]: value for name, value in given.items() if name in _FIELDS}
-        self._asked: dict[str, Any] = {**named, **args.body}
-        self._arguments = {_FIELDS[name]: name for name in given if name in _FIELDS}
-        self._wishes = {k: v for k, v in _WISHES.items() if k not in self._asked}
-        self._seed_bits = [*(_SEED_BITS if args.seed else ()), 0]
-        self._taken: set[str] | None = None  # optional fields of a request that gave an image
+        self._fields = Fields(self.where, self._key, args, _FIELDS, _WISHES)
         self._nonce = secrets.token_hex(8)
-        self._tell: Callable[[str], None] = lambda _: None
         self._session = HttpSession(
             self.where,
             self._key,
@@ -108,47 +98,32 @@ class ServedImages:
 
     def report(self, tell: Callable[[str], None]) -> None:
         """Say what the server does not take, and when it is waited for."""
-        self._tell = self._session.tell = tell
+        self._fields.tell = self._session.tell = tell
 
     def effective(self) -> Mapping[str, Any]:
         """What the server took; empty before its first image."""
-        if self._taken is None:
-            return {}
-        bits = self._seed_bits[0]
-        seeds = {
-            63: "one an image",
-            0: "none: whether the same images would come again is unknown",
-        }
-        taken = {name: value for name, value in self._asked.items() if name in self._taken}
-        return {**taken, "seed": seeds.get(bits, f"one an image, its lowest {bits} bits")}
+        return self._fields.effective()
 
     async def ask(self, requests: Sequence[ImageRequest], throttle: Throttle) -> Received:
         """Ask for images of one prompt; see `hosted.Backend`."""
         self._session.failed = throttle.failed
         prompt, garbled = requests[0].prompt, 0
         while True:
-            bits = self._seed_bits[0]
-            optional = {**self._asked, **self._wishes}
-            if bits:
-                optional["seed"] = requests[0].seed & ((1 << bits) - 1)
+            optional = self._fields.of(requests[0])
             body = {"model": self._model, "prompt": prompt, **optional}
             if len(requests) > 1:
                 body["n"] = len(requests)
             reply = await self._session.send(body, self._headers(requests, body))
             if reply.status == 200:
                 try:
-                    return await self._received(reply, prompt, len(requests), set(optional))
+                    return await self._received(reply, prompt, len(requests), optional)
                 except BadReplyError:
                     garbled += 1
                     if garbled >= _GARBLED:
                         raise
                     continue
-            said = told(reply)
-            field = None if self._taken else refused_field(said, optional, prompt)
-            if field is None or reply.status not in {400, 422}:
-                return self._declined(reply, said, len(requests))
-            if bits == self._seed_bits[0] or field != "seed":
-                self._leave_out(field, said)
+            if not self._fields.left_out(reply, optional, prompt):
+                return Received(self._fields.declined(reply, len(requests)))
 
     def _headers(
         self, requests: Sequence[ImageRequest], body: Mapping[str, Any]
@@ -157,36 +132,8 @@ class ServedImages:
         what = "\0".join([self._nonce, *map(repr, requests), *sorted(body)])
         return {"Idempotency-Key": hashlib.sha256(what.encode()).hexdigest()[:32]}
 
-    def _leave_out(self, field: str, said: Told) -> None:
-        """Send a field no more; an error for one that the user asked for."""
-        words = one_line(said.message)
-        if field in self._asked:
-            name = self._arguments.get(field, f"body.{field}")
-            raise UnusableServerError(
-                f"The server {self.where} does not take {field}={self._asked[field]!r}: {words}.",
-                f"Leave {name}=… out of --model-args, or give a value that it takes.",
-            )
-        if field == "seed":
-            self._seed_bits.pop(0)
-            if not self._seed_bits[0]:
-                self._tell(
-                    f"The server {self.where} takes no seed ({words}): whether it would make the "
-                    "same images again is unknown."
-                )
-        else:
-            self._wishes.pop(field, None)
-
-    def _declined(self, reply: Reply, said: Told, images: int) -> Received:
-        """A reply that is an error: of these images, or of all."""
-        status = blocked(said)
-        words = f"{reply.status}: {one_line(said.message)}"
-        if status is None:
-            check_usable(reply, said, self.where, self._key.variable, bool(self._key))
-            return Received((Drawn("failed", reason=f"the server replied {words}"),) * images)
-        return Received((Drawn(status, reason=f"the server replied {words}"),) * images)
-
     async def _received(
-        self, reply: Reply, prompt: str, images: int, optional: set[str]
+        self, reply: Reply, prompt: str, images: int, optional: Mapping[str, Any]
     ) -> Received:
         """The images of a reply, decoded."""
         try:
@@ -194,14 +141,14 @@ class ServedImages:
         except BadReplyError as error:
             said = told(reply)
             if blocked(said) is not None and said.codes:
-                return self._declined(reply, said, images)
-            if self._taken is None:
+                return Received(self._fields.declined(reply, images))
+            if not self._fields.known:
                 raise UnusableServerError(
                     f"The server {self.where} is no images API: {self._key.hide(str(error))}.",
                     "Check base_url=… in --model-args; it usually ends with /v1.",
                 ) from None
             raise
-        self._taken = optional | (self._taken or set())
+        self._fields.took(optional)
         outcomes = await asyncio.gather(*(self._drawn(item) for item in found.items[:images]))
         # An empty list is how some servers say that a filter took all images.
         status, lack = ("failed", "fewer images than were asked for")
