@@ -31,7 +31,7 @@ _NO_MODEL = {"model_not_found", "invalid_model", "unknown_model", "unsupported_m
 _NO_MODEL_WORDS = re.compile(
     r"model\b.{0,80}\b(not found|does ?n.t exist|does not exist|not supported|does not support"
     r"|is not an? (image|diffusion)|no such)|not an? (image|diffusion)[ -]?(generation )?model"
-    r"|does not support (the )?images?\b",
+    r"|does not support (the )?images?\b|provider not provided",
     re.IGNORECASE | re.DOTALL,
 )
 _LONGEST = 4000  # characters of a revised prompt

@@ -68,15 +68,12 @@ def _create(request: Request[InferenceArguments]) -> HostedGenerator:
     key = ApiKey("T2IBENCH_NO_KEY" if request.recorded else args.api_key_env, login)
     token = key.headers().get("Authorization", "").removeprefix("Bearer ") or None
     provider: Any = None if address else args.provider
-    try:
-        client = huggingface_hub.InferenceClient(
-            model=address or request.source,
-            provider=provider,
-            token=token,
-            timeout=float(args.timeout),
-        )
-    except ValueError as error:  # an unknown provider
-        raise T2IBenchError(f"--model-args: provider={shown(args.provider)}: {error}.") from None
+    client = huggingface_hub.InferenceClient(
+        model=address or request.source,
+        provider=provider,
+        token=token,
+        timeout=float(args.timeout),
+    )
     library = Library(
         call=lambda prompt, _, optional: _call(client, prompt, optional),
         code_of=lambda _: None,

@@ -156,16 +156,17 @@ class LibraryImages:
         status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
         words = self._key.hide(first_line(error))
         kind = type(error).__name__
-        if isinstance(error, self._library.hopeless):
-            raise UnusableServerError(f"{self.where}: {words.rstrip('.')} ({kind}).") from None
-        if isinstance(status, int) and status >= 300:
+        away = any(word in kind.lower() for word in _AWAY)
+        if isinstance(status, int) and status >= 300 and not away:
             reply = Reply(status, self._body(error, response), self._key)
             if status not in BUSY or self._library.code_of(error):
                 return reply
             headers = getattr(response, "headers", None) or {}
             wait = seconds_asked(headers.get("retry-after"))
             return Failure(f"replied with status {status}", status == RATE_LIMITED, wait, True)
-        if isinstance(error, OSError) or any(word in kind.lower() for word in _AWAY):
+        if isinstance(error, self._library.hopeless):
+            raise UnusableServerError(f"{self.where}: {words.rstrip('.')} ({kind}).") from None
+        if away or isinstance(error, OSError):
             return Failure(f"cannot be reached ({kind})")
         raise error
 

@@ -39,7 +39,7 @@ def _library() -> Any:
     # Its table of prices comes with it; without this, the import asks the network for another.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
-        litellm = importlib.import_module("litellm")  # an extra
+        litellm: Any = importlib.import_module("litellm")  # an extra
     except ImportError as error:
         if error.name != "litellm":
             raise
