@@ -61,7 +61,7 @@ def test_nothing_is_said_of_a_model_that_treats_all_prompts_alike() -> None:
 
 
 class Rewriter:
-    """Toyland, which says that it rewrites the prompts of insects, and refuses the rose."""
+    """Toyland, which says that it rewrites the prompts of insects, and refuses the aster."""
 
     name = "rewriter"
     fingerprint = "0" * 64
@@ -76,8 +76,8 @@ class Rewriter:
         return [self._one(request) for request in requests]
 
     def _one(self, request: ImageRequest) -> Drawn:
-        if "rose" in request.prompt:
-            return Drawn("refused", reason="no roses")
+        if "aster" in request.prompt:
+            return Drawn("refused", reason="no asters")
         insect = any(word in request.prompt for word in self.insects)
         revised = f"{request.prompt}, friendly" if insect else request.prompt
         return Drawn("ok", draw(request.prompt, request.seed), revised_prompt=revised)
