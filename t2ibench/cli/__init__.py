@@ -22,6 +22,7 @@ VERBS = (
     "calibrate",
     "power",
     "check-adapter",
+    "check-judge",
 )
 
 

@@ -134,6 +134,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_calibrate(verbs, _handler("calibrate"))
     add_power(verbs, _handler("power"))
     _add_check_adapter(verbs)
+    _add_check_judge(verbs)
     return parser
 
 
@@ -296,6 +297,31 @@ def _add_check_adapter(verbs: Any) -> None:
     check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
     check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
     check.set_defaults(handler=_handler("check_adapter"))
+
+
+def _add_check_judge(verbs: Any) -> None:
+    check = verbs.add_parser(
+        "check-judge",
+        help="measure a judge where the answers are known, before a run spends hours on it",
+        description="Ask a judge about drawn images whose answers are known, or about images that "
+        "people have labelled: accuracy of each class, how often it says 'unknown', what it "
+        "confuses, its speed, and whether it says the same twice.",
+    )
+    check.add_argument("spec", metavar="SPEC", help="as --judge takes it")
+    check.add_argument("--judge-args", metavar="k=v,…", default="", help="its arguments")
+    check.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="a CSV with file, question, classes ('female | male') and answer, such as the filled "
+        "sheet.csv of `t2ibench label export`",
+    )
+    check.add_argument("--images", metavar="N", type=positive, default=40, help="drawn images (40)")
+    check.add_argument("--seed", metavar="N", type=not_negative, default=0, help="of the images")
+    check.add_argument("--encoder", metavar="E", help="for the judge clip: by default t2ibench's")
+    check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
+    check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
+    check.add_argument("--json", action="store_true", help="as JSON, with every confusion")
+    check.set_defaults(handler=_handler("check_judge"))
 
 
 def _add_explore(verbs: Any) -> None:

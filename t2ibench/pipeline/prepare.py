@@ -17,7 +17,7 @@ from t2ibench.models.generators import (
     default_encoder,
     default_judge,
 )
-from t2ibench.models.judges import check_judges, create_judges
+from t2ibench.models.judges import check_judges, create_judges, recorded_name
 from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
 from t2ibench.pipeline.executors import EXECUTORS
@@ -281,7 +281,7 @@ def _generator(settings: RunSettings, objects: Objects) -> Generator | None:
 def _with_defaults(settings: RunSettings) -> RunSettings:
     """Encoders and judges by name, each once."""
     encoders = settings.encoder or (default_encoder(settings.model),)
-    judges = settings.judge or (default_judge(settings.model),)
+    judges = map(recorded_name, settings.judge or (default_judge(settings.model),))
     return settings.model_copy(
         update={"encoder": tuple(dict.fromkeys(encoders)), "judge": tuple(dict.fromkeys(judges))}
     )
