@@ -64,9 +64,7 @@ def show(prepared: Prepared) -> None:
             "judge has not seen yet are generated again; --generate-only makes all of them again."
         )
     print(_estimate(prepared, todo))
-    if left and isinstance(prepared.generator, Charges):
-        print(prepared.generator.forecast(left))
-    for line in _room(prepared, todo):
+    for line in (*_asked(prepared, left), *_room(prepared, todo)):
         print(line)
     for line in _variant_costs(prepared):
         print(line)
@@ -124,6 +122,12 @@ def duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} minutes"
     return f"{seconds / 3600:.1f} hours"
+
+
+def _asked(prepared: Prepared, left: list[ImageRequest]) -> list[str]:
+    """Requests to a server and their cost."""
+    generator = prepared.generator
+    return [generator.forecast(left)] if left and isinstance(generator, Charges) else []
 
 
 def _variant_costs(prepared: Prepared) -> list[str]:
