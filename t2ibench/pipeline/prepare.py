@@ -21,6 +21,7 @@ from t2ibench.models.generators import (
 from t2ibench.models.judges import check_judges, create_judges, recorded_name
 from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
+from t2ibench.pipeline.made_with import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, run_folder
@@ -235,6 +236,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
         _recover(folder, generator, old.model)
+    limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     return Prepared(
         settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call

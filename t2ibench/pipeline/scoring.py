@@ -19,6 +19,7 @@ from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
+from t2ibench.results.treatment import revised_line, treatment
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.checks import Damage
@@ -234,7 +235,17 @@ def _keep(
     record = task_record(task, combined, by_encoder, settings)
     if images is not None:
         missing, because = _lost(plan, task, images)
-        record = record.model_copy(update={"missing_prompts": missing, "excluded_because": because})
+        needs = plan.needs[task.id]
+        treated = treatment(needs.images_by_prompt, needs.groups, images.get, plan.settings.level)
+        line = revised_line(treated)
+        record = record.model_copy(
+            update={
+                "missing_prompts": missing,
+                "excluded_because": because,
+                "treatment": treated,
+                "warnings": [*record.warnings, *([line] if line else [])],
+            }
+        )
     rows = _sample_rows(combined.samples, images)
     scored.paired[task.id] = paired_task(combined)
     scored.results[task.id], scored.samples[task.id] = record, rows

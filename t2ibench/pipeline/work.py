@@ -6,12 +6,19 @@ leaderboard's verification and the caption command all work through these functi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, get_args
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Drawn, Generator, ImageRequest, Status
+from t2ibench.models.protocols import (
+    Drawn,
+    GeneratesInParts,
+    Generator,
+    ImageRequest,
+    Status,
+)
 from t2ibench.pipeline.encoding import checked_rows, encode, naming
 from t2ibench.pipeline.observers import Damaged, EmbedReport, EncoderRun
 from t2ibench.store.evidence import text_key
@@ -50,6 +57,26 @@ def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[
         if len(batch) == 1:
             return [Drawn("failed", reason=f"{type(error).__name__}: {error}"[:500])]
     return [generate_batch(generator, [request])[0] for request in batch]
+
+
+def _generated(
+    generator: Generator, batch: Sequence[ImageRequest]
+) -> Iterator[list[tuple[ImageRequest, Drawn]]]:
+    """A batch, as a whole or as its parts come; what a failure leaves is generated one by one."""
+    if not isinstance(generator, GeneratesInParts):
+        yield list(zip(batch, generate_batch(generator, batch), strict=True))
+        return
+    waiting = dict(enumerate(batch))
+    try:
+        for part in generator.generate_in_parts(batch):
+            new = [(number, outcome) for number, outcome in part if number in waiting]
+            yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
+    except T2IBenchError:
+        raise
+    except (Exception, SystemExit):  # no failure of a model may lose the other images
+        pass
+    for request in waiting.values():
+        yield [(request, generate_batch(generator, [request])[0])]
 
 
 def _checked(outcome: Drawn) -> Drawn:
@@ -104,16 +131,21 @@ def generate(
     attempts: list[Attempt] = []
     for start in range(0, len(todo), size):
         batch = todo[start : start + size]
-        outcomes = generate_batch(generator, batch)
-        before_storing()
-        stored = [_store(*pair, store) for pair in zip(batch, outcomes, strict=True)]
-        store.record(stored)
-        on_batch(stored)
-        attempts += stored
+        for part in _generated(generator, batch):
+            before_storing()
+            stored = [_store(*pair, store) for pair in part]
+            store.record(stored)
+            on_batch(stored)
+            attempts += stored
     return attempts
 
 
 def _store(request: ImageRequest, outcome: Drawn, store: ImageStore) -> Attempt:
+    attempt = _stored(request, outcome, store)
+    return replace(attempt, revised_prompt=outcome.revised_prompt)
+
+
+def _stored(request: ImageRequest, outcome: Drawn, store: ImageStore) -> Attempt:
     at = (request.prompt, request.index, request.seed)
     if outcome.image is not None and outcome.status == "ok":
         return store.add_image(*at, outcome.image)

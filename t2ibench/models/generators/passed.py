@@ -54,12 +54,19 @@ def collected(data: Mapping[str, Any]) -> dict[str, Any]:
         name = key.removeprefix(start)
         if name in _NEVER:
             raise ValueError(f"{key} is not taken. {_NEVER[name]}")
-        kept.setdefault(f"{start}NAME", {})[name] = _value(value)
+        kept.setdefault(f"{start}NAME", {})[name] = value_of(value)
     return kept
 
 
-def _value(value: Any) -> Any:
-    """A value of JSON, or text that is none as it is."""
+def value_of(value: Any) -> Any:
+    """What a user wrote as a value of JSON; text that is none as it is.
+
+    Args:
+        value: Text, or a value already.
+
+    Returns:
+        The value.
+    """
     if not isinstance(value, str):
         return value
     if value.strip().lower() in _WORDS:
