@@ -23,7 +23,7 @@ _NAMES = ("scipy_openblas", "openblas")  # numpy's and scipy's wheels, and a sys
 _ENDINGS = ("64_", "")  # with integers of 64 bits, or of 32
 
 # What a copy works on: it is there when it is forked, so that nothing has to be sent to it.
-_work: Callable[[int], Any] | None = None
+_given: dict[str, Callable[[int], Any]] = {}
 
 
 def cores() -> int:
@@ -118,9 +118,8 @@ def each_of(
 def _forked(
     items: Sequence[Any], work: Callable[[Any], T], workers: int
 ) -> Iterator[tuple[int, T]]:
-    global _work
     _openblas()  # looked up once, before the copies are made
-    _work = lambda number: work(items[number])  # noqa: E731
+    _given["work"] = lambda number: work(items[number])
     context = multiprocessing.get_context("fork")
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, context, _begin)
@@ -139,7 +138,7 @@ def _forked(
             process.terminate()
         raise
     finally:
-        _work = None
+        _given.clear()
         pool.shutdown(cancel_futures=True)
 
 
@@ -152,5 +151,4 @@ def _begin() -> None:
 
 
 def _run(number: int) -> Any:
-    assert _work is not None
-    return _work(number)
+    return _given["work"](number)

@@ -12,6 +12,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import ReportsWaits
 from t2ibench.pipeline.job import Job
+from t2ibench.pipeline.kept import KeptScores
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.pending import pending_images
@@ -266,7 +267,7 @@ def _score(
         },
         labels,
     )
-    scored = score_plan(prepared.plan, images, stores, reporter)
+    scored = score_plan(prepared.plan, images, stores, reporter, kept=KeptScores(folder.path))
     written = write_results(
         folder,
         folder.record.repeatable(),

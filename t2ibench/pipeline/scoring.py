@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.blind import held_against
 from t2ibench.pipeline.forks import each_of
+from t2ibench.pipeline.kept import KeptScores, inputs_of
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stored import Images, KnownImages, StoredEvidence
@@ -203,6 +205,7 @@ def score_plan(
     stores: Stores,
     reporter: Reporter,
     workers: int | None = None,
+    kept: KeptScores | None = None,
 ) -> Scored:
     """Score every task of a plan, several at a time; no number depends on how many.
 
@@ -212,6 +215,8 @@ def score_plan(
         stores: What was observed.
         reporter: Shows progress.
         workers: Processes; None for one a core.
+        kept: Where the run's scores are kept; those whose inputs have not changed are not computed
+            again. None computes all.
 
     Returns:
         Results, samples and influences by task.
@@ -224,7 +229,7 @@ def score_plan(
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
         found = each_of(
             largest,
-            lambda task: _scored(plan, task, known, stores),
+            lambda task: _scored_or_kept(plan, task, known, stores, kept),
             workers,
             lambda: ticker.advance(1),
         )
@@ -236,6 +241,22 @@ def score_plan(
         scored.paired[task.id] = one.paired
         if one.lacking:
             scored.lacking.add(task.id)
+    return scored
+
+
+def _scored_or_kept(
+    plan: Plan, task: LoadedTask, images: Images | None, stores: Stores, kept: KeptScores | None
+) -> TaskScored:
+    inputs = None if kept is None else inputs_of(plan, task, images, stores)
+    if kept is None or inputs is None:
+        return _scored(plan, task, images, stores)
+    found = kept.read(task.id, inputs)
+    if found is not None:
+        return TaskScored(*found, lacking=False)
+    scored = _scored(plan, task, images, stores)
+    if not scored.lacking and scored.result.reason is None:
+        with suppress(T2IBenchError, TypeError, ValueError):  # it is only computed again
+            kept.write(task.id, inputs, scored.result, scored.samples, scored.paired)
     return scored
 
 
