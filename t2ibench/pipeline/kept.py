@@ -22,6 +22,7 @@ import scipy
 import t2ibench
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.concepts import synonyms
 from t2ibench.pipeline.stored import Images
 from t2ibench.results.paired import PairedTask, read_paired, write_paired
 from t2ibench.results.schema import TaskResult
@@ -87,6 +88,8 @@ def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Store
             _add_texts(add, encoder.store, plan.needs[task.id].texts)
     for name, judge in stores.judges.items():
         add("judge", name, judge.fingerprint)
+    if any(not question.classes for question in plan.needs[task.id].questions):
+        add(synonyms().name)  # free text is read with the dictionary that is installed
     _add_images(add, plan, task, images, stores)
     return digest.hexdigest()
 
