@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from t2ibench.methods import method_of, needs
+from t2ibench.models.generators import ALIASES
 from t2ibench.pipeline.pending import pending_images
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.prepare import Prepared
+
+_PNG_BYTES = 1.5  # of a pixel of a photograph
 
 
 def show(prepared: Prepared) -> None:
@@ -58,6 +61,8 @@ def show(prepared: Prepared) -> None:
             "judge has not seen yet are generated again; --generate-only makes all of them again."
         )
     print(_estimate(prepared, todo))
+    for line in _room(prepared, todo):
+        print(line)
     for line in _variant_costs(prepared):
         print(line)
     print("\nPrompts (images, to generate):")
@@ -81,6 +86,19 @@ def _estimate(prepared: Prepared, todo: int) -> str:
         "No run of this model is stored here to estimate its speed from; at 1 image a second: "
         f"{duration(todo)}. `--limit 1` makes a short run to measure it."
     )
+
+
+def _room(prepared: Prepared, todo: int) -> list[str]:
+    """Weights of an alias and images, on disk; estimates."""
+    alias = ALIASES.get(str(prepared.settings.model))
+    if alias is None or alias.gigabytes is None or alias.side is None or not todo:
+        return []
+    images = todo * alias.side**2 * _PNG_BYTES / 1e9
+    return [
+        f"Estimates: {alias.gigabytes:.0f} GB of weights in 16 bits, on disk and in memory (less "
+        "with load.… quantisation or offload=model); "
+        f"{images:.1f} GB of images at {alias.side} x {alias.side} pixels."
+    ]
 
 
 def duration(seconds: float) -> str:

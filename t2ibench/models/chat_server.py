@@ -17,7 +17,7 @@ from t2ibench.models.http import (
     one_line,
 )
 
-__all__ = ["ChatServer", "ServerArguments", "ServerAwayError"]
+__all__ = ["ChatServer", "ServerArguments", "ServerAwayError", "declined", "logprob"]
 
 
 class ServerArguments(Arguments):
@@ -105,11 +105,14 @@ class ChatServer:
         finally:
             started.cancel()
 
-    def start(self, messages: Sequence[Mapping[str, Any]]) -> Future[Reply]:
+    def start(
+        self, messages: Sequence[Mapping[str, Any]], extra: Mapping[str, Any] | None = None
+    ) -> Future[Reply]:
         """Begin to ask.
 
         Args:
             messages: Role and content of every message so far.
+            extra: Further members of the request, which not every server accepts.
 
         Returns:
             What `read` reads. Cancelling it ends the request.
@@ -120,6 +123,7 @@ class ChatServer:
                 "messages": list(messages),
                 "temperature": 0,
                 "max_tokens": self._max_tokens,
+                **(extra or {}),
             }
         )
 
@@ -152,6 +156,34 @@ class ChatServer:
         if reply.status != 200:
             raise BadReplyError(f"the server replied {_message(reply)}")
         return _content(reply)
+
+
+def declined(started: Future[Reply]) -> bool:
+    """Whether a server would not take a request as it was put.
+
+    Args:
+        started: What `ChatServer.start` gave, done.
+
+    Returns:
+        True for the statuses of a wrong request; False where there is no reply at all.
+    """
+    return started.exception() is None and started.result().status in {400, 422}
+
+
+def logprob(started: Future[Reply]) -> float | None:
+    """The log-probability of a reply, where the server gives it.
+
+    Args:
+        started: What `ChatServer.start` gave, read without an error.
+
+    Returns:
+        The sum over the reply's tokens; None where any is missing.
+    """
+    try:
+        tokens = started.result().json()["choices"][0]["logprobs"]["content"]
+        return float(sum(float(token["logprob"]) for token in tokens)) if tokens else None
+    except (BadReplyError, KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def _content(reply: Reply) -> str:

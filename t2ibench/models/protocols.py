@@ -200,7 +200,7 @@ class Judge(Protocol):
     """Answers questions about images.
 
     Attributes:
-        name: As the user wrote it, for example 'vlm:llava-hf/llava-1.5-7b-hf'.
+        name: As the user wrote it, for example 'vlm:Qwen/Qwen3-VL-4B-Instruct'.
         fingerprint: SHA-256 hex over everything that decides an answer.
         batch_size: Preferred batch size of `answer`.
     """
@@ -246,13 +246,13 @@ class AnswersInParts(Protocol):
 
 @runtime_checkable
 class ReportsWaits(Protocol):
-    """A model on a server that may have to be waited for (optional)."""
+    """A model that may have to be waited for: on a server, or asked in a slower way (optional)."""
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when it waits.
+        """Say when it waits, or takes a slower way.
 
         Args:
-            tell: Gets a sentence for each longer wait; called from any thread.
+            tell: Gets a sentence each time; called from any thread.
         """
         ...
 

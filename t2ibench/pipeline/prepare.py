@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,10 +18,9 @@ from t2ibench.models.generators import (
     default_encoder,
     default_judge,
 )
-from t2ibench.models.judges import check_judges, create_judges
+from t2ibench.models.judges import check_judges, create_judges, recorded_name
 from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
-from t2ibench.pipeline.executors import EXECUTORS
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, run_folder
@@ -28,6 +28,8 @@ from t2ibench.results.schema import GeneratorInfo
 from t2ibench.results.write import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import ImageStore
+from t2ibench.store.locks import SILENT, Notices
+from t2ibench.store.syncing import fetch_run, pushed, working_folder
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, shipped_tasks
 
@@ -79,6 +81,18 @@ class Prepared:
     warnings: list[str]
     objects: Objects
     call: str = ""
+
+    def pushed(self, notices: Notices = SILENT) -> AbstractContextManager[None]:
+        """Copy what is made to where the run is kept, if that is not here.
+
+        Args:
+            notices: Told where that fails for a while.
+
+        Returns:
+            A context manager; at its end everything is there.
+        """
+        fingerprint = self.generator.fingerprint if self.generator else None
+        return pushed(self.settings.output_dir, self.folder.path, fingerprint, notices)
 
     @property
     def from_folder(self) -> bool:
@@ -186,13 +200,12 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
             "Which tasks? Give --tasks all, a group, or task names.",
             "`t2ibench ls` lists them.",
         )
-    generator = _generator(settings, objects)
+    generator = create_model(settings, objects)
     if generator is None and not settings.encoder:
         raise T2IBenchError(
             "Nothing to measure: give --model (or --encoder for word vectors).",
             "For a first try: t2ibench --model toy --tasks all",
         )
-    EXECUTORS.get(settings.engine)
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
     measurement = _measurement(settings, generator)
@@ -212,11 +225,12 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     if skipped or lacking:
         plan = _cut(make_plan(tasks, measurement, needs_of), lacking)
     folder, warnings = run_folder(
-        Path(settings.output_dir),
+        working_folder(settings.output_dir),
         generator.name if generator else _texts_name(settings.encoder),
         generator.fingerprint if generator else None,
         plain=not settings.model_args and settings.seed == 0 and settings.dtype is None,
     )
+    fetch_run(settings.output_dir, folder.path)
     old, lines = stored_results(folder)
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
@@ -258,7 +272,19 @@ def _needs(
     return found, defects
 
 
-def _generator(settings: RunSettings, objects: Objects) -> Generator | None:
+def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
+    """The generator of a run; its weights are loaded when it first generates.
+
+    Args:
+        settings: What was asked for.
+        objects: Adapters that were given as objects.
+
+    Returns:
+        The generator; None where none was named.
+
+    Raises:
+        T2IBenchError: it is unknown, or its arguments do not fit.
+    """
     if objects.generator is not None:
         if settings.model_args:
             raise T2IBenchError("model_args go to a model that is named, not to an object.")
@@ -279,7 +305,7 @@ def _generator(settings: RunSettings, objects: Objects) -> Generator | None:
 def _with_defaults(settings: RunSettings) -> RunSettings:
     """Encoders and judges by name, each once."""
     encoders = settings.encoder or (default_encoder(settings.model),)
-    judges = settings.judge or (default_judge(settings.model),)
+    judges = map(recorded_name, settings.judge or (default_judge(settings.model),))
     return settings.model_copy(
         update={"encoder": tuple(dict.fromkeys(encoders)), "judge": tuple(dict.fromkeys(judges))}
     )

@@ -53,7 +53,7 @@ def describe_generators() -> Iterator[Listed]:
     yield rows.pop("toyland")
     for name, alias in ALIASES.items():
         if name not in GENERATORS:
-            yield Listed(name, alias.line(), "t2ibench")
+            yield Listed(name, alias.line(), "t2ibench", alias.facts())
     yield from rows.values()
     yield Listed(
         "package.module:factory", "your own: a function or class that makes one", "t2ibench"
