@@ -14,6 +14,7 @@ from t2ibench.models.protocols import Charges, ReportsWaits
 from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
+from t2ibench.pipeline.kept import KeptScores
 from t2ibench.pipeline.made_with import note_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
@@ -262,7 +263,7 @@ def _score(
         },
         labels,
     )
-    scored = score_plan(prepared.plan, images, stores, reporter)
+    scored = score_plan(prepared.plan, images, stores, reporter, kept=KeptScores(folder.path))
     written = write_results(
         folder,
         folder.record.repeatable(),
