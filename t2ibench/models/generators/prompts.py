@@ -190,7 +190,7 @@ def encode_once(pipeline: Any, offload: str) -> EncodedPrompts | None:
             raise T2IBenchError(
                 f"--model-args: {type(pipeline).__name__} takes no offload=text: it does not "
                 "encode prompts apart.",
-                "It takes: none, model or sequential.",
+                "It takes none, model or sequential.",
             )
         return None
     loaded = _only_when_needed(pipeline) if offload == "text" else nullcontext
