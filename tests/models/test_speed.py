@@ -240,7 +240,6 @@ def test_only_what_changes_images_changes_the_fingerprint(tmp_path: Path) -> Non
     ("name", "args"),
     [
         ("stable_diffusion", {"channels_last": "true"}),
-        ("flux", {"compile": "true"}),
         ("flux", {"attention": "_native_math"}),
         ("flux", {"cache": "first_block", "cache.threshold": "0.5"}),
         ("flux", {"cache": "taylorseer", "cache.cache_interval": "2"}),
@@ -267,6 +266,21 @@ def test_what_makes_it_faster_is_in_effect_and_the_batch_decides_nothing(
         if hasattr(getattr(module, "processor", None), "_attention_backend")
     }
     assert backends <= {None}  # of this model alone
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "part"), [("stable_diffusion", "unet"), ("flux", "transformer")])
+def test_the_denoiser_alone_is_compiled(name: str, part: str, folders: dict[str, Path]) -> None:
+    """That torch compiles it is left to torch: it takes minutes."""
+    generator = made(folders[name], compile="true")
+    generator.load()
+    found = {
+        key: any(module._compiled_call_impl is not None for module in value.modules())
+        for key, value in generator._pipeline.components.items()
+        if hasattr(value, "modules")
+    }
+    assert found == {key: key == part for key in found}
+    assert generator.effective_settings()["compile"] is True
 
 
 @pytest.mark.slow

@@ -160,8 +160,12 @@ class DiffusersGenerator:
         if self._prompts is not None:
             self._prompts.expect(self._expected)
 
-    def _ready(self) -> None:
-        """Load the pipeline, if it is not there, and have it encode each prompt once."""
+    def load(self) -> None:
+        """Load the pipeline, if it is not there, and have it encode each prompt once.
+
+        Raises:
+            T2IBenchError: it cannot be loaded or does not take the arguments.
+        """
         if self._pipeline is not None:
             return
         self._pipeline = self._load()
@@ -187,7 +191,7 @@ class DiffusersGenerator:
         """
         import torch
 
-        self._ready()
+        self.load()
         size = self._batch_limit or len(requests)
         results: list[Drawn] = []
         while len(results) < len(requests):
