@@ -292,7 +292,8 @@ def summary(run: RunView) -> str:
     each = f" · {' or '.join(map(str, sizes))} {image} a prompt" if sizes else ""
     texts = f" and {len(run.texts)} on words alone" if run.texts else ""
     if not tasks:
-        return f"{len(run.texts)} tests on words alone, no image"
+        plural = "test" if len(run.texts) == 1 else "tests"
+        return f"{len(run.texts)} {plural} on words alone, no image"
     return f"{len(tasks)} {'test' if len(tasks) == 1 else 'tests'} on images{texts}{each}"
 
 
