@@ -288,9 +288,13 @@ def summary(run: RunView) -> str:
     tasks = [task.result for task in run.tasks]
     counts = {task.settings.images_per_prompt for task in tasks}
     sizes = sorted(count for count in counts if count is not None)
-    each = f" · {' or '.join(map(str, sizes))} images a prompt" if sizes else ""
+    image = "image" if sizes == [1] else "images"
+    each = f" · {' or '.join(map(str, sizes))} {image} a prompt" if sizes else ""
     texts = f" and {len(run.texts)} on words alone" if run.texts else ""
-    return f"{len(tasks)} tests on images{texts}{each}"
+    if not tasks:
+        plural = "test" if len(run.texts) == 1 else "tests"
+        return f"{len(run.texts)} {plural} on words alone, no image"
+    return f"{len(tasks)} {'test' if len(tasks) == 1 else 'tests'} on images{texts}{each}"
 
 
 def limits(run: RunView) -> list[tuple[str, str]]:
@@ -308,7 +312,12 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         found.append((f"{who}.", f"{', '.join(run.judges)}. Its errors are in every share."))
     least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
     if least and least < _FEW_IMAGES:
-        found.append((f"As few as {least} images.", "The smallest rows rest on no more of them."))
+        found.append(
+            (
+                f"As few as {least} image{'s' if least > 1 else ''}.",
+                "The smallest rows rest on no more of them.",
+            )
+        )
     unsure = [task for task in run.tasks if task.result.inconclusive]
     if unsure:
         names = ", ".join(task.name for task in unsure[:_MANY])
@@ -327,7 +336,8 @@ def _instruments(run: RunView) -> tuple[str, str]:
     if not run.encoders:
         return "No encoder.", "Only answers of a judge were scored."
     if len(run.encoders) == 1:
-        return "One encoder.", f"{run.encoders[0]} measured every image. Another could disagree."
+        what = "image" if run.tasks else "word"
+        return "One encoder.", f"{run.encoders[0]} measured every {what}. Another could disagree."
     return (
         f"{len(run.encoders)} encoders.",
         f"{', '.join(run.encoders)}: means, and each one’s own.",
