@@ -46,6 +46,19 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Scored:
+    """The scores of a question's answers.
+
+    Attributes:
+        scores: Answer to the mean log-probability of its tokens.
+        largest: The largest logit behind them, without its sign; rounding grows with it.
+    """
+
+    scores: dict[str, float]
+    largest: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Around:
     """The tokens of a prompt before its image and after it."""
 
@@ -161,14 +174,14 @@ class SharedPasses:
             groups.setdefault((one.key, self._split(one).head), []).append(number)
         return list(groups.values())
 
-    def scores(self, groups: Sequence[Sequence[Asked]]) -> list[list[dict[str, float]]]:
+    def scores(self, groups: Sequence[Sequence[Asked]]) -> list[list[Scored]]:
         """Mean log-probability of the tokens of every answer.
 
         Args:
             groups: Of questions, see `groups`.
 
         Returns:
-            For each group and question: answer to its score.
+            The scores of each group and question.
 
         Raises:
             ValueError: the model or its processor does not fit this way of asking. Others of its
@@ -256,7 +269,7 @@ class SharedPasses:
         lengths: Sequence[int],
         starts: Sequence[int],
         branches: Sequence[_Branches],
-    ) -> list[list[dict[str, float]]]:
+    ) -> list[list[Scored]]:
         import torch
 
         size = max(len(below.tree.tokens) for below in branches)
@@ -300,10 +313,7 @@ class SharedPasses:
         if logits.shape[1] != len(places):
             logits = logits[:, kept]
         where = {place: number for number, place in enumerate(places)}
-        return [
-            _read_off(torch.log_softmax(logits[row].float(), dim=-1), where, below)
-            for row, below in enumerate(branches)
-        ]
+        return [_read_off(logits[row].float(), where, below) for row, below in enumerate(branches)]
 
 
 def _window(config: Any) -> int | None:
@@ -319,14 +329,19 @@ def _window(config: Any) -> int | None:
     return min((window for window in windows if window), default=None)
 
 
-def _read_off(
-    logs: torch.Tensor, where: Mapping[int, int], below: _Branches
-) -> list[dict[str, float]]:
-    """From log-probabilities at the places kept to the score of each answer."""
-    rows = [where[place] for one in below.read for found in one.values() for place, _ in found]
-    tokens = [token for one in below.read for found in one.values() for _, token in found]
-    values = iter(logs[rows, tokens].tolist())
-    return [
-        {name: float(np.mean([next(values) for _ in found])) for name, found in one.items()}
-        for one in below.read
-    ]
+def _read_off(logits: torch.Tensor, where: Mapping[int, int], below: _Branches) -> list[Scored]:
+    """From logits at the places kept to the score of each answer."""
+    import torch
+
+    logs = torch.log_softmax(logits, dim=-1)
+    scored = []
+    for one in below.read:
+        rows = [where[place] for found in one.values() for place, _ in found]
+        tokens = [token for found in one.values() for _, token in found]
+        values = iter(logs[rows, tokens].tolist())
+        scores = {
+            name: float(np.mean([next(values) for _ in found])) for name, found in one.items()
+        }
+        largest = torch.cat([logits[rows, tokens], logits[rows].amax(dim=-1)]).abs().max()
+        scored.append(Scored(scores, float(largest)))
+    return scored

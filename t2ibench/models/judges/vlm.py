@@ -13,14 +13,15 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.judges.passes import Asked, SharedPasses
+from t2ibench.models.judges.passes import Asked, Scored, SharedPasses
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.places import loading_hint
 from t2ibench.models.protocols import Answer, Query
 
-# How far two ways of summing the same products may part, in nats. bfloat16 rounds a logit around 20
-# to eighths.
-_TOLERANCES = {"float32": 1e-3, "float16": 0.03, "bfloat16": 0.25}
+# How far two ways of summing the same products may part, in nats: so many spacings of the dtype at
+# the size of the largest logit, and never less than this.
+_SPACINGS = 2
+_LEAST = 1e-3
 _COMPARED = 3  # questions that are asked in both ways
 
 
@@ -74,7 +75,6 @@ class VlmJudge:
         self._passes: SharedPasses | None = None
         self._shares = True
         self._agreed: set[bool] = set()
-        self._tolerance = _TOLERANCES[str(self._dtype).removeprefix("torch.")]
         self._tell: Callable[[str], None] = lambda _: None
         self._processor = self._load_processor()
         self.fingerprint = fingerprint(
@@ -186,12 +186,12 @@ class VlmJudge:
                 left = groups + left if len(groups) > 1 else left
                 continue
             found = {
-                numbers[k]: score
+                numbers[k]: scored
                 for group, part in zip(groups, scores, strict=True)
-                for k, score in zip(group, part, strict=True)
+                for k, scored in zip(group, part, strict=True)
             }
             if self._agrees(found, queries, len(groups), passes):
-                yield [(k, self._chosen(queries[k], score)) for k, score in found.items()]
+                yield [(k, self._chosen(queries[k], scored)) for k, scored in found.items()]
 
     def _failed(self, error: Exception, images: int, passes: SharedPasses) -> None:
         """Go on with fewer images together, or without sharing if it has never worked."""
@@ -214,7 +214,7 @@ class VlmJudge:
 
     def _agrees(
         self,
-        found: Mapping[int, Mapping[str, float]],
+        found: Mapping[int, Scored],
         queries: Sequence[Query],
         images: int,
         passes: SharedPasses,
@@ -228,8 +228,9 @@ class VlmJudge:
         for number in list(found)[:: max(1, len(found) // _COMPARED)]:
             with torch.inference_mode():
                 alone = self._scores(queries[number])
-            apart = {name: abs(score - found[number][name]) for name, score in alone.items()}
-            if all(value <= self._tolerance for value in apart.values()):
+            together = found[number]
+            apart = {name: abs(score - together.scores[name]) for name, score in alone.items()}
+            if all(value <= self._tolerance(together) for value in apart.values()):
                 continue
             if padded:
                 passes.take_fewer(1)
@@ -246,10 +247,17 @@ class VlmJudge:
             f"be shared ({why})."
         )
 
-    def _chosen(self, query: Query, scores: Mapping[str, float]) -> Answer:
+    def _tolerance(self, scored: Scored) -> float:
+        import torch
+
+        return max(_LEAST, _SPACINGS * torch.finfo(self._dtype).eps * scored.largest)
+
+    def _chosen(self, query: Query, scored: Scored) -> Answer:
         """The likeliest class; where two are too close to call, as each class alone has it."""
+        scores = scored.scores
         best, second = sorted(scores.values(), reverse=True)[:2]
-        sure = all(map(math.isfinite, scores.values())) and best - second > self._tolerance
+        finite = all(map(math.isfinite, scores.values()))
+        sure = finite and best - second > self._tolerance(scored)
         return _likeliest(scores) if sure else self._alone(query)
 
     def _alone(self, query: Query) -> Answer:
