@@ -332,6 +332,21 @@ def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     assert len(waits) == 2
 
 
+def test_a_long_first_wait_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("t2ibench.models.generators.hosted._LONG", 0.1)
+
+    def slow(*_: Any) -> Said:
+        threading.Event().wait(0.5)
+        return one()
+
+    said: list[str] = []
+    with speaking(slow) as (url, _):
+        model: Any = served(url)
+        model.report_waits(said.append)
+        model.generate(requests(PROMPTS, 1))
+    assert len(said) == 1 and "has not answered" in said[0] and "timeout=5" in said[0]
+
+
 def test_a_server_that_goes_away_loses_nothing_that_it_gave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,6 +503,7 @@ def test_the_name_in_a_stored_file_does_not_make_anybody_pay(
     [
         ({"size": "big"}, "WIDTHxHEIGHT"),
         ({"body.prompt": "x"}, "body.prompt"),
+        ({"body.api_key": "sk-1"}, "stored with the run"),
         ({"price_per_image": "-1"}, "price_per_image"),
         ({"stesp": "3"}, "Did you mean 'steps'"),
         ({"base_url": "127.0.0.1:80"}, "expected an address"),
