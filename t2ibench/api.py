@@ -69,15 +69,16 @@ def evaluate(
     """
     prepared = _prepare(model, tasks, encoder, judge, settings, "t2ibench.evaluate")
     reporter = ConsoleReporter() if progress else SilentReporter()
-    if until_precise is None:
-        results = execute(prepared, reporter).results
-    else:
-        results = grow(
-            prepared, until_precise, reporter, most_images=max_images_per_prompt
-        ).outcome.results
-    if results is None:
-        raise AssertionError("execute always scores")
-    write_reports(results, prepared.folder.path)
+    with prepared.pushed(reporter):
+        if until_precise is None:
+            results = execute(prepared, reporter).results
+        else:
+            results = grow(
+                prepared, until_precise, reporter, most_images=max_images_per_prompt
+            ).outcome.results
+        if results is None:
+            raise AssertionError("execute always scores")
+        write_reports(results, prepared.folder.path)
     _tell(prepared, reporter)
     return results.in_folder(prepared.folder.path)
 
@@ -105,7 +106,8 @@ def generate(
     """
     prepared = _prepare(model, tasks, (), (), settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()
-    folder = generate_only(prepared, reporter).folder
+    with prepared.pushed(reporter):
+        folder = generate_only(prepared, reporter).folder
     _tell(prepared, reporter)
     return folder
 

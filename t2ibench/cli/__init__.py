@@ -16,6 +16,9 @@ VERBS = (
     "explore",
     "propose",
     "caption",
+    "pack",
+    "unpack",
+    "export",
     "label",
     "agree",
     "leaderboard",
@@ -118,4 +121,7 @@ def _call(given: Sequence[str], places: list[str]) -> int:
     arguments.argv = ["t2ibench", *given]
     named = (getattr(arguments, name, None) for name in ("output_dir", "run", "to"))
     places += [str(name) for name in named if name]
-    return int(arguments.handler(arguments))
+    from t2ibench.cli.elsewhere import runs_here
+
+    with runs_here(arguments):
+        return int(arguments.handler(arguments))

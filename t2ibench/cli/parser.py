@@ -9,6 +9,7 @@ from t2ibench.cli.calibrate_parser import add_calibrate, add_power
 from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
+from t2ibench.cli.pack_parser import add_pack
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.values import budget, not_negative, positive, share
 from t2ibench.settings import REPEATED, Flag, flag_names, flags
@@ -87,13 +88,13 @@ _TYPES = {
 }
 
 
-def _batch_size(text: str) -> int | None:
+def _number_or_auto(text: str) -> int | None:
     return None if text == "auto" else positive(text)
 
 
 _TYPES["level"] = float  # type: ignore[assignment]
 _TYPES["times"] = float  # type: ignore[assignment]
-_TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
+_TYPES["batch_size"] = _TYPES["workers"] = _number_or_auto  # type: ignore[assignment]
 
 
 def _kind(name: str, flag: Flag) -> dict[str, Any]:
@@ -128,6 +129,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
     _add_caption(verbs)
+    add_pack(verbs, _handler)
     add_label(verbs, _handler)
     add_agree(verbs, _handler)
     add_leaderboard(verbs, _handler("leaderboard"))
@@ -176,6 +178,9 @@ def _add_run(verbs: Any) -> None:
         "--dry-run", action="store_true", help="print prompts, images and time; generate nothing"
     )
     where.add_argument("--generate-only", action="store_true", help="generate, do not score")
+    where.add_argument(
+        "--no-score", action="store_true", help="generate, embed and ask; `t2ibench score` scores"
+    )
     _add_gates(where, "headline.FIELD", "'headline.magnitude_low>0.2'")
     run.set_defaults(handler=_handler("run"))
 

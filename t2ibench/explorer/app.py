@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
+from mimetypes import guess_type
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +29,7 @@ from t2ibench.explorer.generation import GenerationQueue
 from t2ibench.explorer.guard import Guard
 from t2ibench.explorer.queries import Question, score_texts, similarities
 from t2ibench.explorer.reference import Reference
-from t2ibench.explorer.source import Collection
+from t2ibench.explorer.source import Collection, Picture
 from t2ibench.explorer.tree import Export, Session, State, Tree, task_from_export
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
@@ -323,12 +325,9 @@ class Explorer:
             request: Its path has the image's number.
 
         Returns:
-            The file; status 404 for an unknown number.
+            The file; status 404 for an unknown number, and for a file that is gone or changed.
         """
-        path = self._path(request)
-        if path is None or not path.is_file():
-            return _not_found("no such image")
-        return FileResponse(path, headers=_CACHED)
+        return self._pixels(request, lambda picture: (picture.data(), picture.path.name))
 
     def thumb(self, request: Request) -> Response:
         """One image as a thumbnail.
@@ -339,18 +338,18 @@ class Explorer:
         Returns:
             A JPEG; status 404 for an unknown number and for a file that is no image any more.
         """
-        path = self._path(request)
-        if path is None:
+        return self._pixels(request, lambda picture: (self._thumbnail(picture), ".jpg"))
+
+    def _pixels(self, request: Request, read: Callable[[Picture], tuple[bytes, str]]) -> Response:
+        """What is read of the image that a request names by number, with a name for its type."""
+        number, pictures = int(request.path_params["number"]), self.collection.pictures
+        if number >= len(pictures):
             return _not_found("no such image")
         try:
-            return Response(self._thumbnail(path), media_type="image/jpeg", headers=_CACHED)
+            data, name = read(pictures[number])
         except UnreadableImageError as error:
             return _not_found(str(error))
-
-    def _path(self, request: Request) -> Path | None:
-        """The file of the image that a request names by number; None for an unknown number."""
-        number, pictures = int(request.path_params["number"]), self.collection.pictures
-        return pictures[number].path if number < len(pictures) else None
+        return Response(data, media_type=guess_type(f"x{name}")[0], headers=_CACHED)
 
 
 _CACHED = {"cache-control": "private, max-age=86400, immutable"}
@@ -360,8 +359,8 @@ def _not_found(why: str) -> Response:
     return JSONResponse({"error": why}, status_code=404)
 
 
-def _thumbnail(path: Path) -> bytes:
-    return thumbnail(path, _THUMB)
+def _thumbnail(picture: Picture) -> bytes:
+    return thumbnail(picture.data(), _THUMB)
 
 
 def _error_response(request: Request, error: Exception) -> Response:

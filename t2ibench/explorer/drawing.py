@@ -220,7 +220,7 @@ def _clean(text: str) -> str:
 
 def _uri(picture: Picture, size: float) -> str | None:
     try:
-        small = thumbnail(picture.path, int(2 * size), 80)
+        small = thumbnail(picture.data(), int(2 * size), 80)
     except UnreadableImageError:
         return None
     return f"data:image/jpeg;base64,{base64.b64encode(small).decode()}"

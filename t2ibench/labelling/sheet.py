@@ -16,7 +16,7 @@ from t2ibench.labelling.sample import Item
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reports.csv import cell
 from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import ImageStore, StoredImage
 from t2ibench.store.labels import Label
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.store.problems import reading
@@ -48,11 +48,12 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
     for item in items:
         if item.image not in names:
             names[item.image] = f"images/{item.image[:16]}.jpg"
+            image = StoredImage(images.root / item.file, item.image, "", 0)
             try:
-                data = thumbnail(images.root / item.file, _SIDE, quality=92)
+                data = thumbnail(image.data(), _SIDE, quality=92)
             except UnreadableImageError as error:
                 raise T2IBenchError(
-                    f"{images.root / item.file} cannot be shown: {error}.",
+                    f"{image.path} cannot be shown: {error}.",
                     "The run's own command with --generate-only makes files again that are gone.",
                 ) from None
             write_bytes(folder / names[item.image], data)

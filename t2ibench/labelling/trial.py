@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, failing, shown
 from t2ibench.labelling.sheet import CLASSES_BETWEEN, option_of, sheet_rows
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.protocols import Answer, Judge, Query
@@ -219,20 +219,23 @@ def try_judge(
         T2IBenchError: the judge cannot go on, or has answered nothing.
     """
     queries = [one.query for one in known]
+    answers: list[Answer] = []
     start = time.perf_counter()
-    answers = list(judge.answer(queries[:1]))
-    first = time.perf_counter() - start
-    start = time.perf_counter()
-    for batch in _batches(queries[1:], judge.batch_size):
-        answers += judge.answer(batch)
-        tell(len(answers), len(queries))
-    rest = time.perf_counter() - start
-    if len(answers) != len(queries):
-        raise T2IBenchError(f"It gave {len(answers)} answers to {len(queries)} questions.")
+    with failing(f"The judge '{shown(judge.name)}' failed with"):
+        for batch in _batches(queries, judge.batch_size):
+            given = list(judge.answer(batch))
+            if len(given) != len(batch):
+                raise T2IBenchError(f"It gave {len(given)} answers to {len(batch)} questions.")
+            if not answers:
+                first = time.perf_counter() - start
+            answers += given
+            tell(len(answers), len(queries))
+        rest = time.perf_counter() - start - first
     reasons = Counter(answer.reason or "no answer" for answer in answers if answer.answer is None)
     if sum(reasons.values()) == len(answers):
         raise T2IBenchError(f"It answered nothing: {reasons.most_common(1)[0][0]}")
-    asked_again, same = _again(judge, queries, answers)
+    with failing(f"The judge '{shown(judge.name)}' failed with"):
+        asked_again, same = _again(judge, queries, answers)
     return Trial(
         judge.name,
         judge.fingerprint,
@@ -247,7 +250,9 @@ def try_judge(
 
 
 def _batches(queries: Sequence[Query], size: int) -> Iterator[Sequence[Query]]:
-    for start in range(0, len(queries), size):
+    """The first question alone, because a judge may load its weights for it."""
+    yield queries[:1]
+    for start in range(1, len(queries), size):
         yield queries[start : start + size]
 
 

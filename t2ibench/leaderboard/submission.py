@@ -216,7 +216,7 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, count: int) -> 
     for attempt in attempts:
         if attempt.prompt in chosen and attempt.index < SHOWN_IMAGES and attempt.status == "ok":
             try:
-                shown[attempt.key] = thumbnail(images.path(attempt), SIZE, QUALITY)
+                shown[attempt.key] = thumbnail(images.image(attempt).data(), SIZE, QUALITY)
             except UnreadableImageError as error:
                 raise T2IBenchError(
                     f"{images.path(attempt)} cannot be shown: {error}.",

@@ -4,21 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from t2ibench.store.attempts import (
+    RANK,
+    SUFFIXES,
+    Attempt,
+    absent_files,
+    attempt_of,
+    image_key,
+    order,
+    row_of,
+)
 from t2ibench.store.checks import Damage
 from t2ibench.store.files import write_bytes
-from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.one_image import StoredImage
+from t2ibench.store.pack_index import Pack
+from t2ibench.store.packs import Packs
 from t2ibench.store.problems import reading
 from t2ibench.store.rows import RowFolder
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
+__all__ = [
+    "SUFFIXES",
+    "Attempt",
+    "ImageStore",
+    "StoredImage",
+    "image_files",
+    "image_key",
+    "image_seed",
+    "is_image_file",
+]
 
 
 def is_image_file(path: Path) -> bool:
@@ -47,25 +68,6 @@ def image_files(folder: Path) -> list[Path]:
     )
 
 
-_RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
-
-
-def image_key(fingerprint: str, prompt: str, index: int) -> str:
-    """SHA-256 hex of what decides an image.
-
-    Args:
-        fingerprint: The generator's fingerprint.
-        prompt: The prompt.
-        index: Which sample of the prompt, from 0.
-
-    Returns:
-        The key: 64 hexadecimal digits.
-    """
-    text = f"{fingerprint}\0{index}\0{prompt}"
-    # A row that somebody else wrote may hold half a surrogate pair.
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def image_seed(run_seed: int, prompt: str, index: int) -> int:
     """The seed of one image, from the run's seed, the prompt and the sample index only.
 
@@ -84,71 +86,10 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt at one image.
-
-    Attributes:
-        key: Which image.
-        prompt: Its prompt.
-        index: Which sample of the prompt.
-        seed: Its seed.
-        status: 'ok', 'refused', 'filtered' or 'failed'.
-        file: Path of the image below images/, for status 'ok'.
-        sha256: Hash of that file.
-        reason: Why the attempt gave no image.
-        tries: Attempts before this one.
-        revised_prompt: The prompt that the model says it used instead.
-    """
-
-    key: str
-    prompt: str
-    index: int
-    seed: int
-    status: str
-    file: str | None = None
-    sha256: str | None = None
-    reason: str | None = None
-    tries: int = 0
-    revised_prompt: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredImage:
-    """One image file.
-
-    Attributes:
-        path: The file.
-        sha256: Hash of the file as it was when it was stored.
-        prompt: What it was generated for.
-        index: Which sample of the prompt.
-    """
-
-    path: Path
-    sha256: str
-    prompt: str
-    index: int
-
-    def read(self) -> Image:
-        """Decode it, and check that it is the one that was stored.
-
-        Returns:
-            The image.
-
-        Raises:
-            UnreadableImageError: it has changed, is gone, or cannot be decoded.
-        """
-        try:
-            data = self.path.read_bytes()
-        except OSError as error:
-            raise UnreadableImageError(error.strerror or type(error).__name__) from error
-        if hashlib.sha256(data).hexdigest() != self.sha256:
-            raise UnreadableImageError("it has changed since it was stored")
-        return read_image(data)
-
-
 class ImageStore:
-    """The images of one generator.
+    """The images of one generator: rows of attempts and files, and packs of both.
+
+    Which files are there is looked up once, folder by folder, when it is first asked.
 
     Args:
         root: The run folder's images/.
@@ -162,7 +103,10 @@ class ImageStore:
         self.root = root
         self.fingerprint = fingerprint
         self.damage = Damage("line of the record of images", "lines of the record of images")
-        self._attempts: dict[str, Attempt] = {}
+        self.packs = Packs(root, fingerprint)
+        self._attempts: dict[tuple[str, int], Attempt] = {}
+        self._prompts: dict[str, str] = {}
+        self._absent: set[str] | None = None
         self._files = RowFolder(root, "attempts", self.damage)
         self.reload()
 
@@ -172,12 +116,23 @@ class ImageStore:
         Returns:
             The attempts of those rows.
         """
-        read = [found for row in self._files.read() if (found := _attempt(row)) is not None]
-        # What does not have its own key is damaged, or of another generator.
-        new = [one for one in read if one.key == image_key(self.fingerprint, one.prompt, one.index)]
-        for attempt in new:
-            self._index(attempt)
+        self.packs.refresh()
+        new = []
+        for row in self._files.read():
+            attempt = attempt_of(row)
+            # What does not have its own key is damaged, or of another generator.
+            if attempt is not None and attempt.key == self._key(attempt):
+                # Images of one prompt share one text in memory.
+                prompt = self._prompts.setdefault(attempt.prompt, attempt.prompt)
+                attempt = replace(attempt, prompt=prompt)
+                new.append(attempt)
+                self._index(attempt)
+        if self._absent is not None:
+            self._absent |= self._look(new)
         return new
+
+    def _key(self, attempt: Attempt) -> str:
+        return image_key(self.fingerprint, attempt.prompt, attempt.index)
 
     def mend(self) -> None:
         """Note that images whose record is damaged are generated again.
@@ -188,13 +143,30 @@ class ImageStore:
         self._files.mend()
 
     def _index(self, attempt: Attempt) -> None:
-        known = self._attempts.get(attempt.key)
-        if known is None or _order(attempt) >= _order(known):
-            self._attempts[attempt.key] = attempt
+        place = attempt.prompt, attempt.index
+        known = self._attempts.get(place)
+        if known is None or order(attempt) >= order(known):
+            self._attempts[place] = attempt
 
     def __len__(self) -> int:
         """Images that were attempted."""
-        return len(self._attempts)
+        packed = (member for _, _, member in self._only_packed())
+        return len(self._attempts) + sum(1 for _ in packed)
+
+    def _only_packed(self) -> Iterator[tuple[Pack, int, str]]:
+        """Images of packs that no row knows: pack, row and prompt."""
+        for pack, row, prompt in self.packs.newest():
+            if not self._attempts or (prompt, pack.index(row)) not in self._attempts:
+                yield pack, row, prompt
+
+    def _packed(self, prompt: str, index: int, known: Attempt | None) -> tuple[Pack, int] | None:
+        """Where an image is packed, unless what is known of it by its row is newer."""
+        if not self.packs.packs:
+            return None
+        found = self.packs.find(prompt, index)
+        if found is None or known is None:
+            return found
+        return found if order(known) < (RANK["ok"], found[0].tries(found[1])) else None
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image, whether or not its file is still there.
@@ -209,10 +181,12 @@ class ImageStore:
         Returns:
             The latest attempt; None if nothing was tried.
         """
-        return self._attempts.get(image_key(self.fingerprint, prompt, index))
+        known = self._attempts.get((prompt, index))
+        packed = self._packed(prompt, index, known)
+        return known if packed is None else packed[0].member(packed[1], prompt).attempt()
 
     def has_file(self, attempt: Attempt) -> bool:
-        """Whether the file of an image is there.
+        """Whether an image is there, as a file or in a pack.
 
         Args:
             attempt: What is known of it.
@@ -220,7 +194,21 @@ class ImageStore:
         Returns:
             False where it was removed; True for an attempt that gave no image.
         """
-        return attempt.file is None or (self.root / attempt.file).is_file()
+        if attempt.file is None:
+            return True
+        found = self.packs.find(attempt.prompt, attempt.index) if self.packs.packs else None
+        if found is not None and found[0].has(found[1]):
+            pack, row = found
+            if pack.member(row, attempt.prompt).sha256 == attempt.sha256:
+                return True
+        if self._absent is None:
+            self._absent = self._look(self._attempts.values())
+        if found is not None and (attempt.prompt, attempt.index) not in self._attempts:
+            return (self.root / attempt.file).is_file()  # its pack was removed
+        return attempt.file not in self._absent
+
+    def _look(self, attempts: Iterable[Attempt]) -> set[str]:
+        return absent_files(self.root, (one.file for one in attempts if one.file is not None))
 
     def attempts(self) -> list[Attempt]:
         """What is known of every image whose file is there, ordered by prompt and index.
@@ -228,8 +216,22 @@ class ImageStore:
         Returns:
             One attempt an image.
         """
-        attempts = filter(self.has_file, self._attempts.values())
+        self._absent = None  # look again
+        attempts = filter(self.has_file, self.all_attempts())
         return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
+
+    def all_attempts(self) -> Iterator[Attempt]:
+        """What is known of every image, whether or not its file is still there.
+
+        Yields:
+            One attempt an image, in no particular order.
+        """
+        for prompt, index in list(self._attempts):
+            attempt = self.get(prompt, index)
+            assert attempt is not None
+            yield attempt
+        for pack, row, prompt in self._only_packed():
+            yield pack.member(row, prompt).attempt()
 
     def removed(self) -> int:
         """How many images have no file any more.
@@ -237,7 +239,8 @@ class ImageStore:
         Returns:
             Their number.
         """
-        return sum(not self.has_file(attempt) for attempt in self._attempts.values())
+        self._absent = None
+        return sum(not self.has_file(attempt) for attempt in self.all_attempts())
 
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is.
@@ -249,7 +252,11 @@ class ImageStore:
         Returns:
             True for an image whose file is there, a refusal or a filtered image.
         """
-        attempt = self.get(prompt, index)
+        known = self._attempts.get((prompt, index))
+        packed = self._packed(prompt, index, known)
+        if packed is not None and packed[0].has(packed[1]):
+            return True
+        attempt = known if packed is None else packed[0].member(packed[1], prompt).attempt()
         return attempt is not None and attempt.status != "failed" and self.has_file(attempt)
 
     def path(self, attempt: Attempt) -> Path:
@@ -349,44 +356,36 @@ class ImageStore:
         """
         rows = []
         for new in attempts:
-            known = self._attempts.get(new.key)
+            known = self.get(new.prompt, new.index)
             # Files of writers are read in any order; this says which row is the newest.
             attempt = replace(new, tries=known.tries + 1) if known else new
             self._index(attempt)
-            row = {key: value for key, value in asdict(attempt).items() if value is not None}
-            if not attempt.tries:
-                del row["tries"]
-            rows.append(row)
+            if self._absent is not None and attempt.file is not None:
+                self._absent.discard(attempt.file)
+            rows.append(row_of(attempt))
         self._files.append(rows)
 
+    def write_rows(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Add rows of attempts as they are; the disk holds them afterwards.
 
-def _order(attempt: Attempt) -> tuple[int, int]:
-    """What outranks what: an image a failed attempt, and a later attempt an earlier one."""
-    return _RANK[attempt.status], attempt.tries
+        Args:
+            rows: As `attempts.row_of` makes them.
 
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        self._files.write(rows)
 
-def _attempt(row: dict[str, Any]) -> Attempt | None:
-    """The record in a row of a JSON Lines file; None for a row of another form."""
-    try:
-        attempt = Attempt(
-            key=str(row["key"]),
-            prompt=str(row["prompt"]),
-            index=int(row["index"]),
-            seed=int(row["seed"]),
-            status=str(row["status"]),
-            file=row.get("file"),
-            sha256=row.get("sha256"),
-            reason=row.get("reason"),
-            tries=int(row.get("tries", 0)),
-            revised_prompt=None if (said := row.get("revised_prompt")) is None else str(said),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return None
-    if attempt.status not in _RANK:
-        return None
-    if attempt.file is not None:
-        # Rows may come from somebody else's run folder: the path must be the one we would write.
-        stem, dot, suffix = attempt.file.rpartition(".")
-        if stem != f"{attempt.key[:2]}/{attempt.key}" or f"{dot}{suffix}" not in SUFFIXES:
-            return None
-    return attempt if attempt.status != "ok" or (attempt.file and attempt.sha256) else None
+    def replace_rows(self, is_needed: Callable[[Attempt], bool]) -> None:
+        """Remove rows that are not needed, because packs say the same.
+
+        Args:
+            is_needed: Whether a row stays.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        needed = [one for one in self._attempts.values() if is_needed(one)]
+        if len(needed) < len(self._attempts):
+            self._files.replace([row_of(one) for one in needed])
+            self._attempts = {(one.prompt, one.index): one for one in needed}

@@ -125,19 +125,26 @@ def read_checked_rows(path: Path, start: int = 0) -> CheckedRows:
     *lines, last = data.split(b"\n")
     rows, damaged = [], []
     for line in map(bytes.strip, lines):
-        row = _checked_row(line) if line else None
+        row = checked_row(line) if line else None
         if row is not None:
             rows.append(row)
         elif line:
             damaged.append(checksum(line))
-    row = _checked_row(last.strip())
+    row = checked_row(last.strip())
     if row is not None:
         rows.append(row)
     return CheckedRows(rows, damaged, start + len(data) - len(last))
 
 
-def _checked_row(line: bytes) -> dict[str, Any] | None:
-    """The row in a line, without its checksum; None where it is damaged."""
+def checked_row(line: bytes) -> dict[str, Any] | None:
+    """The row in a line.
+
+    Args:
+        line: One line, without its end.
+
+    Returns:
+        The row without its checksum; None where it is damaged.
+    """
     tail = _TAIL.search(line)
     if tail and checksum(line[: tail.start()] + b"}") != tail.group(1).decode():
         return None

@@ -316,6 +316,18 @@ class Claims:
             return 0.0
         return (os.getpid() * _GOLDEN + zlib.crc32(socket.gethostname().encode()) / 2**32) % 1.0
 
+    def at_work(self) -> str | None:
+        """Who holds any part of the work; claims of the dead are removed.
+
+        Returns:
+            Who, as far as can be told; None where nobody does.
+        """
+        if not self._works or not self._others():
+            return None
+        names = (path.stem.removeprefix("claim-") for path in self._folder.glob("claim-*.lock"))
+        owners = [owner for name in names if (owner := self.owner(name)) is not None]
+        return str(owners[0]) if owners else "Another process"
+
     def _others(self) -> bool:
         """Whether any part is held; claims of the dead are removed."""
         for path in self._folder.glob("claim-*.lock"):

@@ -7,11 +7,13 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from t2ibench.store.checks import Damage
 from t2ibench.store.jsonl import append_rows, read_checked_rows
+from t2ibench.store.problems import disk_errors
 
 _EVERY = 1.0  # seconds of work that a loss of power may cost; each wait takes milliseconds
 _KNOWN = "damaged"  # a row of this key names damaged lines that a run has made good
@@ -36,6 +38,7 @@ class RowFolder:
         self._writer: Path | None = None
         self._synced = -math.inf
         self._ends: dict[Path, int] = {}
+        self._sizes: dict[Path, int] = {}  # of files, as they were when they were read
         self._found: list[str] = []
         self._known: set[str] = set()
 
@@ -53,7 +56,7 @@ class RowFolder:
             if size == start:
                 continue
             new = read_checked_rows(path, start if size > start else 0)
-            self._ends[path] = new.end
+            self._ends[path], self._sizes[path] = new.end, size
             self._found += [f"{path.name} {line}" for line in new.damaged]
             for row in new.rows:
                 if isinstance(row.get(_KNOWN), list):
@@ -76,13 +79,47 @@ class RowFolder:
             T2IBenchError: the disk is full or read-only.
         """
         if self._writer is None:
-            name = f"{self._prefix}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-            self._writer = self.folder / name
+            self._writer = self._new()
         now = time.monotonic()
         durable = now - self._synced >= _EVERY
         append_rows(self._writer, rows, checked=True, durable=durable)
         if durable:
             self._synced = now
+
+    def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write rows to a file of their own; the disk holds them afterwards.
+
+        Args:
+            rows: Mappings of JSON values; nothing is written where there are none.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        append_rows(self._new(), rows, checked=True)
+
+    def replace(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Put rows in the place of the files that were read.
+
+        Args:
+            rows: Mappings of JSON values.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        new = self._new()
+        append_rows(new, rows, checked=True)
+        for path, size in self._sizes.items():
+            # A file that somebody has written to since stays; its rows are then there twice.
+            with disk_errors(path), suppress(FileNotFoundError):
+                if path.stat().st_size == size:
+                    path.unlink()
+        self._ends, self._sizes, self._found = {}, {}, []
+        self.damage.pieces = 0
+        if new.is_file():
+            self._ends[new] = self._sizes[new] = new.stat().st_size
+
+    def _new(self) -> Path:
+        return self.folder / f"{self._prefix}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
 
     def mend(self) -> None:
         """Note that what is damaged is made again, so that nobody is told of it any more.

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from t2ibench.cli import main
+from t2ibench.errors import T2IBenchError
 from t2ibench.labelling.trial import Known, labelled_questions, toyland_questions, try_judge
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, Query
@@ -102,6 +103,24 @@ class Forgetful(Colours):
 def test_a_judge_that_changes_its_mind_is_seen() -> None:
     trial = try_judge(Forgetful(), known(12))
     assert (trial.asked_again, trial.same_again) == (12, 4)
+
+
+class Broken(Colours):
+    """Raises, or forgets an answer, once it is asked several questions together."""
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        if len(queries) > 1 and self.fails:
+            raise KeyError("colour")
+        return super().answer(queries)[: max(1, len(queries) - 1)]
+
+
+@pytest.mark.parametrize(
+    ("fails", "message"),
+    [(True, "The judge 'colours' failed with KeyError"), (False, "gave 3 answers to 4 questions")],
+)
+def test_a_judge_that_breaks_off_is_one_line(fails: bool, message: str) -> None:
+    with pytest.raises(T2IBenchError, match=message):
+        try_judge(Broken(fails=fails), known(12))
 
 
 def test_the_reader_of_toyland_knows_toyland() -> None:

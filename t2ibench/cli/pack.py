@@ -1,0 +1,125 @@
+"""`t2ibench pack RUN`, `t2ibench unpack RUN` and `t2ibench export RUN`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from t2ibench.results.run import RunFolder
+    from t2ibench.store.images import ImageStore
+    from t2ibench.store.packing import Report
+
+_SHOWN = 3  # damaged images that are named
+_MIB = 2**20
+
+
+def run_pack(arguments: argparse.Namespace) -> int:
+    """Put a run's images into packs.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status: 3 if images are damaged.
+    """
+    from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.store.files import remove_abandoned
+    from t2ibench.store.packing import alone, pack
+
+    reporter = ConsoleReporter()
+    folder, _ = _open(Path(arguments.run))
+    with alone(folder.path, reporter):
+        remove_abandoned(folder.path)
+        images = _open(folder.path)[1]  # what it holds now that nobody else writes
+        if images.damage:
+            reporter.warn(images.damage.found())
+        with reporter.stage("Packing", len(images), "images") as ticker:
+            report = pack(images, size=arguments.size * _MIB, advance=ticker.advance)
+    for line in _damaged(report):
+        reporter.warn(line)
+    if report.images:
+        reporter.say(
+            f"{report.images:,} images ({report.size / _MIB:,.0f} MiB) packed into "
+            f"{report.packs:,} file{'s' if report.packs > 1 else ''}: {images.packs.folder}"
+        )
+    else:
+        reporter.say(f"Nothing to pack: {len(images.packs):,} images are packed.")
+    return 3 if report.damaged else 0
+
+
+def run_unpack(arguments: argparse.Namespace) -> int:
+    """Make files of packed images again.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status: 3 if images are damaged.
+    """
+    from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.store.files import remove_abandoned
+    from t2ibench.store.packing import alone
+    from t2ibench.store.unpacking import unpack
+
+    reporter = ConsoleReporter()
+    folder, _ = _open(Path(arguments.run))
+    with alone(folder.path, reporter):
+        remove_abandoned(folder.path)
+        images = _open(folder.path)[1]
+        with reporter.stage("Unpacking", len(images.packs), "images") as ticker:
+            report = unpack(images, advance=ticker.advance)
+    for line in _damaged(report):
+        reporter.warn(line)
+    reporter.say(f"{report.images:,} images ({report.size / _MIB:,.0f} MiB): {images.root}")
+    return 3 if report.damaged else 0
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    """Write a run's images for other tools.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        The exit status: 3 if images are damaged or gone.
+    """
+    from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.reports.exports import export
+
+    reporter = ConsoleReporter()
+    folder, images = _open(Path(arguments.run))
+    target = Path(arguments.output or folder.path / "export" / arguments.format)
+    assert folder.record.generator is not None
+    model = folder.record.generator.name
+    with reporter.stage("Exporting", len(images), "images") as ticker:
+        report = export(images, model, arguments.format, target, ticker.advance)
+    for line in _damaged(report):
+        reporter.warn(line)
+    reporter.say(f"{report.images:,} images: {target}")
+    return 3 if report.damaged else 0
+
+
+def _open(path: Path) -> tuple[RunFolder, ImageStore]:
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.results.run import open_run
+    from t2ibench.store.images import ImageStore
+
+    folder = open_run(path)
+    generator = folder.record.generator
+    if generator is None:
+        raise T2IBenchError(f"{path} holds no images.", "Give a run of an image model.")
+    return folder, ImageStore(folder.images, generator.fingerprint)
+
+
+def _damaged(report: Report) -> list[str]:
+    """A line about images that are not as they were stored, if there are."""
+    if not report.damaged:
+        return []
+    names = ", ".join(report.damaged[:_SHOWN])
+    more = f" and {len(report.damaged) - _SHOWN} more" if len(report.damaged) > _SHOWN else ""
+    return [
+        f"Left out, because they are gone or not as they were stored: {names}{more}. "
+        "The run's own command with --generate-only generates them again."
+    ]

@@ -1,0 +1,180 @@
+"""A run's images with their prompts, as other tools read them: imagefolder, `datasets`, GenEval.
+
+Prompts are data, never names: files are called by their number or their key. Images are copied byte
+for byte, but for GenEval, which reads PNG alone.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.store.attempts import Attempt
+from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.images import ImageStore
+from t2ibench.store.jsonl import write_rows
+from t2ibench.store.packing import Report
+from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.problems import disk_errors
+
+_SHARD = 256 * 2**20  # bytes of images in one Parquet file
+Advance = Callable[[int], None]
+Pairs = Iterator[tuple[Attempt, bytes]]
+
+_CARD = """---
+license: other
+pretty_name: {title}
+configs:
+- config_name: default
+  data_files: data/*.parquet
+---
+Images of a run of t2ibench, with the prompts that they were generated for. Prompts may name
+stereotypes in order to measure them.
+"""
+
+
+def export(
+    images: ImageStore, model: str, form: str, target: Path, advance: Advance = lambda _: None
+) -> Report:
+    """Write the images of a run.
+
+    Args:
+        images: The run's images.
+        model: What generated them.
+        form: 'imagefolder', 'datasets' or 'geneval'.
+        target: A folder that does not exist yet, or is empty.
+        advance: Told how many images are done.
+
+    Returns:
+        What was written; images that are gone or have changed are left out, and named.
+
+    Raises:
+        T2IBenchError: the folder is not empty, cannot be written, or there is no image.
+    """
+    writers = {"imagefolder": _imagefolder, "datasets": _parquet, "geneval": _geneval}
+    with disk_errors(target):
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise T2IBenchError(f"{shown(target, 400)} is there already.", "Name a new folder.")
+    report = Report()
+    made = target.with_name(f".{target.name[:60]}.part")
+    with disk_errors(target):
+        shutil.rmtree(made, ignore_errors=True)
+        made.mkdir(parents=True)
+        try:
+            writers[form](_pairs(images, report, advance), model, made)
+            if not report.images:
+                raise T2IBenchError(
+                    f"{images.root} holds no images that could be exported.",
+                    "The run's own command with --generate-only generates them again.",
+                )
+            with suppress(OSError):  # there is none
+                target.rmdir()
+            made.replace(target)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return report
+
+
+def _pairs(images: ImageStore, report: Report, advance: Advance) -> Pairs:
+    """The images with their bytes, ordered by prompt and index, in constant memory."""
+    known = (one for one in images.all_attempts() if one.status == "ok")
+    for attempt in sorted(known, key=lambda one: (one.prompt, one.index)):
+        advance(1)
+        try:
+            data = images.image(attempt).data()
+        except UnreadableImageError:
+            report.damaged.append(str(images.path(attempt)))
+            continue
+        report.images += 1
+        report.size += len(data)
+        yield attempt, data
+
+
+def _row(attempt: Attempt, model: str) -> dict[str, Any]:
+    return {
+        # Half a surrogate pair has no UTF-8, which Arrow wants.
+        "prompt": attempt.prompt.encode("utf-8", "backslashreplace").decode(),
+        "index": attempt.index,
+        "seed": attempt.seed,
+        "model": model,
+        "key": attempt.key,
+        "sha256": attempt.sha256,
+    }
+
+
+def _imagefolder(pairs: Pairs, model: str, folder: Path) -> None:
+    rows = []
+    for attempt, data in pairs:
+        assert attempt.file is not None
+        write_bytes(folder / attempt.file, data, durable=False)
+        rows.append({"file_name": attempt.file, **_row(attempt, model)})
+    write_rows(folder / "metadata.jsonl", rows)
+
+
+def _parquet(pairs: Pairs, model: str, folder: Path) -> None:
+    from datasets import Dataset, Features, Image, Value, disable_progress_bars
+
+    disable_progress_bars()  # what is done is shown already
+    text = Value("string")
+    features = Features(
+        {
+            "image": Image(),
+            "prompt": text,
+            "index": Value("int64"),
+            "seed": Value("int64"),
+            "model": text,
+            "key": text,
+            "sha256": text,
+        }
+    )
+    (folder / "data").mkdir()
+    parts: list[Path] = []
+    rows: list[dict[str, Any]] = []
+
+    def write() -> None:
+        part = folder / "data" / f"{len(parts):05d}"
+        Dataset.from_list(rows, features).to_parquet(str(part), batch_size=100)
+        parts.append(part)
+        rows.clear()
+
+    size = 0
+    for attempt, data in pairs:
+        name = (attempt.file or "").rpartition("/")[2]
+        rows.append({"image": {"bytes": data, "path": name}, **_row(attempt, model)})
+        size += len(data)
+        if size >= _SHARD:
+            write()
+            size = 0
+    if rows:
+        write()
+    for number, part in enumerate(parts):
+        part.rename(part.with_name(f"train-{number:05d}-of-{len(parts):05d}.parquet"))
+    write_text(folder / "README.md", _CARD.format(title=json.dumps(f"Images by {model}")))
+
+
+def _geneval(pairs: Pairs, model: str, folder: Path) -> None:
+    for number, (_, group) in enumerate(groupby(pairs, lambda pair: pair[0].prompt)):
+        place = folder / f"{number:05d}"
+        rows = []
+        for attempt, data in group:
+            rows.append(_row(attempt, model))
+            write_bytes(place / "samples" / f"{attempt.index:05d}.png", _png(attempt, data))
+        # GenEval reads one object a prompt.
+        first = {"tag": "t2ibench", "include": [], "prompt": rows[0]["prompt"]}
+        kept = [{name: row[name] for name in ("index", "seed", "sha256")} for row in rows]
+        write_rows(place / "metadata.jsonl", [{**first, "model": model, "samples": kept}])
+
+
+def _png(attempt: Attempt, data: bytes) -> bytes:
+    if (attempt.file or "").endswith(".png"):
+        return data
+    buffer = io.BytesIO()
+    read_image(data).save(buffer, format="PNG")
+    return buffer.getvalue()

@@ -1,0 +1,64 @@
+"""One stored image, wherever its bytes are."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from t2ibench.store.packs import packed_bytes
+from t2ibench.store.pixels import UnreadableImageError, read_image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+
+@dataclass(frozen=True, slots=True)
+class StoredImage:
+    """One image, in a file of its own or in a pack.
+
+    Attributes:
+        path: The file, or the one that it would be outside of its pack.
+        sha256: Hash of the file as it was when it was stored.
+        prompt: What it was generated for.
+        index: Which sample of the prompt.
+    """
+
+    path: Path
+    sha256: str
+    prompt: str
+    index: int
+
+    def data(self) -> bytes:
+        """Its bytes, as they were stored.
+
+        Returns:
+            The content of the file; where that is gone or has changed, of a pack's member.
+
+        Raises:
+            UnreadableImageError: it has changed, or is gone.
+        """
+        reason, gone = "it has changed since it was stored", None
+        try:
+            data = self.path.read_bytes()
+            if hashlib.sha256(data).hexdigest() == self.sha256:
+                return data
+        except OSError as error:
+            reason, gone = error.strerror or type(error).__name__, error
+        for data in packed_bytes(self.path):
+            if hashlib.sha256(data).hexdigest() == self.sha256:
+                return data
+            reason = "it has changed since it was packed"
+        raise UnreadableImageError(reason) from gone
+
+    def read(self) -> Image:
+        """Decode it, and check that it is the one that was stored.
+
+        Returns:
+            The image.
+
+        Raises:
+            UnreadableImageError: it has changed, is gone, or cannot be decoded.
+        """
+        return read_image(self.data())
