@@ -50,14 +50,8 @@ class Flag:
     decides: bool = True
 
 
-def _auto(value: Any) -> Any:
-    return None if value == "auto" else value
-
-
-def _path(value: Any) -> Any:
-    return str(value) if isinstance(value, Path) else value
-
-
+_auto = BeforeValidator(lambda value: None if value == "auto" else value)
+_path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
 REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args", "engine_args")
@@ -252,22 +246,22 @@ class RunSettings(Measurement):
     ] = "random"
     batch_size: Annotated[
         Positive | None,
-        BeforeValidator(_auto),
+        _auto,
         Flag("where and how", "N|auto", "images at once (auto)", decides=False),
     ] = None
     device: Annotated[
         str | None, Flag("where and how", "D", "cuda, cuda:1, mps or cpu", decides=False)
     ] = None
     dtype: Annotated[str | None, Flag("where and how", "T", "float32, float16 or bfloat16")] = None
-    output_dir: Annotated[
-        str, BeforeValidator(_path), Flag("where and how", "DIR", "folder of all runs (runs)")
-    ] = "runs"
+    output_dir: Annotated[str, _path, Flag("where and how", "DIR", "folder of all runs (runs)")] = (
+        "runs"
+    )
     engine: Annotated[
         str, Flag("where and how", "E", "who does the work: local, ray or slurm", decides=False)
     ] = "local"
     workers: Annotated[
         Positive | None,
-        BeforeValidator(_auto),
+        _auto,
         Flag("where and how", "N|auto", "processes that work (one a GPU, else 1)", decides=False),
     ] = None
     engine_args: Annotated[

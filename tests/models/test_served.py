@@ -332,6 +332,21 @@ def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     assert len(waits) == 2
 
 
+def test_a_long_first_wait_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("t2ibench.models.generators.hosted._LONG", 0.1)
+
+    def slow(*_: Any) -> Said:
+        threading.Event().wait(0.5)
+        return one()
+
+    said: list[str] = []
+    with speaking(slow) as (url, _):
+        model: Any = served(url)
+        model.report_waits(said.append)
+        model.generate(requests(PROMPTS, 1))
+    assert len(said) == 1 and "has not answered" in said[0] and "timeout=5" in said[0]
+
+
 def test_a_server_that_goes_away_loses_nothing_that_it_gave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,6 +503,7 @@ def test_the_name_in_a_stored_file_does_not_make_anybody_pay(
     [
         ({"size": "big"}, "WIDTHxHEIGHT"),
         ({"body.prompt": "x"}, "body.prompt"),
+        ({"body.api_key": "sk-1"}, "stored with the run"),
         ({"price_per_image": "-1"}, "price_per_image"),
         ({"stesp": "3"}, "Did you mean 'steps'"),
         ({"base_url": "127.0.0.1:80"}, "expected an address"),
@@ -497,6 +513,28 @@ def test_the_name_in_a_stored_file_does_not_make_anybody_pay(
 def test_arguments_that_do_not_fit_are_named(args: dict[str, str], says: str) -> None:
     with pytest.raises(T2IBenchError, match=says.replace("(", r"\(")):
         create_generator("openai:m", args)
+
+
+def test_an_interrupted_run_asks_for_nothing_again_that_it_has(tmp_path: Path) -> None:
+    api = Faults(images_server().images_app("m", create_generator("toyland")), 10**9, hang=0)
+    wanted, workers = requests(PROMPTS, 20), 4
+    got = 0
+
+    def interrupt(batch: Any) -> None:
+        nonlocal got
+        got += len(batch)
+        if got >= 30:
+            raise KeyboardInterrupt
+
+    with running(api) as url:
+        with pytest.raises(KeyboardInterrupt):
+            model = served(url, workers=workers)
+            generate(wanted, model, ImageStore(tmp_path, "f"), on_batch=interrupt)
+        stored_now = len(ImageStore(tmp_path, "f").attempts())
+        assert stored_now >= 30
+        generate(wanted, served(url), ImageStore(tmp_path, "f"))
+    assert len(ImageStore(tmp_path, "f").attempts()) == len(wanted)
+    assert api.charged.total() <= len(wanted) + workers  # what was under way, and no more
 
 
 @pytest.mark.slow
@@ -531,11 +569,12 @@ def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
 def test_all_tasks_on_a_served_toy_have_the_images_of_toy(tmp_path: Path) -> None:
     words = ["run", "--tasks", "all", "--limit", "1", "--images-per-prompt", "1"]
     words += ["--guided-images-per-prompt", "1", "--generate-only", "--output-dir", str(tmp_path)]
-    assert main([*words, "--model", "toy"]) == 0
-    with running(images_server().images_app("toy", create_generator("toy"))) as url:
+    assert main([*words, "--model", "toy", "--model-args", "steps=1"]) == 0  # quicker
+    api = images_server().images_app("toy", create_generator("toy", {"steps": "1"}))
+    with running(api) as url:
         assert main([*words, "--model", "openai:toy", "--model-args", f"base_url={url}"]) == 0
     here, there = (
         {(row["prompt"], row["index"]): row["sha256"] for row in stored(folder)}
-        for folder in (tmp_path / "toy", next(tmp_path.glob("openai-toy*")))
+        for folder in (next(tmp_path.glob("toy*")), next(tmp_path.glob("openai-toy*")))
     )
     assert here == there and len(here) > 100

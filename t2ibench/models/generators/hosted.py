@@ -26,8 +26,10 @@ from t2ibench.models.wire import submit
 
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
+_LONG = 20.0  # seconds without a first answer that the user is told of
 _BODY = "body."
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
+_SECRET = re.compile(r"(^|_)(api_?key|token|secret|password|authorization)$", re.IGNORECASE)
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
 
 
@@ -78,6 +80,11 @@ class HostedArguments(OnServer):
             if key.startswith(_BODY)
         }
         for name in further:
+            if _SECRET.search(name):
+                raise ValueError(
+                    f"{_BODY}{name}: arguments are stored with the run. Put a key into the "
+                    "environment variable that api_key_env names."
+                )
             if name in _OWN:
                 raise ValueError(f"{_BODY}{name}: t2ibench sets it for each image.")
         return {**kept, **({f"{_BODY}NAME": further} if further else {})}
@@ -180,6 +187,7 @@ class HostedGenerator:
         self._most: float | None = None
         self._before = 0.0
         self._throttle = Throttle(args.workers, float(args.timeout))
+        self._tell: Callable[[str], None] = lambda _: None
         self._away = 0
         self._worked = False
 
@@ -193,6 +201,7 @@ class HostedGenerator:
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for, and what it does not take."""
+        self._tell = tell
         self._backend.report(tell)
 
     def limit_cost(self, most: float, before: float = 0.0) -> None:
@@ -257,7 +266,7 @@ class HostedGenerator:
                 if not running:
                     ended = ended or _LimitError(self._most, self._spent)
                     break
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                done = self._some(running)
                 part: list[tuple[int, Drawn]] = []
                 for future in done:
                     unit, began = running.pop(future)
@@ -273,6 +282,18 @@ class HostedGenerator:
                 future.cancel()
         if ended is not None:
             raise ended
+
+    def _some(self, running: Mapping[Future[Received], Any]) -> set[Future[Received]]:
+        """Requests that have ended, at least one; a long first wait is announced."""
+        if not self._worked:
+            done, _ = wait(running, timeout=_LONG, return_when=FIRST_COMPLETED)
+            if done:
+                return done
+            self._tell(
+                f"{self._backend.where} has not answered for {_LONG:.0f} s; timeout="
+                f"{self._args.timeout} in --model-args is how long each attempt may take."
+            )
+        return wait(running, return_when=FIRST_COMPLETED).done
 
     def _units(self, requests: Sequence[ImageRequest]) -> list[list[int]]:
         """Numbers of the requests that go out together: of one prompt, at most n."""
