@@ -210,6 +210,7 @@ class RunSettings(Measurement):
         control_encoder: What images are embedded with beside each encoder, for the control of that
             name: 'random', one of the same architecture with random weights, or 'none'.
         generate_only: Stop after generating.
+        max_cost: What the images of a run may cost in all; None is any amount.
     """
 
     model: Annotated[
@@ -274,6 +275,11 @@ class RunSettings(Measurement):
     ] = Field(default_factory=dict)
     no_score: bool = False
     generate_only: bool = False
+    max_cost: Annotated[
+        float | None,
+        Field(ge=0, allow_inf_nan=False),
+        Flag("how much", "X", "what a run's images may cost (price_per_image)", decides=False),
+    ] = None
 
     def command(self) -> list[str]:
         """A command that gives the same results: what decides them, and nothing else.

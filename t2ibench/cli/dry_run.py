@@ -9,6 +9,7 @@ from tabulate import tabulate
 
 from t2ibench.methods import method_of, needs
 from t2ibench.models.generators import ALIASES
+from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.pending import pending_images
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def show(prepared: Prepared) -> None:
     """
     plan = prepared.plan
     waiting: dict[str, int] = {}
+    left: list[ImageRequest] = []
     removed = 0
     if prepared.images is not None:
         for request in pending_images(plan, prepared.images):
@@ -32,6 +34,7 @@ def show(prepared: Prepared) -> None:
             if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
                 removed += 1
             else:
+                left.append(request)
                 waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
     print(f"Run folder: {prepared.folder.path}")
     if plan.needs_encoder:
@@ -61,7 +64,7 @@ def show(prepared: Prepared) -> None:
             "judge has not seen yet are generated again; --generate-only makes all of them again."
         )
     print(_estimate(prepared, todo))
-    for line in _room(prepared, todo):
+    for line in (*_asked(prepared, left), *_room(prepared, todo)):
         print(line)
     for line in _variant_costs(prepared):
         print(line)
@@ -119,6 +122,12 @@ def duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} minutes"
     return f"{seconds / 3600:.1f} hours"
+
+
+def _asked(prepared: Prepared, left: list[ImageRequest]) -> list[str]:
+    """Requests to a server and their cost."""
+    generator = prepared.generator
+    return [generator.forecast(left)] if left and isinstance(generator, Charges) else []
 
 
 def _variant_costs(prepared: Prepared) -> list[str]:

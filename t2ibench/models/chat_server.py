@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from t2ibench.arguments import Arguments, PositiveInt
+from t2ibench.arguments import PositiveInt
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.http import (
     BadReplyError,
@@ -16,26 +16,19 @@ from t2ibench.models.http import (
     checked_address,
     one_line,
 )
+from t2ibench.models.on_server import OnServer
 
 __all__ = ["ChatServer", "ServerArguments", "ServerAwayError", "declined", "logprob"]
 
 
-class ServerArguments(Arguments):
-    """Arguments of a model on a server.
+class ServerArguments(OnServer):
+    """Arguments of a language model on a server.
 
     Attributes:
-        base_url: Such as http://127.0.0.1:8000/v1.
-        api_key_env: Name of the environment variable that holds the key. The key itself is never
-            an argument: arguments are stored with the run.
-        timeout: Seconds that one attempt may take, from the connection to the last byte.
-        retries: Attempts at one request. Waiting for a rate limit does not count.
         max_tokens: Longest answer.
     """
 
     base_url: str = "https://api.openai.com/v1"
-    api_key_env: str = "OPENAI_API_KEY"
-    timeout: PositiveInt = 120
-    retries: PositiveInt = 5
     max_tokens: PositiveInt = 64
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
+from t2ibench.models.protocols import Charges, ReportsWaits
 from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.kept import KeptScores
+from t2ibench.pipeline.made_with import note_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.opening import open_job
@@ -194,7 +196,14 @@ def _generate(job: Job, prepared: Prepared, executor: Executor, reporter: Report
         for line in mixed_libraries(prepared):
             reporter.warn(line)
 
-    run_stage(job, "generate", executor, reporter, warn)
+    generator = prepared.generator
+    if isinstance(generator, ReportsWaits):
+        generator.report_waits(reporter.say)
+    try:
+        run_stage(job, "generate", executor, reporter, warn)
+    finally:
+        if isinstance(generator, Charges):
+            note_cost(prepared.folder, generator, reporter.say)
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
@@ -337,6 +346,7 @@ def _generator_record(
         effective_settings=known.effective_settings if known else {},
         libraries=known.libraries if known else {},
         other_libraries=known.other_libraries if known else [],
+        cost=known.cost if known else None,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.blind import held_against
 from t2ibench.pipeline.forks import each_of
 from t2ibench.pipeline.kept import KeptScores, inputs_of
+from t2ibench.pipeline.losses import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stored import Images, KnownImages, StoredEvidence
@@ -22,14 +22,13 @@ from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
+from t2ibench.results.treatment import revised_line, treatment
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.checks import Damage
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
-
-_REASONS = 3  # of each status are kept in results.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,51 +297,20 @@ def _written(
     """One task's scores as they are stored."""
     record = task_record(task, combined, by_encoder, settings)
     if images is not None:
-        missing, because = _lost(plan, task, images)
-        record = record.model_copy(update={"missing_prompts": missing, "excluded_because": because})
+        missing, because = lost(plan, task.id, images)
+        needs = plan.needs[task.id]
+        treated = treatment(needs.images_by_prompt, needs.groups, images.get, plan.settings.level)
+        line = revised_line(treated)
+        record = record.model_copy(
+            update={
+                "missing_prompts": missing,
+                "excluded_because": because,
+                "treatment": treated,
+                "warnings": [*record.warnings, *([line] if line else [])],
+            }
+        )
     rows = _sample_rows(combined.samples, images)
     return TaskScored(record, rows, paired_task(combined), lacking)
-
-
-def _lost(
-    plan: Plan, task: LoadedTask, images: Images
-) -> tuple[list[str], dict[str, dict[str, int]]]:
-    """A task's prompts without any image, and why images of it were excluded, by status.
-
-    A prompt whose images the model refused, or a filter took, is not missing: that is what the
-    model does with it.
-
-    Returns:
-        The prompts, sorted, and status to reason to number of images.
-    """
-    missing: list[str] = []
-    reasons: dict[str, Counter[str]] = {}
-    for prompt, count in plan.needs[task.id].images_by_prompt.items():
-        attempts = [images.get(prompt, index) for index in range(count)]
-        if all(attempt is None or attempt.status == "failed" for attempt in attempts):
-            missing.append(prompt)
-        for attempt in attempts:
-            if attempt is not None and attempt.status != "ok":
-                counts = reasons.setdefault(attempt.status, Counter())
-                counts[shortened(attempt.reason or "unknown")] += 1
-    because = {
-        status: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
-        for status, counts in sorted(reasons.items())
-    }
-    return sorted(missing), because
-
-
-def shortened(reason: str) -> str:
-    """A reason as one line; it may come from a server.
-
-    Args:
-        reason: Any text.
-
-    Returns:
-        Its words, at most 200 characters.
-    """
-    line = " ".join(reason.split())
-    return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 def _evidence(

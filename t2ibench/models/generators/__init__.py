@@ -42,6 +42,9 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
         "toyland": "t2ibench.models.generators.toyland:ADAPTER",
         "diffusers": "t2ibench.models.generators.diffusers:ADAPTER",
         "folder": "t2ibench.models.generators.folder:ADAPTER",
+        "openai": "t2ibench.models.generators.served:ADAPTER",
+        "hf": "t2ibench.models.generators.inference:ADAPTER",
+        "litellm": "t2ibench.models.generators.litellm:ADAPTER",
     },
 )
 _DIFFUSERS = "diffusers"
