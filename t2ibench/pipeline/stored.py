@@ -108,7 +108,7 @@ class StoredEvidence:
             Embeddings of shape (m, d) with m <= n, their indices, and how many are excluded, by
             reason.
         """
-        rows, indices, excluded = [], [], Counter[str]()
+        keys, indices, excluded = list[str](), [], Counter[str]()
         for index, sha256, status in self._image_records(prompt, n) if self._store else ():
             if status != "ok":
                 excluded[status] += 1
@@ -116,9 +116,9 @@ class StoredEvidence:
                 self.lacking = True
                 excluded["missing"] += 1
             else:
-                rows.append(self._store.get("images", sha256))
+                keys.append(sha256)
                 indices.append(index)
-        stacked = np.asarray(rows, dtype=np.float64) if rows else np.zeros((0, 1))
+        stacked = self._store.rows("images", keys) if self._store and keys else np.zeros((0, 1))
         return ImageEvidence(stacked, np.asarray(indices, dtype=np.int64), excluded)
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
@@ -135,14 +135,14 @@ class StoredEvidence:
         """
         if self._store is None:
             raise MissingEvidence("the texts, which no encoder has embedded,")
-        rows = []
+        keys = []
         for text in texts:
             key = text_key(text)
             if not self._store.has("texts", key):
                 self.lacking = True
                 raise MissingEvidence(f"the text '{text}'")
-            rows.append(self._store.get("texts", key))
-        return np.asarray(rows, dtype=np.float64)
+            keys.append(key)
+        return self._store.rows("texts", keys) if keys else np.zeros(0)
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
         """The judge's answers about the first n images of a prompt.

@@ -11,12 +11,14 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float32Array
+from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.checks import Damage
 from t2ibench.store.files import set_aside
@@ -232,12 +234,38 @@ class EvidenceStore:
             T2IBenchError: its file was changed or deleted meanwhile.
         """
         number, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
+        found: Float32Array = self._part(number)[row]
+        return found
+
+    def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
+        """Read several embeddings.
+
+        Args:
+            kind: 'images' or 'texts'.
+            keys: SHA-256 of files or texts, as hex.
+
+        Returns:
+            Shape (len(keys), d).
+
+        Raises:
+            KeyError: one is not there.
+            T2IBenchError: a file was changed or deleted meanwhile.
+        """
+        found = np.empty((len(keys), self._width or 1))
+        places = [divmod(self._places[kind][key], 1 << _ROW_BITS) for key in keys]
+        at = 0
+        for number, group in groupby(places, key=itemgetter(0)):
+            chosen = [row for _, row in group]
+            found[at : at + len(chosen)] = self._part(number)[chosen]
+            at += len(chosen)
+        return found
+
+    def _part(self, number: int) -> Float32Array:
         rows = self._held.get(number)
         if rows is None:
             rows = self._sources[number].load()
             self._held.keep(number, rows)
-        found: Float32Array = rows[row]
-        return found
+        return rows
 
     def checksum(self, kind: Kind, key: str) -> int:
         """What an embedding is known by, without reading it.
