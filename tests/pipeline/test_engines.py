@@ -67,7 +67,6 @@ def test_a_killed_worker_is_replaced_and_its_work_is_done(runs: Runs, alone: Run
     assert re.search(
         r"was ended by SIGKILL.*; others do its work, and it starts again \(1 of", said
     )
-    assert len(runs.marked("here")) == 3
 
 
 @pytest.mark.slow
