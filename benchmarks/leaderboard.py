@@ -1,4 +1,4 @@
-"""How long the site takes for 500 models and 100 tasks, to build and to open.
+"""How long the site takes for 200 models and 30 tasks, to build and to open.
 
     python benchmarks/leaderboard.py
 
@@ -26,7 +26,7 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.results.paired import FILE, PairedTask, write_paired
 from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult, TaskSettings
 
-MODELS, TASKS = 500, 100
+MODELS, TASKS = 200, 30
 
 
 def influences(tasks: Mapping[str, TaskResult], rng: np.random.Generator) -> dict[str, PairedTask]:

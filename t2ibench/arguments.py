@@ -314,3 +314,13 @@ def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, (int, float, Path)) else value
+
+
+# Settings of several names, arguments or paths, as text or as values.
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
+Args = Annotated[dict[str, str], BeforeValidator(args_of)]
+JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--judge-args"))]
+EngineArgs = Annotated[
+    dict[str, str], BeforeValidator(lambda value: args_of(value, "--engine-args"))
+]
+Paths = Annotated[tuple[str, ...], BeforeValidator(paths_of)]

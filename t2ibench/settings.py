@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from t2ibench.arguments import args_of, format_args, names_of, paths_of
+from t2ibench.arguments import Args, EngineArgs, JudgeArgs, Names, Paths, format_args
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -60,11 +60,7 @@ def _path(value: Any) -> Any:
 
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
-REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args")
-Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
-Args = Annotated[dict[str, str], BeforeValidator(args_of)]
-JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--judge-args"))]
-Paths = Annotated[tuple[str, ...], BeforeValidator(paths_of)]
+REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args", "engine_args")
 
 
 class Measurement(BaseModel):
@@ -208,9 +204,13 @@ class RunSettings(Measurement):
         dtype: Their precision; None to choose.
         output_dir: Folder of all runs.
         engine: The executor; see `t2ibench ls executors`.
+        workers: Processes that work; None for one a GPU, or one.
+        engine_args: Arguments of the engine, as text.
+        no_score: Stop before scoring; the machine that scores needs no model.
         control_encoder: What images are embedded with beside each encoder, for the control of that
             name: 'random', one of the same architecture with random weights, or 'none'.
         generate_only: Stop after generating.
+        max_cost: What the images of a run may cost in all; None is any amount.
     """
 
     model: Annotated[
@@ -263,9 +263,23 @@ class RunSettings(Measurement):
         str, BeforeValidator(_path), Flag("where and how", "DIR", "folder of all runs (runs)")
     ] = "runs"
     engine: Annotated[
-        str, Flag("where and how", "E", "who does the work: local", decides=False)
+        str, Flag("where and how", "E", "who does the work: local, ray or slurm", decides=False)
     ] = "local"
+    workers: Annotated[
+        Positive | None,
+        BeforeValidator(_auto),
+        Flag("where and how", "N|auto", "processes that work (one a GPU, else 1)", decides=False),
+    ] = None
+    engine_args: Annotated[
+        EngineArgs, Flag("where and how", "k=v,…", "of the engine; see the docs", decides=False)
+    ] = Field(default_factory=dict)
+    no_score: bool = False
     generate_only: bool = False
+    max_cost: Annotated[
+        float | None,
+        Field(ge=0, allow_inf_nan=False),
+        Flag("how much", "X", "what a run's images may cost (price_per_image)", decides=False),
+    ] = None
 
     def command(self) -> list[str]:
         """A command that gives the same results: what decides them, and nothing else.

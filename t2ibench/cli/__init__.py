@@ -25,6 +25,7 @@ VERBS = (
     "calibrate",
     "power",
     "check-adapter",
+    "check-judge",
 )
 
 

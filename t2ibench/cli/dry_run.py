@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from t2ibench.methods import method_of, needs
+from t2ibench.models.generators import ALIASES
+from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.pending import pending_images
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.prepare import Prepared
+
+_PNG_BYTES = 1.5  # of a pixel of a photograph
 
 
 def show(prepared: Prepared) -> None:
@@ -22,6 +26,7 @@ def show(prepared: Prepared) -> None:
     """
     plan = prepared.plan
     waiting: dict[str, int] = {}
+    left: list[ImageRequest] = []
     removed = 0
     if prepared.images is not None:
         for request in pending_images(plan, prepared.images):
@@ -29,6 +34,7 @@ def show(prepared: Prepared) -> None:
             if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
                 removed += 1
             else:
+                left.append(request)
                 waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
     print(f"Run folder: {prepared.folder.path}")
     if plan.needs_encoder:
@@ -58,6 +64,8 @@ def show(prepared: Prepared) -> None:
             "judge has not seen yet are generated again; --generate-only makes all of them again."
         )
     print(_estimate(prepared, todo))
+    for line in (*_asked(prepared, left), *_room(prepared, todo)):
+        print(line)
     for line in _variant_costs(prepared):
         print(line)
     print("\nPrompts (images, to generate):")
@@ -83,6 +91,19 @@ def _estimate(prepared: Prepared, todo: int) -> str:
     )
 
 
+def _room(prepared: Prepared, todo: int) -> list[str]:
+    """Weights of an alias and images, on disk; estimates."""
+    alias = ALIASES.get(str(prepared.settings.model))
+    if alias is None or alias.gigabytes is None or alias.side is None or not todo:
+        return []
+    images = todo * alias.side**2 * _PNG_BYTES / 1e9
+    return [
+        f"Estimates: {alias.gigabytes:.0f} GB of weights in 16 bits, on disk and in memory (less "
+        "with load.… quantisation or offload=model); "
+        f"{images:.1f} GB of images at {alias.side} x {alias.side} pixels."
+    ]
+
+
 def duration(seconds: float) -> str:
     """A time in words.
 
@@ -101,6 +122,12 @@ def duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} minutes"
     return f"{seconds / 3600:.1f} hours"
+
+
+def _asked(prepared: Prepared, left: list[ImageRequest]) -> list[str]:
+    """Requests to a server and their cost."""
+    generator = prepared.generator
+    return [generator.forecast(left)] if left and isinstance(generator, Charges) else []
 
 
 def _variant_costs(prepared: Prepared) -> list[str]:

@@ -20,7 +20,17 @@ _OWN = "t2ibench"
 
 
 def _from_adapters(word: str, rows: Iterable[Listed]) -> list[Row]:
-    return [{word: row.form, "what it is": row.description, "from": row.origin} for row in rows]
+    listed = list(rows)
+    columns = list(dict.fromkeys(name for row in listed for name in row.facts))
+    return [
+        {
+            word: row.form,
+            "what it is": row.description,
+            **{name: row.facts.get(name, "") for name in columns},
+            "from": row.origin,
+        }
+        for row in listed
+    ]
 
 
 def _adapters(word: str, registry: Registry[Any]) -> list[Row]:
@@ -33,6 +43,12 @@ def _models(word: str, registry: Registry[Any]) -> list[Row]:
     from t2ibench.models.generators import describe_generators
 
     return _from_adapters(word, describe_generators())
+
+
+def _judges(word: str, registry: Registry[Any]) -> list[Row]:
+    from t2ibench.models.judges import describe_judges
+
+    return _from_adapters(word, describe_judges())
 
 
 def _methods(word: str, registry: Registry[Any]) -> list[Row]:
@@ -82,7 +98,7 @@ KINDS = {
     "methods": Kind("t2ibench.methods:METHODS", _methods),
     "models": Kind("t2ibench.models.generators:GENERATORS", _models),
     "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
-    "judges": Kind("t2ibench.models.judges:JUDGES"),
+    "judges": Kind("t2ibench.models.judges:JUDGES", _judges),
     "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
     "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
     "executors": Kind("t2ibench.pipeline.executors:EXECUTORS", _described),

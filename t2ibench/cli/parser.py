@@ -88,13 +88,13 @@ _TYPES = {
 }
 
 
-def _batch_size(text: str) -> int | None:
+def _number_or_auto(text: str) -> int | None:
     return None if text == "auto" else positive(text)
 
 
 _TYPES["level"] = float  # type: ignore[assignment]
 _TYPES["times"] = float  # type: ignore[assignment]
-_TYPES["batch_size"] = _batch_size  # type: ignore[assignment]
+_TYPES["batch_size"] = _TYPES["workers"] = _number_or_auto  # type: ignore[assignment]
 
 
 def _kind(name: str, flag: Flag) -> dict[str, Any]:
@@ -136,6 +136,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_calibrate(verbs, _handler("calibrate"))
     add_power(verbs, _handler("power"))
     _add_check_adapter(verbs)
+    _add_check_judge(verbs)
     return parser
 
 
@@ -177,6 +178,9 @@ def _add_run(verbs: Any) -> None:
         "--dry-run", action="store_true", help="print prompts, images and time; generate nothing"
     )
     where.add_argument("--generate-only", action="store_true", help="generate, do not score")
+    where.add_argument(
+        "--no-score", action="store_true", help="generate, embed and ask; `t2ibench score` scores"
+    )
     _add_gates(where, "headline.FIELD", "'headline.magnitude_low>0.2'")
     run.set_defaults(handler=_handler("run"))
 
@@ -298,6 +302,31 @@ def _add_check_adapter(verbs: Any) -> None:
     check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
     check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
     check.set_defaults(handler=_handler("check_adapter"))
+
+
+def _add_check_judge(verbs: Any) -> None:
+    check = verbs.add_parser(
+        "check-judge",
+        help="measure a judge where the answers are known, before a run spends hours on it",
+        description="Ask a judge about drawn images whose answers are known, or about images that "
+        "people have labelled: accuracy of each class, how often it says 'unknown', what it "
+        "confuses, its speed, and whether it says the same twice.",
+    )
+    check.add_argument("spec", metavar="SPEC", help="as --judge takes it")
+    check.add_argument("--judge-args", metavar="k=v,…", default="", help="its arguments")
+    check.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="a CSV with file, question, classes ('female | male') and answer, such as the filled "
+        "sheet.csv of `t2ibench label export`",
+    )
+    check.add_argument("--images", metavar="N", type=positive, default=40, help="drawn images (40)")
+    check.add_argument("--seed", metavar="N", type=not_negative, default=0, help="of the images")
+    check.add_argument("--encoder", metavar="E", help="for the judge clip: by default t2ibench's")
+    check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
+    check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
+    check.add_argument("--json", action="store_true", help="as JSON, with every confusion")
+    check.set_defaults(handler=_handler("check_judge"))
 
 
 def _add_explore(verbs: Any) -> None:

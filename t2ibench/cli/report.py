@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _page(arguments: argparse.Namespace, results: Results) -> None:
     """Write report.html into the run folder, or where --output says."""
-    from t2ibench.reports.files import PAGE, page_of, task_files
+    from t2ibench.reports.files import PAGE, page_of, task_files, write_figures
     from t2ibench.reports.view import run_view
     from t2ibench.store.files import write_text
 
@@ -47,6 +47,8 @@ def _page(arguments: argparse.Namespace, results: Results) -> None:
     _keep_notes(arguments, folder, list(results.tasks))
     run = run_view(results, task_files(results, folder))
     write_text(target, page_of(run, folder, baseline))
+    if not arguments.output:
+        write_figures(run, folder)
     print(f"Report: {target}")
 
 

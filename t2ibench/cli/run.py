@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from t2ibench.pipeline.run import Outcome
 
 _SHOWN = 10
+_SWITCHES = ("generate_only", "no_score")
 _WIDE = "not every interval is as narrow as you want; `t2ibench power` says why."
 
 
@@ -29,16 +30,18 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status: 3 if evidence is missing, 4 where --fail-on says so.
     """
-    from t2ibench.results.gates import RUN, check_run, parse_gates
+    from t2ibench.results.gates import RUN, parse_gates
 
     gates = parse_gates(arguments.fail_on or [], RUN)
     settings = settings_of(arguments)
+    from t2ibench.pipeline.employing import check_engine
+    from t2ibench.pipeline.executors import Submits
     from t2ibench.pipeline.prepare import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.pipeline.run import execute, generate_only
-    from t2ibench.reports.files import write_reports
+    from t2ibench.pipeline.stopping import on_sigterm
 
     reporter = ConsoleReporter()
+    executor = check_engine(settings)
     prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
     _announce(prepared, reporter)
     if arguments.dry_run:
@@ -46,6 +49,24 @@ def run(arguments: argparse.Namespace) -> int:
 
         show(prepared)
         return 0
+    if isinstance(executor, Submits):
+        _scoring(arguments, prepared, settings.engine)
+        for line in executor.submit(prepared):
+            reporter.say(line)
+        return 0
+    with on_sigterm():
+        return _run(arguments, prepared, reporter, gates)
+
+
+def _run(
+    arguments: argparse.Namespace, prepared: Prepared, reporter: Any, gates: Sequence[Any]
+) -> int:
+    """Do the run and say what came of it; the exit status."""
+    from t2ibench.pipeline.run import execute, generate_only
+    from t2ibench.reports.files import write_reports
+    from t2ibench.results.gates import check_run
+
+    settings = prepared.settings
     total, closing, warnings = None, list[str](), list[str]()
     with prepared.pushed(reporter):
         if arguments.until_precise is not None:
@@ -68,13 +89,32 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _scoring(arguments: argparse.Namespace, prepared: Prepared) -> None:
+def _scoring(arguments: argparse.Namespace, prepared: Prepared, engine: str | None = None) -> None:
     """Refuse what needs results where none are wanted, and two ways to choose sizes at once."""
-    if arguments.until_precise is not None and arguments.budget is not None:
+    given = [
+        flag
+        for flag, value in (
+            ("--until-precise", arguments.until_precise),
+            ("--budget", arguments.budget),
+        )
+        if value is not None
+    ]
+    if len(given) > 1:
         raise T2IBenchError("--until-precise and --budget exclude each other.", "Give one of them.")
-    if prepared.settings.generate_only:
-        flag = "--budget" if arguments.until_precise is None else "--until-precise"
-        raise T2IBenchError(f"{flag} has to score; leave --generate-only out.")
+    settings = prepared.settings
+    without = [
+        flag
+        for flag, value in (
+            ("--generate-only", settings.generate_only),
+            ("--no-score", settings.no_score),
+            (f"--engine {engine}", engine),
+        )
+        if value
+    ]
+    if engine and arguments.fail_on:
+        given.append("--fail-on")
+    if given and without:
+        raise T2IBenchError(f"{given[0]} has to score; leave {without[0]} out.")
 
 
 def _within_budget(
@@ -125,8 +165,7 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
     values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name) for name, _, _ in flags()}
     values |= {name: value for name, value in given.items() if value is not None}
-    if arguments.generate_only:
-        values["generate_only"] = True
+    values |= {name: True for name in _SWITCHES if getattr(arguments, name)}
     return read_settings(values)
 
 
@@ -143,7 +182,8 @@ def _read_config(path: Path) -> dict[str, Any]:
     values: dict[str, Any] = {}
     known = [name.lstrip("-") for field, _, flag in flags() for name in flag_names(field, flag)]
     for key, value in document.data.items():
-        name = "generate_only" if key in {"generate_only", "generate-only"} else field_of(str(key))
+        switch = str(key).replace("-", "_")
+        name = switch if switch in _SWITCHES else field_of(str(key))
         if name is None:
             near = did_you_mean(str(key).replace("_", "-"), known).replace("-", "_")
             raise T2IBenchError(
@@ -198,13 +238,19 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | No
         else:
             reporter.say(f"All {total} images were stored already.")
     if outcome.results is None:
-        reporter.say(f"Images: {outcome.folder / 'images'}")
+        reporter.say(_next(outcome, prepared))
         return 0 if outcome.complete else 3
     print_results(outcome.results, {task.id: task.spec for task in prepared.plan.tasks})
     reporter.say(f"Results: {outcome.folder / 'results.json'}, results.md and report.html")
     if not outcome.complete:
         reporter.warn("some evidence is missing; the lines above and results.md say what.")
     return 0 if outcome.complete else 3
+
+
+def _next(outcome: Outcome, prepared: Prepared) -> str:
+    if prepared.settings.no_score:
+        return f"Not scored yet: t2ibench score {outcome.folder}"
+    return f"Images: {outcome.folder / 'images'}"
 
 
 def _nothing(prepared: Prepared, total: int) -> str:

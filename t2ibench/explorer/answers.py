@@ -65,6 +65,7 @@ class Answers:
             Route("/api/map", self.map),
             Route("/api/scores", self.scores),
             Route("/api/scores/{task}", self.task),
+            Route("/api/tested", self.tested),
             Route("/api/image/{number:int}/scores", self.image),
             Route("/api/discover", self.discover, methods=["POST"]),
             Route("/api/suggest", self.suggest, methods=["POST"]),
@@ -129,6 +130,18 @@ class Answers:
         if task is None:
             return _UNKNOWN
         return JSONResponse(self._scores.of_images(self._galleries.now(), run, task, row))
+
+    def tested(self, request: Request) -> Response:
+        """What the tests of a run found about a word.
+
+        Args:
+            request: ?words= is the word or phrase, ?run= names the run.
+
+        Returns:
+            JSON: 'rows'; see `Scores.of_words`.
+        """
+        words = request.query_params.get("words", "")[:200]
+        return JSONResponse({"rows": self._scores.of_words(self._run_of(request), words)})
 
     def image(self, request: Request) -> Response:
         """What every task says of one image.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
@@ -17,9 +18,10 @@ from t2ibench.explorer.source import Collection, Source
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import samples_of, task_files
-from t2ibench.reports.view import RunView, TaskView, run_view
+from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.reading import read_results
 
+MOST_ROWS = 12  # rows of tests that a word is looked up in
 _NONE = "A folder of images has no scores."
 _UNSCORED = "This run has no scores yet."
 
@@ -99,6 +101,32 @@ class Scores:
         """
         view = self.view(run)
         return None if view is None else next((t for t in view.tasks if t.id == name), None)
+
+    def of_words(self, run: int, words: str) -> list[dict[str, Any]]:
+        """What the tests of a run found about a word or phrase.
+
+        Args:
+            run: The run's number.
+            words: The word, in any case.
+
+        Returns:
+            JSON values: one for each row of a test on images of which the name is the words, or has
+            them; the clear ones first, then those that lean most. At most `MOST_ROWS`.
+        """
+        view, wanted = self.view(run), _words(words)
+        if view is None or not wanted:
+            return []
+        found = [
+            (_words(row.name) != wanted, row, series, task)
+            for task in view.tasks
+            for series in task.series
+            for row in series.rows
+            if row.mark.value is not None and _within(wanted, _words(row.name))
+        ]
+        found.sort(
+            key=lambda one: (one[0], one[1].mark.state != "clear", -abs(one[1].mark.value or 0.0))
+        )
+        return [_said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]]
 
     def of_images(self, gallery: Gallery, run: int, task: TaskView, row: str) -> dict[str, Any]:
         """The number, or the answer, of each image behind a score.
@@ -206,6 +234,35 @@ def _told(task: TaskView, *, text_only: bool) -> dict[str, Any]:
         "poles": _poles(task.shown.axis),
         "sentence": task.sentence,
         "text_only": text_only,
+    }
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _within(some: list[str], words: list[str]) -> bool:
+    """Whether words stand in others, next to each other and in this order."""
+    return any(words[k : k + len(some)] == some for k in range(len(words) - len(some) + 1))
+
+
+def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]:
+    return {
+        "task": task.id,
+        "name": task.name,
+        "family": METHODS.get(task.result.method).title,
+        "item": row.name,
+        "row": row.name if row.name in _rows(task) else None,
+        "noun": series.series.noun,
+        "square": series.series.square,
+        "n": row.n_images,
+        "span": series.span,
+        "state": row.mark.state,
+        "value": row.mark.value,
+        "low": row.mark.low,
+        "high": row.mark.high,
+        "side": row.mark.side,
+        "poles": _poles(series.series.axis),
     }
 
 

@@ -23,6 +23,7 @@ from t2ibench.store.problems import reading
 
 SHEET = "sheet.csv"
 PAGE = "label.html"
+CLASSES_BETWEEN = "|"  # in the column 'classes'
 _COLUMNS = ("id", "file", "question", "classes", "answer")
 _SIDE = 768  # pixels of the longest side: as much as a person needs to answer
 _STATIC = Path(__file__).parent / "static"
@@ -76,7 +77,7 @@ def _csv(rows: Iterable[dict[str, object]]) -> str:
     for row in rows:
         classes = row["classes"]
         assert isinstance(classes, list)
-        shown = " | ".join([*classes, UNKNOWN])
+        shown = f" {CLASSES_BETWEEN} ".join([*classes, UNKNOWN])
         writer.writerow([row["id"], row["file"], cell(str(row["question"])), cell(shown), ""])
     return out.getvalue()
 
@@ -128,7 +129,7 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
             two rows of one image contradict each other. Nothing is stored then.
     """
     labels: dict[str, Label] = {}
-    for line, row in _rows(file):
+    for line, row in sheet_rows(file, ("id", "answer")):
         where = f"{file}:{line}"
         answer = (row["answer"] or "").strip()
         if not answer:
@@ -139,22 +140,32 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
                 f"{where}: no image of this run has the id '{shown(row['id'])}'.",
                 "Give the run that the sheet was exported from.",
             )
-        label = Label(
-            item.question, item.classes, item.image, labeller, _class(answer, item, where)
-        )
+        option = option_of(answer, item.classes, item.question, where)
+        label = Label(item.question, item.classes, item.image, labeller, option)
         if labels.setdefault(item.id, label) != label:
             raise T2IBenchError(f"{where}: {item.id} is answered twice, and differently.")
     return list(labels.values())
 
 
-def _rows(file: Path) -> list[tuple[int, dict[str, str | None]]]:
-    """The rows of a sheet with their line numbers."""
+def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str | None]]]:
+    """The rows of a sheet.
+
+    Args:
+        file: A CSV.
+        needed: Columns that it has to have.
+
+    Returns:
+        Line number and cells of each.
+
+    Raises:
+        T2IBenchError: the file cannot be read, or a column is missing.
+    """
     with (
         reading(file, "Give a filled sheet.csv."),
         file.open(encoding="utf-8-sig", newline="") as stream,
     ):
         reader = csv.DictReader(stream)
-        lacking = [name for name in ("id", "answer") if name not in (reader.fieldnames or ())]
+        lacking = [name for name in needed if name not in (reader.fieldnames or ())]
         if lacking:
             raise T2IBenchError(
                 f"{file} has no column '{lacking[0]}'.",
@@ -163,13 +174,27 @@ def _rows(file: Path) -> list[tuple[int, dict[str, str | None]]]:
         return [(reader.line_num, dict(row)) for row in reader]
 
 
-def _class(answer: str, item: Item, where: str) -> str:
-    options = [*item.classes, UNKNOWN]
+def option_of(answer: str, classes: Sequence[str], question: str, where: str) -> str:
+    """The class that a person meant.
+
+    Args:
+        answer: What is written in the sheet.
+        classes: What can be answered, besides 'unknown'.
+        question: What was asked, for the message.
+        where: File and line, for the message.
+
+    Returns:
+        The class as it is written in `classes`, or 'unknown'.
+
+    Raises:
+        T2IBenchError: it is none of them.
+    """
+    options = [*classes, UNKNOWN]
     for option in options:
         if answer.casefold() == option.casefold():
             return option
     near = did_you_mean(answer, options)
     raise T2IBenchError(
-        f"{where}: '{shown(answer)}' is no answer to '{item.question}'.{near} "
+        f"{where}: '{shown(answer)}' is no answer to '{shown(question)}'.{near} "
         f"Answers: {', '.join(options)}."
     )

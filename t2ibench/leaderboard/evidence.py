@@ -53,8 +53,16 @@ def read_attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
                 f"{where}: 'sha256' must be given for images with status ok, and only for them"
             )
         key = image_key(manifest.fingerprint, prompt, index)
+        revised = row.get("revised_prompt")
         yield Attempt(
-            key, prompt, index, int(row["seed"]), status, sha256=sha, reason=row.get("reason")
+            key,
+            prompt,
+            index,
+            int(row["seed"]),
+            status,
+            sha256=sha,
+            reason=row.get("reason"),
+            revised_prompt=revised if isinstance(revised, str) else None,
         )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.leaderboard.submission import Manifest
-from t2ibench.models.chat_server import ServerArguments
+from t2ibench.models.on_server import OnServer
 from t2ibench.models.resolve import find_registered
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import Stores
@@ -125,4 +125,4 @@ def on_server(registry: Registry[Any], spec: str) -> bool:
         Whether its arguments are those of a server.
     """
     resolved = find_registered(registry, spec)
-    return resolved is not None and issubclass(resolved.adapter.Args, ServerArguments)
+    return resolved is not None and issubclass(resolved.adapter.Args, OnServer)

@@ -12,6 +12,7 @@ import jinja2
 
 from t2ibench.leaderboard.board import Board
 from t2ibench.leaderboard.exports import ran_as, unranked
+from t2ibench.leaderboard.items import BESIDE, ItemTable, item_tables, words_of
 from t2ibench.leaderboard.names import visible
 from t2ibench.leaderboard.provenance import badge_text, effective, facts, provenance
 from t2ibench.leaderboard.shown import Model, span
@@ -188,8 +189,8 @@ class Pages:
         family = {task.id: one.title for one in model.run.families for task in one.tasks}
         entry = model.entry
         cards = [
-            (task.id, fragment("card.html", family=family.get(task.id, "Text encoder"), task=task,
-                               figures=(), evidence=None))
+            (task, fragment("card.html", family=family.get(task.id, "Text encoder"), task=task,
+                            figures=(), evidence=None))
             for task in [*model.run.tasks, *model.run.texts]
         ]  # fmt: skip
         told = provenance(entry)
@@ -241,8 +242,12 @@ class Pages:
             prompts=words.prompts_said(example) if example else "", strata=strata, fewer=fewer,
             axis=poles(example) if example and example.shown.axis else Axis("", ""),
             pictures=sorted(prompts), pictured=pictured[:_MANY] if prompts else [],
-            published_rows=self._published(name),
+            items=self._items(name), most=BESIDE, published_rows=self._published(name),
         )  # fmt: skip
+
+    def _items(self, task: str) -> list[ItemTable]:
+        """What was verified names the items of a test."""
+        return item_tables([model for model in self.models if model.entry.verified], task)
 
     def _tasks(self) -> str:
         families: dict[str, list[tuple[str, str, str, int, int]]] = {}
@@ -256,8 +261,12 @@ class Pages:
             row = (name, ran[0].name if ran else name, said["description"], len(ran), clear)
             families.setdefault(METHODS.get(said["family"]).title, []).append(row)
         order = [METHODS.get(name).title for name in METHODS.names()]
-        found = sorted(families.items(), key=lambda pair: order.index(pair[0]))
-        return self.render("tasks.html", "", "tasks.html", families=found)
+        texts = {METHODS.get(one.result.method).title for m in self.models for one in m.run.texts}
+        found = sorted(families.items(), key=lambda pair: (pair[0] in texts, order.index(pair[0])))
+        listed = [(row[0], row[1], self._items(row[0])) for _, rows in found for row in rows]
+        return self.render(
+            "tasks.html", "", "tasks.html", families=found, found_words=words_of(listed)
+        )
 
     def _encoders(self) -> str:
         """Tests of texts by encoder: one column each, from any verified model read with it."""

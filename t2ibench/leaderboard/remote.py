@@ -265,11 +265,11 @@ def _opened(url: str, folder: Path) -> Any:
 
 
 def _store(scheme: str, url: str, mode: str) -> Any:
-    from importlib import import_module
+    import fsspec
 
     if scheme not in _STORES or "::" in url:
         raise ValueError(f"expected a path, or an address of {', '.join(_STORES)}")
-    return import_module("fsspec").open(url, mode).open()
+    return fsspec.open(url, mode).open()
 
 
 class _Web:

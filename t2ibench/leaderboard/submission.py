@@ -300,6 +300,8 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
         "seed": attempt.seed,
         "status": attempt.status,
     }
+    if attempt.revised_prompt is not None:
+        row["revised_prompt"] = attempt.revised_prompt
     return row | ({"sha256": attempt.sha256} if attempt.sha256 else {"reason": attempt.reason})
 
 

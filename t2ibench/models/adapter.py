@@ -7,7 +7,7 @@ libraries inside functions only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -118,11 +118,13 @@ class Listed:
         form: How a user writes it.
         description: What it is.
         origin: The package it comes from.
+        facts: What else is known of it, by the name of a column.
     """
 
     form: str
     description: str
     origin: str
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def listed(registry: Registry[Any]) -> Iterator[Listed]:

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -22,12 +23,14 @@ class ApiKey:
 
     Args:
         variable: Name of the environment variable that holds it.
+        value: The key itself, where a library has it from elsewhere.
+        also: Further secrets to hide, which are not sent.
 
     Raises:
         T2IBenchError: the name is none, or the key cannot be sent.
     """
 
-    def __init__(self, variable: str) -> None:
+    def __init__(self, variable: str, value: str | None = None, also: Iterable[str] = ()) -> None:
         if not _NAME.fullmatch(variable):
             # Not shown: it may be the key itself.
             raise T2IBenchError(
@@ -36,14 +39,14 @@ class ApiKey:
                 "Put the key into that variable; never give the key itself.",
             )
         self.variable = variable
-        self._value = os.environ.get(variable, "")
+        self._value = os.environ.get(variable, "") or value or ""
         if re.search(r"[^\x21-\x7e]", self._value):
             raise T2IBenchError(
                 f"The key in {variable} has a space, a line break or a character outside of "
                 "ASCII; it cannot be sent.",
                 "Set it again, the key alone.",
             )
-        hides = sorted(_forms(self._value), key=len, reverse=True)
+        hides = sorted(set().union(*map(_forms, (self._value, *also))), key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, hides))) if hides else None
 
     def __repr__(self) -> str:

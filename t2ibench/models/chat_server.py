@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
-from t2ibench.arguments import Arguments, PositiveInt
+from t2ibench.arguments import PositiveInt
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.http import (
     BadReplyError,
@@ -16,26 +16,19 @@ from t2ibench.models.http import (
     checked_address,
     one_line,
 )
+from t2ibench.models.on_server import OnServer
 
-__all__ = ["ChatServer", "ServerArguments", "ServerAwayError"]
+__all__ = ["ChatServer", "ServerArguments", "ServerAwayError", "declined", "logprob"]
 
 
-class ServerArguments(Arguments):
-    """Arguments of a model on a server.
+class ServerArguments(OnServer):
+    """Arguments of a language model on a server.
 
     Attributes:
-        base_url: Such as http://127.0.0.1:8000/v1.
-        api_key_env: Name of the environment variable that holds the key. The key itself is never
-            an argument: arguments are stored with the run.
-        timeout: Seconds that one attempt may take, from the connection to the last byte.
-        retries: Attempts at one request. Waiting for a rate limit does not count.
         max_tokens: Longest answer.
     """
 
     base_url: str = "https://api.openai.com/v1"
-    api_key_env: str = "OPENAI_API_KEY"
-    timeout: PositiveInt = 120
-    retries: PositiveInt = 5
     max_tokens: PositiveInt = 64
 
 
@@ -105,11 +98,14 @@ class ChatServer:
         finally:
             started.cancel()
 
-    def start(self, messages: Sequence[Mapping[str, Any]]) -> Future[Reply]:
+    def start(
+        self, messages: Sequence[Mapping[str, Any]], extra: Mapping[str, Any] | None = None
+    ) -> Future[Reply]:
         """Begin to ask.
 
         Args:
             messages: Role and content of every message so far.
+            extra: Further members of the request, which not every server accepts.
 
         Returns:
             What `read` reads. Cancelling it ends the request.
@@ -120,6 +116,7 @@ class ChatServer:
                 "messages": list(messages),
                 "temperature": 0,
                 "max_tokens": self._max_tokens,
+                **(extra or {}),
             }
         )
 
@@ -152,6 +149,34 @@ class ChatServer:
         if reply.status != 200:
             raise BadReplyError(f"the server replied {_message(reply)}")
         return _content(reply)
+
+
+def declined(started: Future[Reply]) -> bool:
+    """Whether a server would not take a request as it was put.
+
+    Args:
+        started: What `ChatServer.start` gave, done.
+
+    Returns:
+        True for the statuses of a wrong request; False where there is no reply at all.
+    """
+    return started.exception() is None and started.result().status in {400, 422}
+
+
+def logprob(started: Future[Reply]) -> float | None:
+    """The log-probability of a reply, where the server gives it.
+
+    Args:
+        started: What `ChatServer.start` gave, read without an error.
+
+    Returns:
+        The sum over the reply's tokens; None where any is missing.
+    """
+    try:
+        tokens = started.result().json()["choices"][0]["logprobs"]["content"]
+        return float(sum(float(token["logprob"]) for token in tokens)) if tokens else None
+    except (BadReplyError, KeyError, IndexError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def _content(reply: Reply) -> str:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import threading
 import weakref
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from http.cookiejar import DefaultCookiePolicy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,24 +21,38 @@ from urllib.parse import urlsplit
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.retries import BUSY, RATE_LIMITED, Failure, Patience, seconds_asked
+from t2ibench.models.wire import (
+    CONNECT,
+    BadReplyError,
+    ServerAwayError,
+    close,
+    first_part,
+    new_client,
+    one_line,
+    submit,
+    whole_body,
+)
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
     import httpx
 
+__all__ = [
+    "LARGEST_REPLY",
+    "BadReplyError",
+    "HttpSession",
+    "Reply",
+    "ServerAwayError",
+    "checked_address",
+    "one_line",
+    "pause",
+]
 LARGEST_REPLY = 8_000_000  # bytes, unpacked
-_LARGEST_ERROR = 64_000
 _WORTH_SAYING = 5.0  # seconds; shorter waits are not announced
 _EXAMPLE = "expected an address such as http://127.0.0.1:8000/v1"
-_ADDRESS = "Is it running, and is base_url=… (--judge-args, --proposer-args) its address?"
-
-
-class ServerAwayError(T2IBenchError):
-    """The server cannot be asked at all: not running, no access, no such model."""
-
-
-class BadReplyError(T2IBenchError):
-    """This one reply cannot be used."""
+_ADDRESS = (
+    "Is it running, and is base_url=… (--model-args, --judge-args, --proposer-args) its address?"
+)
 
 
 def checked_address(base_url: str) -> str:
@@ -84,27 +95,13 @@ def checked_address(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
-def one_line(text: str, length: int = 200) -> str:
-    """A text of a server for a message: one line, shortened, nothing that a terminal obeys.
-
-    Args:
-        text: Any text.
-        length: Characters at most.
-
-    Returns:
-        The line.
-    """
-    line = " ".join(text[: 8 * length].split())[:length]
-    return "".join(char if char.isprintable() else "\ufffd" for char in line)
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a server replied.
 
     Attributes:
         status: The HTTP status.
-        body: At most `LARGEST_REPLY` bytes.
+        body: As many bytes as the session takes.
         key: What is hidden from what it says.
     """
 
@@ -146,9 +143,13 @@ class HttpSession:
         timeout: Seconds that one attempt may take: connection, headers and body together.
         attempts: At one request; see `retries.Patience`.
         passes: Whether waiting can help after a reply that says 'too many requests'.
+        largest: Bytes of a reply, unpacked, that are taken at most.
+        first_attempts: Attempts at a server that has not answered anything yet; None is as many
+            as at any other time.
 
     Attributes:
         tell: Told, in a sentence, of every longer wait. It is called from another thread.
+        failed: Told of every attempt that failed, from the other thread too.
     """
 
     def __init__(
@@ -159,9 +160,15 @@ class HttpSession:
         timeout: float,
         attempts: int,
         passes: Callable[[Reply], bool] = lambda _: True,
+        largest: int = LARGEST_REPLY,
+        first_attempts: int | None = None,
     ) -> None:
         self.url = url
         self.tell: Callable[[str], None] = lambda _: None
+        self.failed: Callable[[Failure], None] = lambda _: None
+        self._largest = largest
+        self._first_attempts = first_attempts
+        self._answered = False
         self._key = key
         self._timeout = timeout
         self._patience = Patience(attempts)
@@ -180,23 +187,46 @@ class HttpSession:
             The reply to come, of any status that is no reason to ask again. Its exception is a
             ServerAwayError or a BadReplyError. Cancelling it ends the request.
         """
+        return submit(self.send(value))
+
+    async def send(self, value: Any, headers: Mapping[str, str] | None = None) -> Reply:
+        """The same as `post`, as a coroutine for `submit`.
+
+        Args:
+            value: What is posted, as JSON values.
+            headers: Of this request, beside those of every one.
+
+        Returns:
+            The reply.
+
+        Raises:
+            ServerAwayError: see `post`.
+            BadReplyError: see `post`.
+        """
         body = json.dumps(value).encode()
         with self._lock:
             if self._client is None:
-                self._client = _new_client()
-                weakref.finalize(self, _close, self._client).atexit = False
-        return asyncio.run_coroutine_threadsafe(self._persist(self._client, body), _LOOP.running())
+                self._client = new_client()
+                weakref.finalize(self, close, self._client).atexit = False
+        return await self._persist(self._client, body, headers or {})
 
-    async def _persist(self, client: httpx.AsyncClient, body: bytes) -> Reply:
+    async def _persist(
+        self, client: httpx.AsyncClient, body: bytes, headers: Mapping[str, str]
+    ) -> Reply:
         """Attempts until there is a reply."""
         waits = self._patience.request()
         while True:
-            found = await self._attempt(client, body)
+            found = await self._attempt(client, body, headers)
             if isinstance(found, Reply):
+                self._answered = True
                 self._patience.answered()
                 return found
+            self._answered |= found.answered
+            with contextlib.suppress(Exception):
+                self.failed(found)
             wait = waits.after(found)
-            if wait is None:
+            hasty = self._first_attempts is not None and not self._answered
+            if wait is None or (hasty and waits.made >= (self._first_attempts or 1)):
                 times = "once" if waits.made == 1 else f"{waits.made} times"
                 raise ServerAwayError(
                     f"The server {self.url} {found.why}; tried {times}.",
@@ -205,11 +235,17 @@ class HttpSession:
             self._announce(found, wait)
             await pause(wait)
 
-    async def _attempt(self, client: httpx.AsyncClient, body: bytes) -> Reply | Failure:
+    async def _attempt(
+        self, client: httpx.AsyncClient, body: bytes, headers: Mapping[str, str]
+    ) -> Reply | Failure:
         import httpx
 
         try:
-            reply, retry_after = await asyncio.wait_for(self._once(client, body), self._timeout)
+            reply, retry_after = await asyncio.wait_for(
+                self._once(client, body, headers), self._timeout
+            )
+        except httpx.ConnectTimeout:
+            return Failure(f"cannot be reached (no connection within {CONNECT:g} s)")
         except (TimeoutError, asyncio.TimeoutError, httpx.TimeoutException):
             return Failure(f"does not answer within {self._timeout:g} s")
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
@@ -222,10 +258,15 @@ class HttpSession:
         limited = reply.status == RATE_LIMITED
         if reply.status not in BUSY or (limited and not self._passes(reply)):
             return reply
-        return Failure(f"replied with status {reply.status}", limited, seconds_asked(retry_after))
+        return Failure(
+            f"replied with status {reply.status}", limited, seconds_asked(retry_after), True
+        )
 
-    async def _once(self, client: httpx.AsyncClient, body: bytes) -> tuple[Reply, str | None]:
+    async def _once(
+        self, client: httpx.AsyncClient, body: bytes, further: Mapping[str, str]
+    ) -> tuple[Reply, str | None]:
         headers = {
+            **further,
             "Content-Type": "application/json",
             "Accept": "application/json",
             "Accept-Encoding": "gzip",
@@ -233,7 +274,8 @@ class HttpSession:
             **self._key.headers(),
         }
         async with client.stream("POST", self.url, content=body, headers=headers) as response:
-            data = await (_whole(response) if response.status_code == 200 else _start(response))
+            good = response.status_code == 200
+            data = await (whole_body(response, self._largest) if good else first_part(response))
             reply = Reply(response.status_code, data, self._key)
             return reply, response.headers.get("retry-after")
 
@@ -254,77 +296,3 @@ async def pause(seconds: float) -> None:
         seconds: How long.
     """
     await asyncio.sleep(seconds)
-
-
-async def _whole(response: httpx.Response) -> bytes:
-    """The body, unpacked as it comes, so that no more than the limit is ever held."""
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in {"", "identity", "gzip", "x-gzip"}:
-        raise BadReplyError(f"the server's reply has the encoding '{one_line(encoding, 40)}'")
-    unpacker = zlib.decompressobj(wbits=31) if "gzip" in encoding else None
-    data = bytearray()
-    async for chunk in response.aiter_raw():
-        room = LARGEST_REPLY - len(data) + 1
-        try:
-            data += unpacker.decompress(chunk, room) if unpacker else chunk
-        except zlib.error:
-            raise BadReplyError("the server's reply cannot be unpacked") from None
-        if len(data) > LARGEST_REPLY:
-            raise BadReplyError(f"the server's reply is larger than {LARGEST_REPLY:,} bytes")
-    if unpacker and not unpacker.eof:
-        raise ConnectionResetError("the packed reply ends early")
-    return bytes(data)
-
-
-async def _start(response: httpx.Response) -> bytes:
-    """As much of an error's body as a message needs; nothing of one that is packed."""
-    if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        return b""
-    data = b""
-    async for chunk in response.aiter_raw():
-        data += chunk
-        if len(data) > _LARGEST_ERROR:
-            break
-    return data[:_LARGEST_ERROR]
-
-
-def _new_client() -> httpx.AsyncClient:
-    import httpx
-
-    try:
-        client = httpx.AsyncClient(
-            timeout=None,  # each attempt has one deadline for all it does
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
-            follow_redirects=False,
-        )
-    except Exception as error:  # what the environment says of proxies and certificates
-        raise ServerAwayError(
-            f"No connection can be made: {type(error).__name__}.",
-            "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY and SSL_CERT_FILE.",
-        ) from None
-    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    return client
-
-
-class _Loop:
-    """The event loop of all sessions, begun with the first request."""
-
-    def __init__(self) -> None:
-        # Garbage may be collected, and a session with it closed, while this thread holds the lock.
-        self._lock = threading.RLock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._process = 0
-
-    def running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None or self._process != os.getpid():
-                self._loop, self._process = asyncio.new_event_loop(), os.getpid()
-                threading.Thread(target=self._loop.run_forever, name="http", daemon=True).start()
-            return self._loop
-
-
-_LOOP = _Loop()
-
-
-def _close(client: httpx.AsyncClient) -> None:
-    asyncio.run_coroutine_threadsafe(client.aclose(), _LOOP.running())

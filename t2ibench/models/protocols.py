@@ -45,6 +45,7 @@ class Drawn:
         path: An existing image file, copied byte for byte.
         reason: Why there is no image; given whenever the status is not 'ok'.
         file: What messages call `path`, where its name alone would not tell which file it is.
+        revised_prompt: The prompt that the model says it used instead, where it says so.
     """
 
     status: Status
@@ -52,6 +53,7 @@ class Drawn:
     path: Path | None = None
     reason: str | None = None
     file: str | None = None
+    revised_prompt: str | None = None
 
 
 @runtime_checkable
@@ -95,6 +97,63 @@ class Generator(Protocol):
 
     def available(self, prompt: str) -> int | None:
         """How many images of a prompt there can be; None where the model generates any number."""
+        ...
+
+
+@runtime_checkable
+class GeneratesInParts(Protocol):
+    """A generator that gives each image as soon as it is there (optional).
+
+    For images that cost time or money: what was given is stored, and never asked for again,
+    whatever happens to the rest.
+    """
+
+    def generate_in_parts(
+        self, requests: Sequence[ImageRequest]
+    ) -> Iterator[list[tuple[int, Drawn]]]:
+        """Generate images; see `Generator.generate`.
+
+        Args:
+            requests: What to generate.
+
+        Yields:
+            Results, each with the number of its request: every request once, in any order.
+        """
+        ...
+
+
+@runtime_checkable
+class Charges(Protocol):
+    """A generator whose images may cost money (optional).
+
+    Attributes:
+        cost: What its images have cost so far, in the currency of its prices; None where no price
+            is known.
+    """
+
+    cost: float | None
+
+    def limit_cost(self, most: float, before: float = 0.0) -> None:
+        """Ask for no image that would make all costs together more than this.
+
+        Args:
+            most: The limit.
+            before: What images of the same run have cost before.
+
+        Raises:
+            T2IBenchError: no price is known, so no limit can be kept.
+        """
+        ...
+
+    def forecast(self, requests: Sequence[ImageRequest]) -> str:
+        """How many requests to a server some images would be, and what they would cost.
+
+        Args:
+            requests: The images.
+
+        Returns:
+            A sentence.
+        """
         ...
 
 
@@ -200,7 +259,7 @@ class Judge(Protocol):
     """Answers questions about images.
 
     Attributes:
-        name: As the user wrote it, for example 'vlm:llava-hf/llava-1.5-7b-hf'.
+        name: As the user wrote it, for example 'vlm:Qwen/Qwen3-VL-4B-Instruct'.
         fingerprint: SHA-256 hex over everything that decides an answer.
         batch_size: Preferred batch size of `answer`.
     """
@@ -246,13 +305,13 @@ class AnswersInParts(Protocol):
 
 @runtime_checkable
 class ReportsWaits(Protocol):
-    """A model on a server that may have to be waited for (optional)."""
+    """A model that may have to be waited for: on a server, or asked in a slower way (optional)."""
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when it waits.
+        """Say when it waits, or takes a slower way.
 
         Args:
-            tell: Gets a sentence for each longer wait; called from any thread.
+            tell: Gets a sentence each time; called from any thread.
         """
         ...
 
@@ -290,6 +349,19 @@ class Releasable(Protocol):
 
     def release(self) -> None:
         """Free the device's memory; the model is loaded again when it is used again."""
+        ...
+
+
+@runtime_checkable
+class ExpectsPrompts(Protocol):
+    """A generator that is quicker if it knows which prompts come next (optional)."""
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Say which prompts come next. It changes no image.
+
+        Args:
+            prompts: Each once, in their order.
+        """
         ...
 
 

@@ -24,11 +24,13 @@ class Failure:
         why: Words that follow 'The server …'.
         limited: The server asks for fewer requests: it works, and waiting alone will help.
         wait: Seconds that it asks to wait, if it does.
+        answered: Whether there was an answer at all.
     """
 
     why: str
     limited: bool = False
     wait: float | None = None
+    answered: bool = False
 
 
 class Patience:

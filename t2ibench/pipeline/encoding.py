@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Encoder
+from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.store.parts import off_length
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 
 def naming(name: str) -> AbstractContextManager[None]:
@@ -89,3 +95,78 @@ def encode(encoder: Encoder, prepared: Sequence[Any], width: int | None = None) 
             "Try --dtype float32, or another device.",
         )
     return embeddings
+
+
+def in_order(
+    pool: Executor, call: Callable[[_T], _R], items: Iterable[_T], ahead: int
+) -> Iterator[_R]:
+    """What a call gives for each item, in their order; the pool works a little ahead.
+
+    Args:
+        pool: Who calls.
+        call: The call.
+        items: The items.
+        ahead: How many items are worked on, or done, before they are asked for.
+
+    Yields:
+        A result for each item.
+    """
+    waiting: deque[Future[_R]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(call, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+class Feed:
+    """One encoder while it embeds a part: it gets a batch as soon as that is full.
+
+    Args:
+        run: The encoder.
+        failures: Encoder to why it cannot go on; one that fails is added.
+    """
+
+    def __init__(self, run: EncoderRun, failures: dict[str, str]) -> None:
+        self.run = run
+        self._failures = failures
+        self._waiting: dict[str, Any] = {}
+        self._rows: dict[str, Float32Array] = {}
+
+    def take(self, key: str, prepared: Any) -> None:
+        """Embed one image, with the next ones.
+
+        Args:
+            key: SHA-256 of the file, as hex.
+            prepared: What the encoder's `prepare` gave, or how it failed.
+        """
+        if isinstance(prepared, T2IBenchError):
+            self._failures.setdefault(self.run.encoder.name, str(prepared))
+        self._waiting[key] = prepared
+        if len(self._waiting) >= self.run.encoder.batch_size:
+            self._encode()
+
+    def store(self) -> None:
+        """Embed what waits, and store the part; what was embedded before a failure is kept."""
+        self._encode()
+        if self._rows:
+            self.run.store.add("images", list(self._rows), np.stack(list(self._rows.values())))
+        self._rows = {}
+
+    def _encode(self) -> None:
+        batch, self._waiting = self._waiting, {}
+        encoder, store = self.run.encoder, self.run.store
+        if not batch or encoder.name in self._failures:
+            return
+        width = store.width or next((len(row) for row in self._rows.values()), None)
+        try:
+            rows = encode(encoder, list(batch.values()), width)
+        except T2IBenchError as error:
+            self._failures[encoder.name] = str(error)
+        else:
+            self._rows.update(zip(batch, rows, strict=True))

@@ -63,6 +63,7 @@ class Job:
         sharing: What this process and others do.
         gives_up: Whether failures from the start on, without a success, stop the run.
         lost: Images that were tried now and not got, by status and reason.
+        pieces: What every shard of a stage lacked when the stage began.
     """
 
     plan: Plan
@@ -85,7 +86,7 @@ class Job:
     notices: Notices = SILENT
     news: int = 0
     sharing: Sharing = field(init=False)
-    _pieces: dict[Stage, list[Piece]] = field(default_factory=dict)
+    pieces: dict[Stage, list[Piece]] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)  # keys of images that others failed to make
 
     def __post_init__(self) -> None:
@@ -115,8 +116,8 @@ class Job:
             Images for 'generate' and 'embed'; for 'ask' questions about images, over all judges.
         """
         self.refresh()
-        self._pieces[stage] = [self._piece(stage, number) for number in range(self.n_shards)]
-        return sum(piece.known for piece in self._pieces[stage])
+        self.pieces[stage] = [self._piece(stage, number) for number in range(self.n_shards)]
+        return sum(piece.known for piece in self.pieces[stage])
 
     def refresh(self, stage: Stage | None = None) -> None:
         """Read what other processes have stored since.
@@ -194,7 +195,7 @@ class Job:
         """
         if self.images is None:
             return
-        pieces = self._pieces.get(stage)
+        pieces = self.pieces.get(stage)
         piece = pieces[number] if pieces else self._piece(stage, number)
         if piece.known:
             self.sharing.do(piece, advance)
@@ -245,7 +246,6 @@ class Job:
         """
         if self.generator is None or self.images is None:
             return
-
         before = {
             attempt.key: attempt.sha256
             for request in requests

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
-from t2ibench.models.protocols import Generator, ReportsSettings
+from t2ibench.models.protocols import Charges, Generator, ReportsSettings
 from t2ibench.results.environment import versions
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import RunFolder
@@ -38,6 +39,47 @@ def record_generator(
             update["other_libraries"] = [*known.other_libraries, now]
     if known.model_copy(update=update) != known:
         folder.change(lambda record: _with_generator(record, update))
+
+
+def limit_cost(most: float | None, generator: Generator | None, folder: RunFolder) -> None:
+    """Have a generator keep to --max-cost, what images of the run have cost before included.
+
+    Args:
+        most: The limit; None is none.
+        generator: The generator.
+        folder: The run.
+
+    Raises:
+        T2IBenchError: it costs nothing, or what it costs is unknown.
+    """
+    if most is None:
+        return
+    if not isinstance(generator, Charges):
+        name = "a run without a model" if generator is None else generator.name
+        raise T2IBenchError(f"--max-cost: {name} costs nothing.", "Leave --max-cost out.")
+    known = folder.record.generator
+    generator.limit_cost(most, (known.cost or 0.0) if known else 0.0)
+
+
+def note_cost(folder: RunFolder, generator: Charges, say: Callable[[str], None]) -> None:
+    """Add what images have cost now to what those of the run have cost before.
+
+    Args:
+        folder: The run.
+        generator: What made them.
+        say: Told the sum.
+    """
+    now, generator.cost = generator.cost, 0.0 if generator.cost is not None else None
+    if not now:
+        return
+
+    def added(record: RunRecord) -> dict[str, object]:
+        before = record.generator.cost if record.generator else None
+        return _with_generator(record, {"cost": round((before or 0.0) + now, 9)})
+
+    folder.change(added)
+    total = folder.record.generator.cost if folder.record.generator else now
+    say(f"Images made now have cost {now:,.2f}; all of this run {total:,.2f}.")
 
 
 def _with_generator(record: RunRecord, update: Mapping[str, Any]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, failing, first_line
@@ -18,10 +18,11 @@ from t2ibench.models.generators import (
     default_encoder,
     default_judge,
 )
-from t2ibench.models.judges import check_judges, create_judges
+from t2ibench.models.judges import check_judges, create_judges, recorded_name
 from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
-from t2ibench.pipeline.executors import EXECUTORS
+from t2ibench.pipeline.feasible import cut, feasible, nothing_feasible
+from t2ibench.pipeline.made_with import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, run_folder
@@ -201,13 +202,12 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
             "Which tasks? Give --tasks all, a group, or task names.",
             "`t2ibench ls` lists them.",
         )
-    generator = _generator(settings, objects)
+    generator = create_model(settings, objects)
     if generator is None and not settings.encoder:
         raise T2IBenchError(
             "Nothing to measure: give --model (or --encoder for word vectors).",
             "For a first try: t2ibench --model toy --tasks all",
         )
-    EXECUTORS.get(settings.engine)
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
     measurement = _measurement(settings, generator)
@@ -215,17 +215,17 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
     needs_of, defects = _needs(loaded, measurement)
     plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
-    tasks, skipped, lacking = _feasible(plan, generator, settings.allow_missing)
+    tasks, skipped, lacking = feasible(plan, generator, settings.allow_missing)
     skipped = defects | skipped
     if not tasks:
         raise T2IBenchError(
-            next(iter(defects.values()), _nothing_feasible(settings, plan, lacking))
+            next(iter(defects.values()), nothing_feasible(settings.model, plan, lacking))
         )
     if plan.questions:
         named = [name for name in settings.judge if name not in objects.judges]
         check_judges(named, settings.judge_args)
     if skipped or lacking:
-        plan = _cut(make_plan(tasks, measurement, needs_of), lacking)
+        plan = cut(make_plan(tasks, measurement, needs_of), lacking)
     folder, warnings = run_folder(
         working_folder(settings.output_dir),
         generator.name if generator else _texts_name(settings.encoder),
@@ -237,6 +237,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
         _recover(folder, generator, old.model)
+    limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     return Prepared(
         settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call
@@ -274,7 +275,19 @@ def _needs(
     return found, defects
 
 
-def _generator(settings: RunSettings, objects: Objects) -> Generator | None:
+def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
+    """The generator of a run; its weights are loaded when it first generates.
+
+    Args:
+        settings: What was asked for.
+        objects: Adapters that were given as objects.
+
+    Returns:
+        The generator; None where none was named.
+
+    Raises:
+        T2IBenchError: it is unknown, or its arguments do not fit.
+    """
     if objects.generator is not None:
         if settings.model_args:
             raise T2IBenchError("model_args go to a model that is named, not to an object.")
@@ -295,7 +308,7 @@ def _generator(settings: RunSettings, objects: Objects) -> Generator | None:
 def _with_defaults(settings: RunSettings) -> RunSettings:
     """Encoders and judges by name, each once."""
     encoders = settings.encoder or (default_encoder(settings.model),)
-    judges = settings.judge or (default_judge(settings.model),)
+    judges = map(recorded_name, settings.judge or (default_judge(settings.model),))
     return settings.model_copy(
         update={"encoder": tuple(dict.fromkeys(encoders)), "judge": tuple(dict.fromkeys(judges))}
     )
@@ -321,34 +334,6 @@ def _texts_name(encoders: Sequence[str]) -> str:
     return "-".join(["texts", *(f"{kind}{colon}{Path(rest).name}" for kind, colon, rest in kinds)])
 
 
-def _feasible(
-    plan: Plan, generator: Generator | None, allow_missing: bool
-) -> tuple[list[LoadedTask], dict[str, str], dict[str, tuple[int, int]]]:
-    """The tasks that can run, why others cannot, and prompts with fewer images than needed."""
-    lacking: dict[str, tuple[int, int]] = {}
-    if generator is not None:
-        for prompt, needed in plan.prompts.items():
-            available = _available(generator, prompt)
-            if available is not None and available < needed:
-                lacking[prompt] = (available, needed)
-    tasks, skipped = [], {}
-    for task in plan.tasks:
-        prompts = {need.prompt for need in plan.needs[task.id].prompts}
-        absent = [prompt for prompt in prompts if lacking.get(prompt, (1, 1))[0] == 0]
-        if generator is None and prompts:
-            skipped[task.id] = "it needs images, and no --model was named"
-        elif absent and not allow_missing:
-            skipped[task.id] = (
-                f"{len(absent)} of its {len(prompts)} prompts have no image "
-                "(--allow-missing scores it without them)"
-            )
-        elif prompts and len(absent) == len(prompts):
-            skipped[task.id] = "none of its prompts has an image"
-        else:
-            tasks.append(task)
-    return tasks, skipped, lacking
-
-
 def _unknown_words(plan: Plan, generator: Generator | None) -> list[str]:
     """A line about words of the user's own tasks that the generator cannot draw, if there are."""
     if not isinstance(generator, KnowsWords):
@@ -360,39 +345,3 @@ def _unknown_words(plan: Plan, generator: Generator | None) -> list[str]:
     more = f" and {len(words) - _WORDS} more" if len(words) > _WORDS else ""
     shown = ", ".join(f"'{word}'" for word in words[:_WORDS])
     return [f"{generator.name} cannot draw what these words mean: {shown}{more}."] if words else []
-
-
-def _available(generator: Generator, prompt: str) -> int | None:
-    with failing(f"The generator '{generator.name}' failed in available(prompt) with"):
-        return generator.available(prompt)
-
-
-def _nothing_feasible(
-    settings: RunSettings, plan: Plan, lacking: Mapping[str, tuple[int, int]]
-) -> str:
-    if not lacking:
-        return (
-            "These tasks need images: name a model with --model. "
-            "An --encoder alone runs tasks on texts, such as word embedding tests."
-        )
-    absent = [prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0]
-    shown = "; ".join(repr(prompt) for prompt in absent[:5])
-    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-    some = len(absent) < len(plan.prompts)
-    plural = "" if len(absent) == 1 else "s"
-    return (
-        f"{settings.model} has no images for {len(absent)} prompt{plural} that the tasks need: "
-        f"{shown}{more}. `t2ibench --model toyland --tasks … --dry-run` lists all prompts of a "
-        "task; add the images or choose other tasks"
-        + (", or score them without these prompts: --allow-missing." if some else ".")
-    )
-
-
-def _cut(plan: Plan, lacking: Mapping[str, tuple[int, int]]) -> Plan:
-    """The plan without the images that cannot exist."""
-    kept = tuple(
-        request
-        for request in plan.requests
-        if request.index < lacking.get(request.prompt, (request.index + 1, 0))[0]
-    )
-    return replace(plan, requests=kept)

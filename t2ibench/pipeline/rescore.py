@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline.kept import KeptScores
 from t2ibench.pipeline.mending import warn_of
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
@@ -72,7 +73,8 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     stores = open_stores(folder.evidence, record.encoders, record.judges, record.controls)
     damages = [*([images.damage] if images else []), *stores.damages()]
     damaged = warn_of(damages, reporter)
-    scored = score_plan(plan, images, stores, reporter)
+    anew = KeptScores(folder.path, reuse=False)
+    scored = score_plan(plan, images, stores, reporter, kept=anew)
     written = write_results(
         folder, record.repeatable(), scored.results, scored.samples, scored.paired, scored.lacking
     )

@@ -10,10 +10,15 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
-from t2ibench.models.protocols import ReportsWaits
-from t2ibench.pipeline.job import Job
+from t2ibench.models.protocols import Charges, ReportsWaits
+from t2ibench.pipeline.employing import employed
+from t2ibench.pipeline.executors import Executor
+from t2ibench.pipeline.job import Job, Stage
+from t2ibench.pipeline.kept import KeptScores
+from t2ibench.pipeline.made_with import note_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
+from t2ibench.pipeline.opening import open_job
 from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
@@ -81,31 +86,27 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
         T2IBenchError: something cannot work; everything done before is kept.
     """
     started = _now()
-    job = Job(
-        prepared.plan,
-        prepared.folder,
-        prepared.images,
-        prepared.generator,
-        batch_size=prepared.settings.batch_size,
-        from_object=prepared.objects.generator is not None,
-        notices=reporter,
-        gives_up=_gives_up(prepared),
-    )
-    mend(prepared.folder.path, [prepared.images], reporter)
-    _save_record(prepared, reporter)
-    _generate(job, prepared, reporter)
+    with employed(prepared, reporter, observing=False) as (executor, observers):
+        job = open_job(prepared, observers, reporter)
+        mend(prepared.folder.path, [prepared.images], reporter)
+        _save_record(prepared, reporter)
+        _generate(job, prepared, executor, reporter)
     complete = (
         prepared.images is None
         or prepared.settings.allow_missing
         or not pending_images(prepared.plan, prepared.images)
     )
+    return _unscored(prepared, job, started, complete)
+
+
+def _unscored(prepared: Prepared, job: Job, started: str, complete: bool) -> Outcome:
     _log(prepared, started, job.attempts, complete)
     return Outcome(
         None,
         prepared.folder.path,
         job.attempts,
-        0,
-        [],
+        _observed(job),
+        list(dict.fromkeys(map(str, job.damaged))),
         job.problems(),
         complete,
         by_others=job.sharing.others["generate"],
@@ -113,16 +114,11 @@ def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
     )
 
 
-def _gives_up(prepared: Prepared) -> bool:
-    """Whether failures alone, from the start on, are the set-up's fault; files fail one by one."""
-    return not (prepared.settings.allow_missing or prepared.from_folder)
-
-
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate, embed, ask and score what is missing, and write the results.
 
     Args:
-        prepared: The run.
+        prepared: The run; with the setting `no_score`, it stops before scoring.
         reporter: Shows progress.
 
     Returns:
@@ -132,37 +128,16 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         T2IBenchError: something cannot work; everything done before is kept.
     """
     started, folder = _now(), prepared.folder
-    encoders, judges = prepared.encoders(), prepared.judges()
-    job = Job(
-        prepared.plan,
-        folder,
-        prepared.images,
-        prepared.generator,
-        [open_encoder(encoder, folder.evidence) for encoder in encoders],
-        [open_judge(judge, folder.evidence) for judge in judges],
-        prepared.settings.batch_size,
-        from_object=prepared.objects.generator is not None,
-        controls={
-            name: open_encoder(control, folder.evidence)
-            for name, control in prepared.controls(encoders, reporter.warn).items()
-        },
-        notices=reporter,
-        gives_up=_gives_up(prepared),
-    )
-    _check_names(job)
-    for judge in judges:
-        if isinstance(judge, ReportsWaits):
-            judge.report_waits(reporter.say)
-    mend(folder.path, [prepared.images, *job.stores()], reporter)
-    _save_record(prepared, reporter, job)
-    _generate(job, prepared, reporter)
-    job.release()
-    embed_all_texts(job, reporter)
-    run_stage(job, "embed", prepared.settings.engine, reporter)
-    if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
-        raise T2IBenchError(next(iter(job.stopped.values())))
-    run_stage(job, "ask", prepared.settings.engine, reporter)
-    repair(job, prepared.settings.engine, reporter, prepared.from_folder)
+    with employed(prepared, reporter, observing=True) as (executor, observers):
+        job = open_job(prepared, observers, reporter)
+        _check_names(job)
+        mend(folder.path, [prepared.images, *job.stores()], reporter)
+        _save_record(prepared, reporter, job)
+        _observe(job, prepared, executor, reporter)
+    if prepared.settings.no_score:
+        stages: tuple[Stage, ...] = ("generate", "embed", "ask")
+        left = sum(job.pending(stage) for stage in stages)
+        return _unscored(prepared, job, started, not (left or job.stopped or job.damaged))
     # From here to the end no other process scores: what is written last saw what was stored last.
     with folder.locked("results"):
         labels = LabelStore(folder.evidence)
@@ -174,12 +149,11 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         lost = job.damaged or damaged or written.kept or failed or prepared.skipped
         complete = not lost and is_complete(task_results, prepared.settings.allow_missing)
         _log(prepared, started, job.attempts, complete)
-    answered = sum(report.answered for report in job.reports.values())
     return Outcome(
         results,
         folder.path,
         job.attempts,
-        job.embedded + answered,
+        _observed(job),
         list(dict.fromkeys(map(str, job.damaged))),
         job.problems(),
         complete,
@@ -188,6 +162,22 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         job.sharing.others["generate"],
         job.lost,
     )
+
+
+def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
+    """Everything before scoring."""
+    _generate(job, prepared, executor, reporter)
+    job.release()
+    embed_all_texts(job, executor, reporter)
+    run_stage(job, "embed", executor, reporter)
+    if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
+        raise T2IBenchError(next(iter(job.stopped.values())))
+    run_stage(job, "ask", executor, reporter)
+    repair(job, executor, reporter, prepared.from_folder)
+
+
+def _observed(job: Job) -> int:
+    return job.embedded + sum(report.answered for report in job.reports.values())
 
 
 def _check_names(job: Job) -> None:
@@ -201,12 +191,19 @@ def _check_names(job: Job) -> None:
                 )
 
 
-def _generate(job: Job, prepared: Prepared, reporter: Reporter) -> None:
+def _generate(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
     def warn() -> None:
         for line in mixed_libraries(prepared):
             reporter.warn(line)
 
-    run_stage(job, "generate", prepared.settings.engine, reporter, warn)
+    generator = prepared.generator
+    if isinstance(generator, ReportsWaits):
+        generator.report_waits(reporter.say)
+    try:
+        run_stage(job, "generate", executor, reporter, warn)
+    finally:
+        if isinstance(generator, Charges):
+            note_cost(prepared.folder, generator, reporter.say)
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
@@ -266,7 +263,7 @@ def _score(
         },
         labels,
     )
-    scored = score_plan(prepared.plan, images, stores, reporter)
+    scored = score_plan(prepared.plan, images, stores, reporter, kept=KeptScores(folder.path))
     written = write_results(
         folder,
         folder.record.repeatable(),
@@ -349,6 +346,7 @@ def _generator_record(
         effective_settings=known.effective_settings if known else {},
         libraries=known.libraries if known else {},
         other_libraries=known.other_libraries if known else [],
+        cost=known.cost if known else None,
     )
 
 

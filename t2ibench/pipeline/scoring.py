@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,21 +12,23 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.blind import held_against
+from t2ibench.pipeline.forks import each_of
+from t2ibench.pipeline.kept import KeptScores, inputs_of
+from t2ibench.pipeline.losses import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.stored import Images, StoredEvidence
+from t2ibench.pipeline.stored import Images, KnownImages, StoredEvidence
 from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
+from t2ibench.results.treatment import revised_line, treatment
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.checks import Damage
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
-
-_REASONS = 3  # of each status are kept in results.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,106 +181,136 @@ def _undefined(reason: str) -> tuple[MethodResult, dict[str, MethodResult]]:
     return MethodResult.undefined(reason), {}
 
 
-def score_plan(plan: Plan, images: Images | None, stores: Stores, reporter: Reporter) -> Scored:
-    """Score every task of a plan.
+@dataclass(frozen=True, slots=True)
+class TaskScored:
+    """The scores of one task.
+
+    Attributes:
+        result: What results.json says of it.
+        samples: Its sample rows.
+        paired: How each image moves its scores.
+        lacking: Whether some of its evidence is missing.
+    """
+
+    result: TaskResult
+    samples: list[dict[str, Any]]
+    paired: PairedTask
+    lacking: bool
+
+
+def score_plan(
+    plan: Plan,
+    images: Images | None,
+    stores: Stores,
+    reporter: Reporter,
+    workers: int | None = None,
+    kept: KeptScores | None = None,
+) -> Scored:
+    """Score every task of a plan, several at a time; no number depends on how many.
 
     Args:
         plan: The plan.
         images: The run's images.
         stores: What was observed.
         reporter: Shows progress.
+        workers: Processes; None for one a core.
+        kept: Where the run's scores are kept; those whose inputs have not changed are not computed
+            again. None computes all.
 
     Returns:
         Results, samples and influences by task.
     """
-    scored = Scored()
+    known = None if images is None else KnownImages(images)
+    # The largest first: what is begun last should not keep the other cores waiting.
+    largest = sorted(
+        plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
+    )
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
-        for task in plan.tasks:
-            evidence, settings = _evidence(plan, task, images, stores)
-            blind: dict[str, StoredEvidence] = {}
-            if evidence:
-                combined, by_encoder = score_task(task, evidence, plan.settings)
-                if not plan.needs[task.id].questions:
-                    blind = {
-                        name: StoredEvidence(images, stores.controls[name].store)
-                        for name in evidence
-                        if name in stores.controls
-                    }
-                    combined, by_encoder = held_against(
-                        task.spec, (combined, by_encoder), blind, plan.settings
-                    )
-            elif plan.needs[task.id].questions:
-                combined, by_encoder = _undefined("no judge was asked")
-            else:
-                combined, by_encoder = _undefined("no encoder of this run embeds images")
-            try:
-                _keep(scored, plan, task, combined, by_encoder, settings, images)
-            except Exception as error:  # results that cannot be written down are a defect, too
-                _keep(scored, plan, task, *_undefined(_defect(task, error)), settings, images)
-            if any(one.lacking for one in (*evidence.values(), *blind.values())):
-                scored.lacking.add(task.id)
-            ticker.advance(1)
+        found = each_of(
+            largest,
+            lambda task: _scored_or_kept(plan, task, known, stores, kept),
+            workers,
+            lambda: ticker.advance(1),
+        )
+    by_task = {task.id: one for task, one in zip(largest, found, strict=True)}
+    scored = Scored()
+    for task in plan.tasks:
+        one = by_task[task.id]
+        scored.results[task.id], scored.samples[task.id] = one.result, one.samples
+        scored.paired[task.id] = one.paired
+        if one.lacking:
+            scored.lacking.add(task.id)
     return scored
 
 
-def _keep(
-    scored: Scored,
+def _scored_or_kept(
+    plan: Plan, task: LoadedTask, images: Images | None, stores: Stores, kept: KeptScores | None
+) -> TaskScored:
+    inputs = None if kept is None else inputs_of(plan, task, images, stores)
+    if kept is None or inputs is None:
+        return _scored(plan, task, images, stores)
+    found = kept.read(task.id, inputs)
+    if found is not None:
+        return TaskScored(*found, lacking=False)
+    scored = _scored(plan, task, images, stores)
+    if not scored.lacking and scored.result.reason is None:
+        with suppress(T2IBenchError, TypeError, ValueError):  # it is only computed again
+            kept.write(task.id, inputs, scored.result, scored.samples, scored.paired)
+    return scored
+
+
+def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> TaskScored:
+    evidence, settings = _evidence(plan, task, images, stores)
+    blind: dict[str, StoredEvidence] = {}
+    if evidence:
+        combined, by_encoder = score_task(task, evidence, plan.settings)
+        if not plan.needs[task.id].questions:
+            blind = {
+                name: StoredEvidence(images, stores.controls[name].store)
+                for name in evidence
+                if name in stores.controls
+            }
+            combined, by_encoder = held_against(
+                task.spec, (combined, by_encoder), blind, plan.settings
+            )
+    elif plan.needs[task.id].questions:
+        combined, by_encoder = _undefined("no judge was asked")
+    else:
+        combined, by_encoder = _undefined("no encoder of this run embeds images")
+    lacking = any(one.lacking for one in (*evidence.values(), *blind.values()))
+    try:
+        return _written(plan, task, combined, by_encoder, settings, images, lacking)
+    except Exception as error:  # results that cannot be written down are a defect, too
+        undefined = _undefined(_defect(task, error))
+        return _written(plan, task, *undefined, settings, images, lacking)
+
+
+def _written(
     plan: Plan,
     task: LoadedTask,
     combined: MethodResult,
     by_encoder: Mapping[str, MethodResult],
     settings: TaskSettings,
     images: Images | None,
-) -> None:
-    """Add one task to the scores: all of it, or nothing where it raises."""
+    lacking: bool,
+) -> TaskScored:
+    """One task's scores as they are stored."""
     record = task_record(task, combined, by_encoder, settings)
     if images is not None:
-        missing, because = _lost(plan, task, images)
-        record = record.model_copy(update={"missing_prompts": missing, "excluded_because": because})
+        missing, because = lost(plan, task.id, images)
+        needs = plan.needs[task.id]
+        treated = treatment(needs.images_by_prompt, needs.groups, images.get, plan.settings.level)
+        line = revised_line(treated)
+        record = record.model_copy(
+            update={
+                "missing_prompts": missing,
+                "excluded_because": because,
+                "treatment": treated,
+                "warnings": [*record.warnings, *([line] if line else [])],
+            }
+        )
     rows = _sample_rows(combined.samples, images)
-    scored.paired[task.id] = paired_task(combined)
-    scored.results[task.id], scored.samples[task.id] = record, rows
-
-
-def _lost(
-    plan: Plan, task: LoadedTask, images: Images
-) -> tuple[list[str], dict[str, dict[str, int]]]:
-    """A task's prompts without any image, and why images of it were excluded, by status.
-
-    A prompt whose images the model refused, or a filter took, is not missing: that is what the
-    model does with it.
-
-    Returns:
-        The prompts, sorted, and status to reason to number of images.
-    """
-    missing: list[str] = []
-    reasons: dict[str, Counter[str]] = {}
-    for prompt, count in plan.needs[task.id].images_by_prompt.items():
-        attempts = [images.get(prompt, index) for index in range(count)]
-        if all(attempt is None or attempt.status == "failed" for attempt in attempts):
-            missing.append(prompt)
-        for attempt in attempts:
-            if attempt is not None and attempt.status != "ok":
-                counts = reasons.setdefault(attempt.status, Counter())
-                counts[shortened(attempt.reason or "unknown")] += 1
-    because = {
-        status: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
-        for status, counts in sorted(reasons.items())
-    }
-    return sorted(missing), because
-
-
-def shortened(reason: str) -> str:
-    """A reason as one line; it may come from a server.
-
-    Args:
-        reason: Any text.
-
-    Returns:
-        Its words, at most 200 characters.
-    """
-    line = " ".join(reason.split())
-    return line if len(line) <= 200 else f"{line[:199]}…"
+    return TaskScored(record, rows, paired_task(combined), lacking)
 
 
 def _evidence(

@@ -133,6 +133,7 @@ class Sharing:
             elif self.held:
                 if now - started > QUIET and said != (said := self._owners()):
                     self.say(f"Waiting for {said}: {state[1]} {unit} left.")
+                advance(0)  # who has asked this process to stop is heard here, too
                 time.sleep(poll)
 
     def _take_over(self, advance: Advance, patience: float) -> None:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.pipeline.executors import EXECUTORS
+from t2ibench.pipeline.executors import DoesAll, Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.sharing import Piece, claim_name
+from t2ibench.pipeline.sharing import Advance, Piece, claim_name
+from t2ibench.pipeline.stopping import between_batches, check
 from t2ibench.pipeline.work import embed_texts
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import ImageStore, StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
-_STAGES: dict[Stage, tuple[str, str]] = {
+STAGES: dict[Stage, tuple[str, str]] = {
     "generate": ("Generating images", "images"),
     "embed": ("Embedding images", "images"),
     "ask": ("Asking judges", "answers"),
@@ -26,7 +28,7 @@ _STAGES: dict[Stage, tuple[str, str]] = {
 def run_stage(
     job: Job,
     stage: Stage,
-    engine: str,
+    executor: Executor,
     reporter: Reporter,
     starting: Callable[[], None] = lambda: None,
 ) -> None:
@@ -35,7 +37,7 @@ def run_stage(
     Args:
         job: The run.
         stage: Which kind of work.
-        engine: The executor's name.
+        executor: Who does it.
         reporter: Shows progress.
         starting: Called if anything is missing, before it is done.
 
@@ -46,30 +48,57 @@ def run_stage(
     if not total:
         return
     starting()
-    title, unit = _STAGES[stage]
-    with reporter.stage(title, total, unit) as ticker:
-        EXECUTORS.get(engine).run(job, stage, ticker.advance)
-        job.sharing.finish(ticker.advance, unit)
+    title, unit = STAGES[stage]
+    with _stage(reporter, title, total, unit) as advance:
+        executor.run(job, stage, advance)
+        job.sharing.finish(advance, unit)
 
 
-def embed_all_texts(job: Job, reporter: Reporter) -> None:
+@contextmanager
+def _stage(reporter: Reporter, title: str, total: int, unit: str) -> Iterator[Advance]:
+    """A stage that stops between two batches when it is asked to."""
+    with reporter.stage(title, total, unit) as ticker, between_batches():
+
+        def advance(count: int) -> None:
+            ticker.advance(count)
+            check()
+
+        yield advance
+
+
+def embed_all_texts(job: Job, executor: Executor, reporter: Reporter) -> None:
     """Have each encoder and each control embed the texts that it has not seen.
 
     Args:
         job: The run.
+        executor: Who does it, where it can; else this process does.
         reporter: Shows progress.
     """
     job.refresh("embed")
-    for run, texts in job.texts():
-        piece = _text_piece(job, run, texts)
-        if piece.known:
-            name = f"Embedding texts ({run.encoder.name})"
-            with reporter.stage(name, piece.known, "texts") as ticker:
-                job.sharing.do(piece, ticker.advance)
-                job.sharing.finish(ticker.advance, "texts")
+    for number, (run, texts) in enumerate(job.texts()):
+        piece = text_piece(job, run, texts)
+        if not piece.known:
+            continue
+        name = f"Embedding texts ({run.encoder.name})"
+        with _stage(reporter, name, piece.known, "texts") as advance:
+            if isinstance(executor, DoesAll):
+                executor.texts(job, number, piece.known, advance)
+            else:
+                job.sharing.do(piece, advance)
+                job.sharing.finish(advance, "texts")
 
 
-def _text_piece(job: Job, run: EncoderRun, texts: Sequence[str]) -> Piece:
+def text_piece(job: Job, run: EncoderRun, texts: Sequence[str]) -> Piece:
+    """The texts of one encoder, as a piece of the work.
+
+    Args:
+        job: The run.
+        run: The encoder.
+        texts: What it has to embed.
+
+    Returns:
+        The piece.
+    """
     keys = [text_key(text) for text in texts]
 
     def left() -> int:
@@ -86,12 +115,12 @@ def _text_piece(job: Job, run: EncoderRun, texts: Sequence[str]) -> Piece:
     return Piece(name, "texts", left, work, len(run.store.missing("texts", keys)))
 
 
-def repair(job: Job, engine: str, reporter: Reporter, from_folder: bool = False) -> None:
+def repair(job: Job, executor: Executor, reporter: Reporter, from_folder: bool = False) -> None:
     """Generate damaged images again, once, and observe them; where that fails, go on without.
 
     Args:
         job: The run; `damaged` says afterwards what could not be mended.
-        engine: The executor's name.
+        executor: Who does it.
         reporter: Shows progress.
         from_folder: Whether images are read from a folder.
     """
@@ -102,20 +131,41 @@ def repair(job: Job, engine: str, reporter: Reporter, from_folder: bool = False)
     for line in dict.fromkeys(map(str, damaged)):
         reporter.warn(f"{line}. It is {how} again.")
     try:
-        _generate_again(job, [one.image for one in damaged], reporter)
+        _generate_again(job, [one.image for one in damaged], executor, reporter)
     except T2IBenchError as error:
         reporter.warn(f"They could not be generated again: {error}")
         job.damaged = damaged
         return
     finally:
         job.release()
-    run_stage(job, "embed", engine, reporter)
-    run_stage(job, "ask", engine, reporter)
+    run_stage(job, "embed", executor, reporter)
+    run_stage(job, "ask", executor, reporter)
     job.damaged = job.take_damaged()
 
 
-def _generate_again(job: Job, damaged: Sequence[StoredImage], reporter: Reporter) -> None:
+def _generate_again(
+    job: Job, damaged: Sequence[StoredImage], executor: Executor, reporter: Reporter
+) -> None:
     """Generate damaged images again, but for those that another process has mended."""
+    piece = again_piece(job, damaged)
+    with _stage(reporter, "Generating damaged images", piece.known, "images") as advance:
+        if isinstance(executor, DoesAll):
+            executor.again(job, damaged, piece.known, advance)
+        else:
+            job.sharing.do(piece, advance)
+            job.sharing.finish(advance, "images")
+
+
+def again_piece(job: Job, damaged: Sequence[StoredImage]) -> Piece:
+    """Images whose files cannot be read, as a piece of the work.
+
+    Args:
+        job: The run.
+        damaged: The images.
+
+    Returns:
+        The piece, which generates those that nobody has mended yet.
+    """
     names = {(image.prompt, image.index) for image in damaged}
     requests = [one for one in job.plan.requests if (one.prompt, one.index) in names]
 
@@ -128,10 +178,7 @@ def _generate_again(job: Job, damaged: Sequence[StoredImage], reporter: Reporter
         job.generate(again, advance, frozenset((one.prompt, one.index) for one in again))
 
     name = claim_name("again", 0, sorted(names))
-    piece = Piece(name, "again", lambda: len(broken()), work, len(requests))
-    with reporter.stage("Generating damaged images", len(requests), "images") as ticker:
-        job.sharing.do(piece, ticker.advance)
-        job.sharing.finish(ticker.advance, "images")
+    return Piece(name, "again", lambda: len(broken()), work, len(requests))
 
 
 def _is_readable(images: ImageStore | None, request: ImageRequest) -> bool:

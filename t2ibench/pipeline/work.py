@@ -6,19 +6,30 @@ leaderboard's verification and the caption command all work through these functi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, get_args
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Drawn, Generator, ImageRequest, Status
-from t2ibench.pipeline.encoding import checked_rows, encode, naming
+from t2ibench.models.protocols import (
+    Drawn,
+    ExpectsPrompts,
+    GeneratesInParts,
+    Generator,
+    ImageRequest,
+    Status,
+)
+from t2ibench.pipeline.encoding import Feed, checked_rows, in_order, naming
 from t2ibench.pipeline.observers import Damaged, EmbedReport, EncoderRun
+from t2ibench.pipeline.storing import Storing
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
-from t2ibench.store.pixels import UnreadableImageError, is_black, read_image
+from t2ibench.store.pixels import UnreadableImageError, is_black
 
-_THREADS = 4
+_THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
+_LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
 _PART = 256  # embeddings in one part on disk: what a kill can cost, and what memory holds
 
 
@@ -52,6 +63,26 @@ def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[
     return [generate_batch(generator, [request])[0] for request in batch]
 
 
+def _generated(
+    generator: Generator, batch: Sequence[ImageRequest]
+) -> Iterator[list[tuple[ImageRequest, Drawn]]]:
+    """A batch, as a whole or as its parts come; what a failure leaves is generated one by one."""
+    if not isinstance(generator, GeneratesInParts):
+        yield list(zip(batch, generate_batch(generator, batch), strict=True))
+        return
+    waiting = dict(enumerate(batch))
+    try:
+        for part in generator.generate_in_parts(batch):
+            new = [(number, outcome) for number, outcome in part if number in waiting]
+            yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
+    except T2IBenchError:
+        raise
+    except (Exception, SystemExit):  # no failure of a model may lose the other images
+        pass
+    for request in waiting.values():
+        yield [(request, generate_batch(generator, [request])[0])]
+
+
 def _checked(outcome: Drawn) -> Drawn:
     if not isinstance(outcome, Drawn):
         return Drawn("failed", reason=f"the generator gave a {type(outcome).__name__}, not a Drawn")
@@ -76,7 +107,7 @@ def generate(
     before_storing: Callable[[], None] = lambda: None,
     on_batch: Callable[[Sequence[Attempt]], None] = _ignore,
 ) -> list[Attempt]:
-    """Generate what is missing.
+    """Generate what is missing; a batch is stored while the next one is generated.
 
     Args:
         requests: The images that have to be there.
@@ -100,33 +131,18 @@ def generate(
         if (request.prompt, request.index) in again
         or not store.is_done(request.prompt, request.index)
     ]
-    size = batch_size or generator.batch_size
-    attempts: list[Attempt] = []
-    for start in range(0, len(todo), size):
-        batch = todo[start : start + size]
-        outcomes = generate_batch(generator, batch)
-        before_storing()
-        stored = [_store(*pair, store) for pair in zip(batch, outcomes, strict=True)]
-        store.record(stored)
-        on_batch(stored)
-        attempts += stored
-    return attempts
-
-
-def _store(request: ImageRequest, outcome: Drawn, store: ImageStore) -> Attempt:
-    at = (request.prompt, request.index, request.seed)
-    if outcome.image is not None and outcome.status == "ok":
-        return store.add_image(*at, outcome.image)
-    if outcome.path is None or outcome.status != "ok":
-        return store.add_missing(*at, outcome.status, outcome.reason or "no reason was given")
-    try:
-        image = read_image(outcome.path)
-    except UnreadableImageError as error:
-        return store.add_missing(*at, "failed", f"{outcome.file or outcome.path.name}: {error}")
-    if is_black(image):
-        reason = f"{outcome.file}: it is all black" if outcome.file else "the image is all black"
-        return store.add_missing(*at, "filtered", reason)
-    return store.add_file(*at, outcome.path)
+    if isinstance(generator, ExpectsPrompts):
+        generator.expect(list(dict.fromkeys(request.prompt for request in todo)))
+    in_parts = isinstance(generator, GeneratesInParts)
+    with Storing(store, on_batch, behind=not in_parts) as storing:
+        start = 0
+        while start < len(todo):
+            size = max(1, batch_size or generator.batch_size)  # it may grow
+            for part in _generated(generator, todo[start : start + size]):
+                before_storing()
+                storing.add([request for request, _ in part], [outcome for _, outcome in part])
+            start += size
+    return storing.attempts
 
 
 def embed_texts(
@@ -184,6 +200,8 @@ def embed(
 ) -> EmbedReport:
     """Embed the images that have no embedding yet; each file is decoded once for all encoders.
 
+    Threads decode and prepare images ahead of the encoders.
+
     Args:
         images: The images.
         runs: Encoders that embed images.
@@ -194,53 +212,41 @@ def embed(
     """
     todo = missing_embeddings(images, runs)
     report = EmbedReport()
+    ahead = 2 * max((run.encoder.batch_size for run in runs), default=1)
     with ThreadPoolExecutor(_THREADS) as pool:
+        prepared = in_order(pool, partial(_prepare, runs, report), todo, max(ahead, _LEAST_AHEAD))
         for start in range(0, len(todo), _PART):
             part = todo[start : start + _PART]
-            _embed_part(part, runs, pool, report)
+            feeds = [Feed(run, report.failures) for run in runs]
+            for image, found in zip(part, prepared, strict=False):
+                if isinstance(found, str):
+                    report.damaged.append(Damaged(image, found))
+                    continue
+                for feed in feeds:
+                    if feed.run.encoder.name in found:
+                        feed.take(image.sha256, found[feed.run.encoder.name])
+            for feed in feeds:
+                feed.store()
             on_part(len(part))
     report.embedded = len(todo) - len(report.damaged)
     return report
 
 
-def _embed_part(
-    images: Sequence[StoredImage],
-    runs: Sequence[EncoderRun],
-    pool: ThreadPoolExecutor,
-    report: EmbedReport,
-) -> None:
-    working = [run for run in runs if run.encoder.name not in report.failures]
-
-    def prepare(image: StoredImage) -> dict[str, Any] | str:
-        try:
-            pixels = image.read()
-        except UnreadableImageError as error:
-            return str(error)
-        inputs: dict[str, Any] = {}
-        for run in working:
-            if not run.store.has("images", image.sha256):
-                try:
-                    with naming(run.encoder.name):
-                        inputs[run.encoder.name] = run.encoder.prepare(pixels)
-                except T2IBenchError as error:
-                    inputs[run.encoder.name] = error
-        return inputs
-
-    inputs: dict[str, dict[str, Any]] = {run.encoder.name: {} for run in working}
-    for image, prepared in zip(images, pool.map(prepare, images), strict=True):
-        if isinstance(prepared, str):
-            report.damaged.append(Damaged(image, prepared))
-            continue
-        for name, item in prepared.items():
-            inputs[name][image.sha256] = item
-    for run in working:
-        by_key = inputs[run.encoder.name]
-        try:
-            for item in by_key.values():
-                if isinstance(item, T2IBenchError):
-                    raise item
-            if by_key:
-                rows = encode(run.encoder, list(by_key.values()), run.store.width)
-                run.store.add("images", list(by_key), rows)
-        except T2IBenchError as error:
-            report.failures[run.encoder.name] = str(error)
+def _prepare(
+    runs: Sequence[EncoderRun], report: EmbedReport, image: StoredImage
+) -> dict[str, Any] | str:
+    """An image as each encoder takes it; why it cannot be read."""
+    try:
+        pixels = image.read()
+    except UnreadableImageError as error:
+        return str(error)
+    inputs: dict[str, Any] = {}
+    for run in runs:
+        name = run.encoder.name
+        if name not in report.failures and not run.store.has("images", image.sha256):
+            try:
+                with naming(name):
+                    inputs[name] = run.encoder.prepare(pixels)
+            except T2IBenchError as error:
+                inputs[name] = error
+    return inputs

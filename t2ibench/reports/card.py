@@ -8,7 +8,8 @@ import shlex
 from tabulate import tabulate
 
 from t2ibench.reports import overview
-from t2ibench.reports.html.words import ends, limits, plain, signed
+from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.reports.html.words import ends, limits
 from t2ibench.reports.markdown import escape, table_of
 from t2ibench.reports.view import RunView, TaskView, run_view
 from t2ibench.reports.writers import Table

@@ -9,6 +9,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.reports.left import TaskLoss, losses
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
@@ -18,7 +19,7 @@ from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
-from t2ibench.store.files import write_text
+from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
@@ -45,25 +46,34 @@ def write_reports(results: Results, folder: Path) -> None:
 
 
 def write_figures(run: RunView, folder: Path) -> None:
-    """Write every figure as figures/<task>-<number>.svg, with its numbers as .csv.
+    """Write every figure as figures/NAME.svg and .png, with its numbers as .csv.
+
+    The forest plot is called `forest`, the figures of a task `<task>-<number>`.
 
     Args:
         run: The run.
         folder: The run folder.
     """
     from t2ibench.reports.csv import WRITER
-    from t2ibench.reports.figures.draw import draw
+    from t2ibench.reports.figures.draw import Drawn, draw
+    from t2ibench.reports.figures.forest import forest
+    from t2ibench.reports.figures.raster import png
     from t2ibench.reports.writers import Table
 
+    found: list[tuple[str, str, Drawn | None]] = [("forest", run.name, forest(run))]
     for task in run.tasks:
         samples = samples_of(folder, task.id)
         for number, figure in enumerate(task.shown.figures, start=1):
-            drawn = draw(figure, task, samples)
-            if drawn is not None:
-                path = folder / "figures" / f"{task.id}-{number}"
-                rows = [[str(cell) for cell in row] for row in drawn.rows]
-                write_text(path.with_suffix(".svg"), drawn.canvas.svg(alone=True) + "\n")
-                write_text(path.with_suffix(".csv"), WRITER.table(Table(drawn.head, rows)))
+            about = f"{run.name}, {task.name}"
+            found.append((f"{task.id}-{number}", about, draw(figure, task, samples)))
+    for name, about, drawn in found:
+        if drawn is not None:
+            path = folder / "figures" / name
+            rows = [[str(cell) for cell in row] for row in drawn.rows]
+            canvas = drawn.canvas.alone(f"{drawn.title}: {about}")
+            write_text(path.with_name(f"{name}.svg"), canvas.svg(alone=True) + "\n")
+            write_bytes(path.with_name(f"{name}.png"), png(canvas))
+            write_text(path.with_name(f"{name}.csv"), WRITER.table(Table(drawn.head, rows)))
 
 
 def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:
@@ -82,11 +92,13 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     """
     from t2ibench.reports.html.agreement import agreement_section
     from t2ibench.reports.html.baseline import baseline_section, read_baseline
-    from t2ibench.reports.html.evidence import Thumbnails, evidence
+    from t2ibench.reports.html.evidence import Thumbnails, each_stimulus, evidence
+    from t2ibench.reports.html.left import left_section
     from t2ibench.reports.html.page import figures_of, fragment, report_html
-    from t2ibench.reports.html.power import left_section, power_section
+    from t2ibench.reports.html.power import power_section
 
-    images, figures, paired, beside = {}, {}, {}, None
+    images, each, figures, paired, beside = {}, {}, {}, {}, None
+    lost: list[TaskLoss] = []
     if folder is not None:
         thumbnails = Thumbnails(folder)
         for task in run.tasks:
@@ -95,7 +107,11 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
             if found is not None:
                 images[task.id] = found
             figures[task.id] = figures_of(task, samples)
-        paired = _paired(folder)
+        for task in run.tasks:  # once every test has the images it must show
+            strips = each_stimulus(task, samples_of(folder, task.id), thumbnails)
+            if strips is not None:
+                each[task.id] = strips
+        paired, lost = _paired(folder), losses(run, folder)
         if baseline is not None:
             beside = baseline_section(run, folder, read_baseline(baseline), thumbnails)
     notes = read_notes(folder / NOTES).notes if folder is not None else {}
@@ -103,11 +119,11 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
         beside,
         agreement_section(run),
         power_section(run, paired),
-        left_section(run),
+        left_section(run, lost),
         fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),
     ]
     kept = [part for part in sections if part]
-    return report_html(run, figures=figures, evidence=images, sections=kept)
+    return report_html(run, figures=figures, evidence=images, each=each, sections=kept)
 
 
 def _paired(folder: Path) -> dict[str, PairedTask]:

@@ -60,12 +60,13 @@ def paired_task(result: MethodResult) -> PairedTask:
     return PairedTask(headline.scale, headline.question, parts, rows)
 
 
-def write_paired(file: Path, tasks: Mapping[str, PairedTask]) -> None:
+def write_paired(file: Path, tasks: Mapping[str, PairedTask], *, durable: bool = True) -> None:
     """Write the influences of a run.
 
     Args:
         file: Where.
         tasks: Task id to its influences.
+        durable: Whether to wait until the disk holds them.
     """
     from safetensors.numpy import save
 
@@ -97,7 +98,7 @@ def write_paired(file: Path, tasks: Mapping[str, PairedTask]) -> None:
         "value": _joined([array[2] for array in arrays], np.float64),
     }
     tensors[_CHECKSUM] = np.frombuffer(_checksum(tensors), dtype=np.uint8)
-    write_bytes(file, save(tensors))
+    write_bytes(file, save(tensors), durable=durable)
 
 
 def _checksum(tensors: Mapping[str, Any]) -> bytes:

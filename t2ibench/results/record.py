@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from t2ibench.results.schema import Record
+from t2ibench.results.rates import Record
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.version import __version__
 
@@ -31,6 +31,7 @@ class GeneratorRecord(Record):
             guidance, scheduler, size); empty before the first image.
         libraries: Versions of the libraries that decide pixels, when the images were generated.
         other_libraries: Further versions that later images were generated with.
+        cost: What its images have cost, in the currency of its prices; None where that is unknown.
     """
 
     name: str
@@ -42,6 +43,7 @@ class GeneratorRecord(Record):
     effective_settings: dict[str, Any] = Field(default_factory=dict)
     libraries: dict[str, str] = Field(default_factory=dict)
     other_libraries: list[dict[str, str]] = Field(default_factory=list)
+    cost: float | None = None
 
 
 class EncoderRecord(Record):

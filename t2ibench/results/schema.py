@@ -11,8 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
+from t2ibench.results.rates import Record, Treatment
 from t2ibench.settings import Measurement
 from t2ibench.store.checks import sealed
 
@@ -20,12 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 2
-
-
-class Record(BaseModel):
-    """Base of every part of results.json; unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
 class Score(Record):
@@ -192,6 +187,8 @@ class TaskResult(Record):
         n_prompts: Distinct prompts (for text-only tasks: texts).
         excluded: Number of images excluded, by status.
         excluded_because: Status to reason to number of images: the most frequent reasons.
+        treatment: What the model did with the prompts, all of them and by group; empty where it
+            refused, filtered and rewrote none.
         missing_prompts: Prompts without any image, because each of them failed or none exists;
             the result says nothing about them.
         settings: How it was measured.
@@ -220,6 +217,7 @@ class TaskResult(Record):
     n_prompts: int = 0
     excluded: dict[str, int] = Field(default_factory=dict)
     excluded_because: dict[str, dict[str, int]] = Field(default_factory=dict)
+    treatment: list[Treatment] = Field(default_factory=list)
     missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)

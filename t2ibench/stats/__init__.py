@@ -4,6 +4,7 @@ from t2ibench.stats.agreement import cohens_kappa, krippendorff_alpha
 from t2ibench.stats.bootstrap import (
     magnitude_interval,
     one_sample_bootstrap,
+    one_sample_bootstraps,
     percentile_interval,
     resample_weights,
     two_sample_bootstrap,
@@ -82,6 +83,7 @@ __all__ = [
     "miller_madow",
     "null_abs_two_p_minus_one",
     "one_sample_bootstrap",
+    "one_sample_bootstraps",
     "p_value",
     "percentile_interval",
     "pseudo_variance",

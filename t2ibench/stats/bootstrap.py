@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float32Array, Float64Array
-from t2ibench.stats.clusters import Clusters, blocks, draw_resamples
+from t2ibench.arrays import Float64Array
+from t2ibench.stats.clusters import Clusters, blocks, draw_resamples, pieces
 from t2ibench.stats.moments import (
     NOT_COMPUTED,
     Need,
@@ -19,12 +19,7 @@ from t2ibench.stats.moments import (
     safe_ratio,
     select,
 )
-from t2ibench.stats.resampling import (
-    Resample,
-    Sample,
-    resampled_dominance,
-    sign_table,
-)
+from t2ibench.stats.resampling import Order, Resample, Sample, resampled_dominance
 
 
 def two_sample_bootstrap(
@@ -78,24 +73,20 @@ def two_sample_bootstrap(
     needs = combined_needs(entries.values())
     x = Sample(np.asarray(values_x, dtype=np.float64), clusters_x, needs)
     y = Sample(np.asarray(values_y, dtype=np.float64), clusters_y, needs)
-    signs = sign_table(x, y) if Need.ORDER in needs else None
+    ordered = Need.ORDER in needs
+    order = Order.of(x, y) if ordered else None
+    width = x.clusters.width + y.clusters.width
     draws = {name: np.empty(n_draws) for name in entries}
-    for rows in blocks(n_draws, x.clusters.width + y.clusters.width):
-        pair = _resampled_pair(x, y, rows, rng, signs)
-        for name, entry in entries.items():
-            draws[name][rows] = entry.of(pair)
+    for block in blocks(n_draws, width):
+        drawn_x, drawn_y = (side.draw(block.stop - block.start, rng) for side in (x, y))
+        for rows, part in pieces(block, width):
+            of_x = x.resample(rows, drawn_x.part(part))
+            of_y = y.resample(rows, drawn_y.part(part))
+            dominance = resampled_dominance(of_x, of_y, order) if ordered else NOT_COMPUTED
+            pair = Pair(of_x.moments, of_y.moments, dominance)
+            for name, entry in entries.items():
+                draws[name][rows] = entry.of(pair)
     return draws
-
-
-def _resampled_pair(
-    x: Sample, y: Sample, rows: slice, rng: np.random.Generator, signs: Float32Array | None
-) -> Pair:
-    """Moments of one block of resamples; the resamples themselves are freed on return."""
-    of_x, of_y = x.resample(rows, rng), y.resample(rows, rng)
-    dominance: Values = NOT_COMPUTED
-    if Need.ORDER in x.needs:
-        dominance = resampled_dominance(of_x, of_y, signs)
-    return Pair(of_x.moments, of_y.moments, dominance)
 
 
 def _mean_sign(resample: Resample) -> Float64Array:
@@ -160,21 +151,68 @@ def one_sample_bootstrap(
         >>> draws["mean"].tolist()
         [2.0, 2.0]
     """
+    return one_sample_bootstraps(
+        [values], clusters, statistics=statistics, n_draws=n_draws, rng=rng
+    )[0]
+
+
+def one_sample_bootstraps(
+    columns: Sequence[npt.ArrayLike],
+    clusters: npt.ArrayLike | None = None,
+    *,
+    statistics: Sequence[str] = ("mean",),
+    n_draws: int = 10_000,
+    rng: np.random.Generator,
+) -> list[dict[str, Float64Array]]:
+    """`one_sample_bootstrap` of several values of the same units, on the same resamples.
+
+    Args:
+        columns: One or more, each as `one_sample_bootstrap` takes them.
+        clusters: Shape (n,), labels; None makes each unit its own cluster.
+        statistics: As of `one_sample_bootstrap`.
+        n_draws: Number of draws, at least 1.
+        rng: Source of the draws.
+
+    Returns:
+        For each column what `one_sample_bootstrap` returns from the same state of `rng`.
+
+    Raises:
+        ValueError: a statistic is unknown.
+
+    Source: Davison & Hinkley 1997, section 3.8.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> one, other = one_sample_bootstraps([[1, 2, 3], [2, 4, 6]], n_draws=4, rng=rng)
+        >>> (other["mean"] == 2 * one["mean"]).all()
+        np.True_
+    """
     require_known(statistics, (*_ONE_SAMPLE, *_QUANTILES))
     needs = Need.SQUARES if "std" in statistics else Need.MEANS
-    sample = Sample(np.asarray(values, dtype=np.float64), clusters, needs, individual=True)
-    quantiles = [name for name in statistics if name in _QUANTILES]
-    draws = {name: np.empty(n_draws) for name in statistics}
-    for rows in blocks(n_draws, sample.clusters.width):
-        resample = sample.resample(rows, rng)
-        if quantiles:
-            of_rows = _row_quantiles(resample, [_QUANTILES[name] for name in quantiles])
-            for name, block in zip(quantiles, of_rows, strict=True):
-                draws[name][rows] = block
-        for name in statistics:
-            if name in _ONE_SAMPLE:
-                draws[name][rows] = _ONE_SAMPLE[name](resample)
-    return draws
+    samples = [
+        Sample(np.asarray(values, dtype=np.float64), clusters, needs, individual=True)
+        for values in columns
+    ]
+    found = [{name: np.empty(n_draws) for name in statistics} for _ in samples]
+    width = samples[0].clusters.width
+    for block in blocks(n_draws, width):
+        drawn = samples[0].draw(block.stop - block.start, rng)
+        for rows, part in pieces(block, width):
+            draws = drawn.part(part)
+            for sample, draws_of in zip(samples, found, strict=True):
+                for name, of_rows in _statistics(sample.resample(rows, draws), statistics):
+                    draws_of[name][rows] = of_rows
+    return found
+
+
+def _statistics(resample: Resample, names: Sequence[str]) -> Iterator[tuple[str, Values]]:
+    quantiles = [name for name in names if name in _QUANTILES]
+    if quantiles:
+        of_rows = _row_quantiles(resample, [_QUANTILES[name] for name in quantiles])
+        yield from zip(quantiles, of_rows, strict=True)
+    for name in names:
+        if name in _ONE_SAMPLE:
+            yield name, _ONE_SAMPLE[name](resample)
 
 
 def _row_quantiles(resample: Resample, shares: list[float]) -> Float64Array:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from t2ibench.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
-_BLOCK_CELLS = 800_000  # values gathered at a time: they should stay in the cache
+_BLOCK_CELLS = 800_000  # random numbers drawn at a time
+_PIECE_CELLS = 50_000  # values decoded at a time: a fraction of a core's own cache
 _CODE_LIMIT = 4096  # codes stay at or below this number; see `Resamples`
 
 
@@ -128,7 +129,7 @@ class Clusters:
 # The sum of the g values that a code picks depends on the cluster j and on c alone. `GroupSums`
 # in resampling.py tabulates it once, T[j, c] = Σ_i values[j, d_i(c)], and a resample's sum is a
 # sum of m / g look-ups instead of m. The table has k m^g cells, which `_CODE_LIMIT` keeps small.
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resamples:
     """A block of resamples, as it was drawn.
 
@@ -145,25 +146,47 @@ class Resamples:
     codes: tuple[tuple[npt.NDArray[Any], int], ...] = ()
     uniforms: Float64Array | None = None
 
+    def part(self, rows: slice) -> Resamples:
+        """Some of the resamples.
+
+        Args:
+            rows: Which.
+
+        Returns:
+            Those.
+        """
+        codes = tuple((drawn[rows], length) for drawn, length in self.codes)
+        uniforms = None if self.uniforms is None else self.uniforms[rows]
+        return Resamples(self.clusters, self.picks[rows], codes, uniforms)
+
+    @cached_property
+    def cells(self) -> IntArray:
+        """Places of the values drawn among the values sorted by cluster, shape (draws, width).
+
+        Padding has any place.
+        """
+        clusters, draws = self.clusters, len(self.picks)
+        if clusters.longest == 1:
+            return self.picks
+        starts = clusters.starts.take(self.picks)[:, :, None]
+        if self.uniforms is not None:
+            sizes = clusters.sizes.take(self.picks)[:, :, None]
+            cells = starts + (self.uniforms * sizes).astype(np.int64)
+            return np.where(self._inside(), cells, 0).reshape(draws, -1)
+        parts = [
+            starts + _digits_of(codes, clusters.longest, length).reshape(*self.picks.shape, -1)
+            for codes, length in self.codes
+        ]
+        whole = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+        return whole.reshape(draws, -1)
+
     def indices(self) -> IntArray:
-        """Indices of the values drawn; padding has an arbitrary index.
+        """Indices of the values drawn, as they were given; padding has an arbitrary index.
 
         Returns:
             Shape (draws, width).
         """
-        clusters, draws = self.clusters, len(self.picks)
-        if clusters.longest == 1:
-            return clusters.original(self.picks)
-        starts = clusters.starts[self.picks][:, :, None]
-        if self.uniforms is not None:
-            sizes = clusters.sizes[self.picks][:, :, None]
-            indices = starts + (self.uniforms * sizes).astype(np.int64)
-            return clusters.original(np.where(self._inside(), indices, 0).reshape(draws, -1))
-        parts = [
-            starts + digits(clusters.longest, length)[codes].reshape(*self.picks.shape, -1)
-            for codes, length in self.codes
-        ]
-        return clusters.original(np.concatenate(parts, axis=2).reshape(draws, -1))
+        return self.clusters.original(self.cells)
 
     def weights(self) -> Float64Array | None:
         """Weights of the values drawn: 1, or 0 for padding.
@@ -250,20 +273,47 @@ def digits(base: int, length: int) -> IntArray:
     return np.stack([codes // base**position % base for position in range(length)], axis=1)
 
 
+def _digits_of(codes: npt.NDArray[Any], base: int, length: int) -> npt.NDArray[Any]:
+    """The digits of codes, one more axis; a code of one digit is that digit."""
+    return codes if length == 1 else digits(base, length).take(codes, axis=0)
+
+
 def blocks(n_draws: int, width: int) -> Iterator[slice]:
-    """Slices of the draws that are small enough for the cache.
+    """Slices of the draws, of each of which random numbers are drawn at once.
 
     Args:
         n_draws: Number of draws.
         width: Values gathered in one draw.
 
     Yields:
-        Slices that cover 0 … n_draws − 1 in order.
+        Slices that cover 0 … n_draws − 1 in order. What is drawn depends on them.
 
     Example:
         >>> list(blocks(5, 400_000))
         [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    size = max(1, _BLOCK_CELLS // max(1, width))
-    for start in range(0, n_draws, size):
-        yield slice(start, min(start + size, n_draws))
+    yield from _slices(0, n_draws, _BLOCK_CELLS // max(1, width))
+
+
+def pieces(block: slice, width: int) -> Iterator[tuple[slice, slice]]:
+    """Slices of a block that are decoded at once; nothing depends on them but the time it takes.
+
+    Args:
+        block: Of `blocks`.
+        width: Values gathered in one draw.
+
+    Yields:
+        The same draws as counted from the first of all, and from the first of the block.
+
+    Example:
+        >>> list(pieces(slice(2, 4), 50_000))
+        [(slice(2, 3, None), slice(0, 1, None)), (slice(3, 4, None), slice(1, 2, None))]
+    """
+    for rows in _slices(block.start, block.stop, _PIECE_CELLS // max(1, width)):
+        yield rows, slice(rows.start - block.start, rows.stop - block.start)
+
+
+def _slices(start: int, stop: int, size: int) -> Iterator[slice]:
+    step = max(1, size)
+    for first in range(start, stop, step):
+        yield slice(first, min(first + step, stop))

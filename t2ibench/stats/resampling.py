@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float32Array, Float64Array
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.clusters import Clusters, Resamples, digits, draw_resamples
 from t2ibench.stats.moments import NOT_COMPUTED, Moments, Need, Values
 
@@ -17,14 +17,14 @@ class Resample:
     """A block of resamples of one sample.
 
     Attributes:
-        draws: Which values were drawn.
+        cells: Which values were drawn, as `Resamples.cells` says; empty where only sums were
+            looked up.
         moments: Their moments, shape (draws,).
         values: The values drawn, shape (draws, width); empty where only sums were looked up.
-            The next block of the same sample overwrites them.
         weights: 1, or 0 for padding, of the same shape; None where nothing is padded.
     """
 
-    draws: Resamples
+    cells: IntArray
     moments: Moments
     values: Float64Array
     weights: Float64Array | None
@@ -98,41 +98,57 @@ class Sample:
         self.values = values
         self.clusters = Clusters.of(values.shape[-1], labels)
         self.needs = needs
-        self._buffer = np.empty((0, self.clusters.width))
+        self._sorted = values[self.clusters.order] if values.ndim == 1 else values
         sums_do = not individual and not needs & (Need.ORDER | Need.CLUSTER_MEANS)
         tabulated = values.ndim == 1 and self.clusters.equal_sized and self.clusters.longest > 1
         self._sums = GroupSums(values, self.clusters) if sums_do and tabulated else None
 
-    def resample(self, rows: slice, rng: np.random.Generator) -> Resample:
-        """Draw a block of resamples, and take their moments.
+    def resample(self, rows: slice, draws: Resamples) -> Resample:
+        """Take the moments of some resamples.
 
         Args:
-            rows: Which of the draws this block is; values that differ by draw are read there.
-            rng: Source of the draws.
+            rows: Which of all draws they are; values that differ by draw are read there.
+            draws: The resamples, of `draw`.
 
         Returns:
-            The block; its `values` are overwritten by the next one.
+            The resamples with their moments.
         """
-        draws = draw_resamples(self.clusters, rows.stop - rows.start, rng)
         squared = Need.SQUARES in self.needs
         if self._sums is not None:
             n, total = float(self.clusters.width), self._sums.sums(draws)
             second = self._sums.squares(draws) if squared else None
-            return Resample(draws, _moments(n, total, second), np.empty(0), None)
-        values, weights = self._gather(draws.indices(), rows), draws.weights()
+            none: IntArray = np.empty((len(draws.picks), 0), np.int64)
+            return Resample(none, _moments(n, total, second), np.empty(0), None)
+        cells, weights = draws.cells, draws.weights()
+        values = self._gather(cells, rows)
         cluster_mean: Values = NOT_COMPUTED
         if Need.CLUSTER_MEANS in self.needs:
             cluster_mean = _cluster_mean(values, weights, len(self.clusters.sizes))
         sums = _sums(values, weights, squared)
-        return Resample(draws, _moments(*sums, cluster_mean), values, weights)
+        return Resample(cells, _moments(*sums, cluster_mean), values, weights)
 
-    def _gather(self, indices: npt.NDArray[np.int64], rows: slice) -> Float64Array:
+    @property
+    def in_order(self) -> Float64Array:
+        """The values sorted by cluster, as `Resamples.cells` counts them, shape (n,)."""
+        return self._sorted
+
+    def draw(self, count: int, rng: np.random.Generator) -> Resamples:
+        """Draw a block of resamples.
+
+        Args:
+            count: How many.
+            rng: Source of the draws.
+
+        Returns:
+            The resamples, not yet decoded.
+        """
+        return draw_resamples(self.clusters, count, rng)
+
+    def _gather(self, cells: IntArray, rows: slice) -> Float64Array:
         if self.values.ndim == 1:
-            # One buffer for all blocks: fresh memory would cost more than the gathering.
-            if self._buffer.shape[0] < len(indices):
-                self._buffer = np.empty(indices.shape)
-            # All indices are inside; mode 'clip' skips a second check.
-            return self.values.take(indices, mode="clip", out=self._buffer[: len(indices)])
+            # All cells are inside; mode 'clip' skips a second check.
+            return self._sorted.take(cells, mode="clip")
+        indices = self.clusters.original(cells)
         gathered: Float64Array = np.take_along_axis(self.values[rows], indices, axis=1)
         return gathered
 
@@ -169,36 +185,62 @@ def _cluster_mean(values: Float64Array, weights: Float64Array | None, k: int) ->
     return mean
 
 
-def sign_table(x: Sample, y: Sample) -> Float32Array | None:
-    """Signs of x − y for all pairs of values; None where the values differ by draw.
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How the values of two samples lie, by which each resample's pairs are counted.
 
-    Args:
-        x: One sample, of n values.
-        y: Another, of m values.
-
-    Returns:
-        −1, 0 or 1, shape (n, m).
-
-    Example:
-        >>> x, y = (Sample(np.array(v), None, Need.ORDER) for v in ([1.0, 2.0], [1.0, 3.0]))
-        >>> sign_table(x, y).tolist()
-        [[0.0, -1.0], [1.0, -1.0]]
+    Attributes:
+        places: Rank of each value of X among those of X, from 0, equal ones alike, shape (n,).
+        above: Number of distinct values of X that are no greater than each value of Y, shape (m,).
+        not_below: Number that are less, shape (m,); None where no value of X is one of Y.
+        levels: Distinct values of X.
     """
-    if x.values.ndim != 1 or y.values.ndim != 1:
-        return None
-    return np.sign(x.values[:, None] - y.values[None, :]).astype(np.float32)
+
+    places: IntArray
+    above: IntArray
+    not_below: IntArray | None
+    levels: int
+
+    @classmethod
+    def of(cls, x: Sample, y: Sample) -> Order | None:
+        """The order of two samples.
+
+        Args:
+            x: One sample.
+            y: Another.
+
+        Returns:
+            Their order; None where values differ by draw, or are not numbers.
+
+        Example:
+            >>> x, y = (Sample(np.array(v), None, Need.ORDER) for v in ([1.0, 2.0], [1.0, 3.0]))
+            >>> order = Order.of(x, y)
+            >>> order.places.tolist(), order.above.tolist(), order.not_below.tolist()
+            ([0, 1], [1, 2], [0, 2])
+        """
+        if x.values.ndim != 1 or y.values.ndim != 1:
+            return None
+        of_x, of_y = x.in_order, y.in_order
+        if np.isnan(of_x).any() or np.isnan(of_y).any():
+            return None
+        distinct, places = np.unique(of_x, return_inverse=True)
+        above = np.searchsorted(distinct, of_y, side="right")
+        not_below = np.searchsorted(distinct, of_y, side="left")
+        tied = bool((above != not_below).any())
+        return cls(places, above, not_below if tied else None, len(distinct))
 
 
-def resampled_dominance(x: Resample, y: Resample, signs: Float32Array | None) -> Float64Array:
+def resampled_dominance(x: Resample, y: Resample, order: Order | None) -> Float64Array:
     """P(X > Y) − P(X < Y) of each resample.
 
-    With a table of signs s and c_i, d_j the times that x_i and y_j were drawn, it is
-    Σ c_i s_ij d_j / (Σ c_i Σ d_j). Without the table, each draw is sorted.
+    The values of Y drawn are counted between those of X, and the counts summed up to each: every
+    value of X drawn then looks up how many are below it. The work grows with the values drawn, not
+    with the pairs. Without an order, each draw is sorted.
 
     Args:
         x: Resamples of X.
         y: Resamples of Y, of the same number.
-        signs: From `sign_table`.
+        order: How the values lie.
 
     Returns:
         Shape (draws,), from −1 to 1.
@@ -206,16 +248,31 @@ def resampled_dominance(x: Resample, y: Resample, signs: Float32Array | None) ->
     Example:
         >>> rng = np.random.default_rng(0)
         >>> x, y = (Sample(np.array(v), None, Need.ORDER) for v in ([4.0, 5.0], [1.0, 3.0]))
-        >>> drawn = x.resample(slice(0, 2), rng), y.resample(slice(0, 2), rng)
-        >>> resampled_dominance(*drawn, sign_table(x, y)).tolist()  # X is always above Y
+        >>> drawn = [s.resample(slice(0, 2), s.draw(2, rng)) for s in (x, y)]
+        >>> resampled_dominance(*drawn, Order.of(x, y)).tolist()  # X is always above Y
         [1.0, 1.0]
     """
-    if signs is None:
+    if order is None:
         return _sorted_dominance(x, y)
-    counts_x, counts_y = x.draws.counts(), y.draws.counts()
-    net_wins = np.einsum("ij,ij->i", counts_x @ signs, counts_y, dtype=np.float64)
-    pairs = counts_x.sum(axis=1, dtype=np.float64) * counts_y.sum(axis=1, dtype=np.float64)
-    dominance: Float64Array = net_wins / pairs
+    draws = len(x.cells)
+    offsets = np.arange(draws)[:, None] * (order.levels + 1)
+    of_x = order.places.take(x.cells, mode="clip")
+    of_x += offsets
+
+    def below(bins: IntArray) -> Float64Array:
+        at = bins.take(y.cells, mode="clip")
+        at += offsets
+        weights = None if y.weights is None else y.weights.ravel()
+        counts = np.bincount(at.ravel(), weights, minlength=draws * (order.levels + 1))
+        up_to = counts.reshape(draws, -1).cumsum(axis=1).ravel().take(of_x, mode="clip")
+        kept = up_to if x.weights is None else up_to * x.weights
+        sums: Float64Array = kept.sum(axis=1).astype(np.float64)
+        return sums
+
+    strictly = below(order.above)
+    pairs = x.moments.n * y.moments.n
+    with_ties = strictly if order.not_below is None else below(order.not_below)
+    dominance: Float64Array = (strictly + with_ties - pairs) / pairs
     return dominance
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
-_ALWAYS, _OFTEN = ("key", "prompt", "index", "seed", "status"), ("file", "sha256", "reason")
+_ALWAYS = ("key", "prompt", "index", "seed", "status")
+_OFTEN = ("file", "sha256", "reason", "revised_prompt")
 _FEW = 64  # files that are looked up one by one
 
 
@@ -28,6 +29,8 @@ class Attempt:
         file: Path of the image below images/, for status 'ok'.
         sha256: Hash of that file.
         reason: Why the attempt gave no image.
+        tries: Attempts before this one.
+        revised_prompt: The prompt that the model says it used instead.
     """
 
     key: str
@@ -39,6 +42,7 @@ class Attempt:
     sha256: str | None = None
     reason: str | None = None
     tries: int = 0
+    revised_prompt: str | None = None
 
 
 def image_key(fingerprint: str, prompt: str, index: int) -> str:
@@ -89,6 +93,7 @@ def attempt_of(row: dict[str, Any]) -> Attempt | None:
             sha256=row.get("sha256"),
             reason=row.get("reason"),
             tries=int(row.get("tries", 0)),
+            revised_prompt=None if (said := row.get("revised_prompt")) is None else str(said),
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         return None

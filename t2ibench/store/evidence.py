@@ -6,18 +6,25 @@ import hashlib
 import os
 import re
 import secrets
-from collections import Counter
+import threading
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError
 from t2ibench.store.checks import Damage
 from t2ibench.store.files import set_aside
-from t2ibench.store.parts import Kind, Part, read_part, write_part
+from t2ibench.store.parts import Kind, Part, read_part, width_of, write_part
 from t2ibench.store.problems import disk_errors
+
+_ROW_BITS = 32  # of a place, which is the number of a part and the number of a row in it
+_HELD_BYTES = 128 * 2**20  # of rows; a run of 40,000 images of width 768 stays in memory
 
 
 def slug(name: str) -> str:
@@ -44,8 +51,65 @@ def text_key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One part: its file, and the checksums of its rows as they were when it was read."""
+
+    path: Path
+    sums: npt.NDArray[np.uint32]
+
+    def load(self) -> Float32Array:
+        part = read_part(self.path)
+        if part is None or not np.array_equal(part.sums, self.sums):
+            raise T2IBenchError(
+                f"{self.path} was changed or deleted while it was in use.",
+                "Run the command again.",
+            )
+        return part.rows
+
+
+def _common_width(paths: Sequence[Path]) -> int:
+    """The width of most good rows of several parts; 0 without any."""
+    widths = {width_of(path) for path in paths} - {None}
+    if len(widths) > 1:  # hardly ever: parts are read twice, never all of them held
+        counts = Counter[int]()
+        for path in paths:
+            part = read_part(path)
+            if part is not None:
+                counts[part.rows.shape[1]] += int(part.good.sum())
+        return counts.most_common(1)[0][0] if counts else 0
+    return widths.pop() or 0 if widths else 0
+
+
+class _Held:
+    """The rows of the parts used last; the others are read again when they are asked for."""
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[int, Float32Array] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, number: int) -> Float32Array | None:
+        with self._lock:
+            rows = self._rows.get(number)
+            if rows is not None:
+                self._rows.move_to_end(number)
+            return rows
+
+    def keep(self, number: int, rows: Float32Array) -> None:
+        with self._lock:
+            if number not in self._rows:
+                self._rows[number] = rows
+                self._bytes += rows.nbytes
+            while self._bytes > _HELD_BYTES and len(self._rows) > 1:
+                self._bytes -= self._rows.popitem(last=False)[1].nbytes
+
+
 class EvidenceStore:
     """The embeddings one encoder made.
+
+    What is where is kept in memory, and the rows used last (see `_HELD_BYTES`); the others stay on
+    disk.
 
     Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes; the folder
     carries the encoder's fingerprint. A part is written once, atomically, with a checksum for each
@@ -65,7 +129,10 @@ class EvidenceStore:
     def __init__(self, root: Path, name: str, fingerprint: str) -> None:
         self.folder = root / f"{slug(name)}-{fingerprint[:12]}"
         self.damage = Damage(f"embedding by {name}", f"embeddings by {name}")
-        self._rows: dict[Kind, dict[str, Float32Array]] = {"images": {}, "texts": {}}
+        self._places: dict[Kind, dict[str, int]] = {"images": {}, "texts": {}}
+        self._sources: list[_Source] = []
+        self._held = _Held()
+        self._width: int | None = None
         self._damaged: dict[Path, Part | None] = {}
         self._writer = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._parts = 0
@@ -79,18 +146,11 @@ class EvidenceStore:
             Whether there were any.
         """
         paths = [p for p in sorted(self.folder.glob("*.safetensors")) if p.name not in self._read]
-        read = [(path, read_part(path)) for path in paths]
         self._read.update(path.name for path in paths)
-        width = self.width
-        if width is None:
-            widths = Counter[int]()
-            for _, part in read:
-                if part is not None:
-                    widths[part.rows.shape[1]] += int(part.good.sum())
-            width = widths.most_common(1)[0][0] if widths else 0
-        for path, part in read:
-            self._index(path, part, width)
-        return bool(read)
+        width = self._width if self._width is not None else _common_width(paths)
+        for path in paths:
+            self._index(path, read_part(path), width)
+        return bool(paths)
 
     def _index(self, path: Path, part: Part | None, width: int) -> None:
         """Add a part's good rows, and count the others as damaged."""
@@ -104,10 +164,17 @@ class EvidenceStore:
         if bad:
             self.damage.pieces += bad
             self._damaged[path] = part
-        known = self._rows[part.kind]
-        for key, row, good in zip(part.keys, part.rows, part.good, strict=True):
-            if good:
-                known.setdefault(key.tobytes().hex(), row)
+        self._add(path, part)
+
+    def _add(self, path: Path, part: Part) -> None:
+        """Make a part's good rows known; those of earlier parts stay."""
+        number, known = len(self._sources), self._places[part.kind]
+        self._sources.append(_Source(path, part.sums))
+        self._held.keep(number, part.rows)
+        names, width = part.keys.tobytes().hex(), 2 * part.keys.shape[1]
+        for row in np.flatnonzero(part.good).tolist():
+            known.setdefault(names[row * width : (row + 1) * width], number << _ROW_BITS | row)
+            self._width = part.rows.shape[1]
 
     def mend(self) -> None:
         """Take what is damaged out of the parts, so that nobody is told of it any more.
@@ -119,12 +186,24 @@ class EvidenceStore:
         """
         for path, part in self._damaged.items():
             if part is not None and part.good.any():
-                write_part(path, part.keys[part.good], part.rows[part.good])
+                self._rewrite(path, part)
             else:
                 with disk_errors(path), suppress(FileNotFoundError):  # another process was faster
                     set_aside(path)
         self._damaged = {}
         self.damage.pieces = self.damage.files = 0
+
+    def _rewrite(self, path: Path, part: Part) -> None:
+        """Write a part without its damaged rows, and forget where its rows were."""
+        keys, rows = part.keys[part.good], part.rows[part.good]
+        sums = write_part(path, keys, rows)
+        number = next(n for n, source in enumerate(self._sources) if source.path == path)
+        known = self._places[part.kind]
+        gone = [key for key, place in known.items() if place >> _ROW_BITS == number]
+        for key in gone:
+            del known[key]
+        good = np.ones(len(keys), dtype=np.bool_)
+        self._add(path, Part(part.kind, keys, rows, good, sums))
 
     def has(self, kind: Kind, key: str) -> bool:
         """Whether an embedding is there.
@@ -136,7 +215,7 @@ class EvidenceStore:
         Returns:
             True if it can be read with `get`.
         """
-        return key in self._rows[kind]
+        return key in self._places[kind]
 
     def get(self, kind: Kind, key: str) -> Float32Array:
         """Read one embedding.
@@ -150,8 +229,31 @@ class EvidenceStore:
 
         Raises:
             KeyError: it is not there.
+            T2IBenchError: its file was changed or deleted meanwhile.
         """
-        return self._rows[kind][key]
+        number, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
+        rows = self._held.get(number)
+        if rows is None:
+            rows = self._sources[number].load()
+            self._held.keep(number, rows)
+        found: Float32Array = rows[row]
+        return found
+
+    def checksum(self, kind: Kind, key: str) -> int:
+        """What an embedding is known by, without reading it.
+
+        Args:
+            kind: 'images' or 'texts'.
+            key: SHA-256 of the file or text, as hex.
+
+        Returns:
+            CRC-32 of the key and the row.
+
+        Raises:
+            KeyError: it is not there.
+        """
+        number, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
+        return int(self._sources[number].sums[row])
 
     def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
         """The keys that have no embedding yet, in order, each once.
@@ -163,15 +265,12 @@ class EvidenceStore:
         Returns:
             The keys.
         """
-        return [key for key in dict.fromkeys(keys) if key not in self._rows[kind]]
+        return [key for key in dict.fromkeys(keys) if key not in self._places[kind]]
 
     @property
     def width(self) -> int | None:
         """Numbers in one embedding; None while there is none."""
-        for rows in self._rows.values():
-            for row in rows.values():
-                return len(row)
-        return None
+        return self._width
 
     def add(self, kind: Kind, keys: Sequence[str], embeddings: Float32Array) -> None:
         """Store embeddings.
@@ -189,6 +288,9 @@ class EvidenceStore:
         path = self.folder / f"{kind}-{self._writer}-{self._parts:06d}.safetensors"
         self._parts += 1
         self._read.add(path.name)
-        write_part(path, raw, rows)
-        for key, row in zip(keys, rows, strict=True):
-            self._rows[kind][key] = row
+        sums = write_part(path, raw, rows)
+        # What is embedded again replaces what was there.
+        known = self._places[kind]
+        for key in keys:
+            known.pop(key, None)
+        self._add(path, Part(kind, raw, rows, np.ones(len(keys), dtype=np.bool_), sums))

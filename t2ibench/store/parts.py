@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from t2ibench.arrays import Float32Array
@@ -30,12 +30,14 @@ class Part:
         keys: Shape (n, k); SHA-256 of what is embedded.
         rows: Shape (n, d); their embeddings.
         good: Shape (n,); False where a row is damaged.
+        sums: Shape (n,); the checksum of each row with its key, as it was read.
     """
 
     kind: Kind
     keys: npt.NDArray[np.uint8]
     rows: Float32Array
     good: npt.NDArray[np.bool_]
+    sums: npt.NDArray[np.uint32]
 
 
 def off_length(rows: npt.NDArray[np.floating[Any]], *, may_lack: bool) -> npt.NDArray[np.bool_]:
@@ -55,6 +57,23 @@ def off_length(rows: npt.NDArray[np.floating[Any]], *, may_lack: bool) -> npt.ND
     if may_lack and off.any():
         off[off] = ~np.isnan(rows[off]).all(axis=1)
     return off
+
+
+def width_of(path: Path) -> int | None:
+    """Numbers in a row of a file, which says so at its beginning.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The width; None where the file cannot be read.
+    """
+    try:
+        with safe_open(path, framework="np") as file:
+            shape = file.get_slice("embeddings").get_shape()
+    except (SafetensorError, OSError, ValueError, KeyError):
+        return None
+    return int(shape[1]) if len(shape) == 2 else None
 
 
 def read_part(path: Path) -> Part | None:
@@ -80,14 +99,17 @@ def read_part(path: Path) -> Part | None:
         return None
     kind: Kind = "texts" if path.name.startswith("texts-") else "images"
     good = ~off_length(rows, may_lack=kind == "texts")
+    found = row_checksums(keys, rows)
     if sums is not None:
         if sums.dtype != np.uint32 or sums.shape != (len(keys),):
             return None
-        good &= sums == row_checksums(keys, rows)
-    return Part(kind, keys, rows, good)
+        good &= sums == found
+    return Part(kind, keys, rows, good, found)
 
 
-def write_part(path: Path, keys: npt.NDArray[np.uint8], rows: Float32Array) -> None:
+def write_part(
+    path: Path, keys: npt.NDArray[np.uint8], rows: Float32Array
+) -> npt.NDArray[np.uint32]:
     """Write a file of embeddings, atomically.
 
     Args:
@@ -95,14 +117,15 @@ def write_part(path: Path, keys: npt.NDArray[np.uint8], rows: Float32Array) -> N
         keys: Shape (n, k).
         rows: Shape (n, d).
 
+    Returns:
+        The checksum of each row with its key, shape (n,).
+
     Raises:
         T2IBenchError: the disk is full or read-only.
     """
     rows = np.ascontiguousarray(rows, dtype=np.float32)
     keys = np.ascontiguousarray(keys)
-    tensors: dict[str, Any] = {
-        "keys": keys,
-        "embeddings": rows,
-        _CHECKSUMS: row_checksums(keys, rows),
-    }
+    sums = row_checksums(keys, rows)
+    tensors: dict[str, Any] = {"keys": keys, "embeddings": rows, _CHECKSUMS: sums}
     write_atomically(path, lambda file: save_file(tensors, file))
+    return sums

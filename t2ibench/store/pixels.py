@@ -39,7 +39,7 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
             source if isinstance(source, Path) else io.BytesIO(source), "r", formats
         ) as image:
             image.load()
-            return _as_rgb(ImageOps.exif_transpose(image))
+            return as_rgb(ImageOps.exif_transpose(image))
     except UnreadableImageError:
         raise
     except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
@@ -48,7 +48,18 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
         ) from error
 
 
-def _as_rgb(image: Image) -> Image:
+def as_rgb(image: Image) -> Image:
+    """An image as RGB with eight bits a channel; see `read_image`.
+
+    Args:
+        image: Of any mode.
+
+    Returns:
+        The image.
+
+    Raises:
+        UnreadableImageError: its pixels have no known range, or all are transparent.
+    """
     from PIL import Image as images
 
     if image.mode in _SIXTEEN_BITS or image.mode == "I":

@@ -86,6 +86,22 @@ def test_answers_and_queries_have_rows(client: Client) -> None:
     client.get("/api/scores/vibex_gender?row=unheard", 400)
 
 
+def test_a_word_leads_to_every_test_that_asks_about_it(
+    client: Client, runs: tuple[Path, Path]
+) -> None:
+    (row,) = client.get("/api/tested?run=0&words=Geology")["rows"]
+    results = json.loads((runs[0] / "results.json").read_text(encoding="utf-8"))
+    stored = results["tasks"]["t2iat_science_arts"]["by"]
+    scores = next(one["scores"] for one in stored if one["name"] == "geology")
+    assert (row["task"], row["item"]) == ("t2iat_science_arts", "geology")
+    assert row["value"] == scores["lean"]["value"] and row["poles"] == ["female", "male"]
+    images = client.get(f"/api/scores/{row['task']}?run=0")
+    assert row["item"] in images["labels"] and row["row"] is None
+    for words in ("", "geo", "no such word", "%20%20"):  # whole words, and not their letters
+        assert client.get(f"/api/tested?run=0&words={words}") == {"rows": []}
+    assert client.get("/api/tested?run=2&words=geology") == {"rows": []}  # a folder
+
+
 def test_a_picture_leads_to_its_scores(client: Client) -> None:
     found = client.get("/api/scores/vibex_gender?row=boss")
     number, value = found["ids"][0], found["values"][0]

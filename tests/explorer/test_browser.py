@@ -92,7 +92,7 @@ def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     expect(node.locator(".rail.grey")).to_have_count(1)
     expect(node.locator(".rail .band")).to_have_count(1)
     expect(node.locator(".rail .ci")).to_have_count(1)
-    expect(page.locator("#numbers")).to_contain_text("No lean of its own")
+    expect(page.locator("#numbers")).to_contain_text("The word has no lean of its own")
     expect(page.locator("#numbers")).to_contain_text("of everyday words · p")
     expect(page.locator("#numbers")).to_contain_text("only D ≥ 0.61 can be told from chance")
     assert drawn(page, "strip") == 20
@@ -323,6 +323,7 @@ def test_nothing_is_lost_on_reload(watch: Watch, run: Path) -> None:
 
 def test_a_session_is_opened_by_keyboard(watch: Watch, tmp_path: Path) -> None:
     page = watch.page
+    page.on("filechooser", lambda _: None)  # intercepted from here on, not only once it opens
     word(page, "nurse")
     expect(page.locator("#saved")).to_have_text(re.compile(r"^Saved \d"))
     session = page.evaluate("fetch('/api/session').then(reply => reply.json())")

@@ -173,6 +173,38 @@ def test_two_runs_pair_by_pair(browser: Any, runs: str) -> None:
     watch.close()
 
 
+def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
+    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 6}
+    for name in ("a", "b"):
+        evaluate("toyland", "occupations_t2iat", output_dir=tmp_path / name, **quick)
+    both = (tmp_path / "a" / "toyland", tmp_path / "b" / "toyland")
+    anchors = ("--anchors", "A photo of a male chef", "A photo of a female chef")
+    with serving(*both, *anchors) as address:
+        watch = Watch(browser, address)
+        page = watch.open()
+        word(page, "librarian")
+        rows = page.locator("#tested .tst")
+        expect(rows).to_have_count(2)
+        expect(rows.first).to_contain_text("8 occupations")
+        expect(rows.first.locator(".tst-poles")).to_have_text("femalemale")
+        rows.nth(1).locator("button").click()
+        expect(page.locator("#panel-tests select").first).to_have_value("1")
+        assert "of=librarian" in page.url and "run=1" in page.url
+        expect(page.locator("#one-test .shot").first).to_be_visible()
+        labels = page.locator("#one-test .shot").evaluate_all("all => all.map((x) => x.ariaLabel)")
+        assert labels and all("librarian" in label for label in labels)
+        # A word that is chosen already is shown again, and its look ends.
+        page.locator("#word").fill("librarian")
+        expect(page.locator("#path")).to_contain_text("a look, not a test")
+        page.keyboard.press("Enter")
+        expect(page.locator("#path")).not_to_contain_text("a look, not a test")
+        expect(rows).to_have_count(2)
+        word(page, "qwerty")
+        expect(rows).to_have_count(0)
+        assert axe(page) == []
+        watch.close()
+
+
 def test_an_evidence_card(browser: Any, runs: str, tmp_path: Path) -> None:
     watch = Watch(browser, runs)
     page = watch.open()

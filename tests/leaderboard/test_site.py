@@ -174,9 +174,20 @@ def test_model_task_and_comparison(page: Any) -> None:
     expect(page.locator("#card")).to_contain_text("not stated")
     expect(page.locator("#stated")).to_contain_text("fingerprint")
     expect(page.locator("#pictures img").first).to_have_js_property("naturalWidth", 64)
+    assert not card.is_visible()
+    page.locator("summary", has_text="t2iat_flowers_insects").click()
+    expect(card).to_be_visible()
+    page.goto(page.url.partition("#")[0] + "#t2iat_science_arts")  # as a row of the forest links
+    expect(page.locator("#t2iat_science_arts")).to_be_in_viewport()
+    page.locator("#unfold").click()
+    expect(page.locator("details.fold:not([open])")).to_have_count(0)
+    expect(page.locator("#unfold")).to_have_text("Close all")
     page.locator("a", has_text="All models on this test").first.click()
     expect(page.locator("h1")).to_contain_text("T2IAT")
     assert page.locator("#models tbody tr").count() == 3
+    heads = page.locator("#items thead .ax a").all_inner_texts()
+    assert sorted(heads) == ["toy", "toy-fair", "toyland-fair"]
+    assert page.locator("#items tbody .rail").count() == 3 * page.locator("#items tbody tr").count()
     page.goto(page.url.rpartition("/task/")[0] + "/task/tibet_occupations.html")
     expect(page.locator("#published")).to_contain_text("Stable Diffusion 2.1")
     expect(page.locator("main")).to_contain_text("A note.")
@@ -185,6 +196,9 @@ def test_model_task_and_comparison(page: Any) -> None:
     found = page.locator("#diff tr", has=page.locator('a[href="task/t2iat_flowers_insects.html"]'))
     expect(found).to_contain_text("toy-fair leans less")
     expect(found).to_contain_text("without 0")
+    said = page.locator(".sum-up").first.inner_text()
+    leaning = page.locator('td[data-of="toy-fair less toy"]', has_text=": toy-fair leans").count()
+    assert f"toy leans less beyond chance in 0, toy-fair in {leaning};" in said
     assert page.locator("#diff a", has_text="weat").count() == 0
     picture = page.locator(".swipe img").first
     expect(picture).to_have_js_property("naturalWidth", 64)
@@ -227,6 +241,25 @@ def test_downloads(kind: str, page: Any, tmp_path: Path) -> None:
         assert len(json.loads(text)["models"]) == 3
     else:
         assert text.count("@misc{") > 3 and "Caliskan" in text
+
+
+def test_a_word_is_found_with_every_test_that_asks_about_it(page: Any) -> None:
+    page.locator("a", has_text="Every word that a test asks about").click()
+    page.wait_for_selector("body[data-ready=yes]")
+    page.locator("#find").fill("zyzzyva")
+    assert page.locator("[data-find]:visible").count() == 0
+    page.locator("#find").fill("X")
+    assert "find=X" in page.url
+    page.reload()
+    page.wait_for_selector("body[data-ready=yes]")
+    found = page.locator("#words li:visible", has=page.locator("b", has_text=re.compile("^x$")))
+    expect(found).to_have_count(1)
+    found.locator("a").first.click()
+    item = page.locator("tr:target")
+    expect(item.locator("th")).to_have_text("x")
+    expect(item).to_be_in_viewport()
+    models, data = item.locator("td"), page.url.rpartition("/task/")[0] + "/data.json"
+    assert models.count() == len(page.request.get(data).json()["models"])
 
 
 def test_every_page_opens_from_disk_and_no_link_is_dead(browser: Any, folder: Path) -> None:

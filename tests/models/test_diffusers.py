@@ -194,7 +194,7 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
         ({"stepz": "3"}, "no argument 'stepz'. Did you mean 'steps'?"),
         ({"steps": "many"}, "steps=many: expected a whole number of 1 or more"),
         ({"guidance": "x"}, "expected a number"),
-        ({"offload": "maybe"}, "none, model or sequential"),
+        ({"offload": "maybe"}, "none, model, sequential or text"),
         ({"lora": "./nowhere"}, "no such file"),
         ({"load.trust_remote_code": "true"}, "load.trust_remote_code is not taken. t2ibench runs"),
         ({"call.trust_remote_code": "true"}, "call.trust_remote_code is not taken"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -130,6 +132,32 @@ def test_judges_are_checked_without_loading_them(spec: str) -> None:
         check_judges([spec], {"base_url": "localhost"} if spec == "openai:x" else {})
 
 
+def test_an_alias_of_a_judge_is_the_judge_it_stands_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+
+    def create(request: Any) -> Any:
+        asked.append(request.source)
+        judge = Yes()
+        judge.name = request.spec
+        return judge
+
+    adapter = replace(JUDGES.get("vlm"), create=create, check=None)
+    monkeypatch.setitem(vars(JUDGES)["_loaded"], "vlm", adapter)
+    full = "vlm:llava-hf/llava-1.5-7b-hf"
+    found = create_judges(["llava-1.5-7b", full])
+    assert [judge.name for judge in found] == [full]
+    assert asked == ["llava-hf/llava-1.5-7b-hf"]
+    with pytest.raises(T2IBenchError, match=r"Did you mean 'llava-1\.5-7b'"):
+        check_judges(["llava-1.5-7"])
+    assert main(["ls", "judges", "--json"]) == 0
+    rows = {row["judge"]: row for row in json.loads(capsys.readouterr().out)}
+    row = rows["qwen3-vl-4b"]
+    assert (row["weights"], row["licence"]) == ("9 GB", "Apache-2.0")
+    assert "default" in row["what it is"] and "Qwen/Qwen3-VL-4B-Instruct" in row["what it is"]
+
+
 def test_capabilities_of_names() -> None:
     assert embeds_images("clip:x") and embeds_images("gone.away:encoder")
     assert not embeds_images("vectors:glove.txt")
@@ -138,7 +166,7 @@ def test_capabilities_of_names() -> None:
     wanted = {"toy": "toy-clip", "toy-fair": "toy-clip", "toyland": "toyland"}
     for name in (*wanted, "sdxl", "folder:x", "org/name", None):
         assert default_encoder(name) == wanted.get(name or "", "open_clip:ViT-L-14/openai")
-        judge = "toyland" if name in wanted else "vlm:llava-hf/llava-1.5-7b-hf"
+        judge = "toyland" if name in wanted else "vlm:Qwen/Qwen3-VL-4B-Instruct"
         assert default_judge(name) == judge
 
 
@@ -156,7 +184,7 @@ def test_a_name_in_a_file_cannot_ask_for_code() -> None:
 
 def test_an_adapter_as_a_target_has_its_own_defaults() -> None:
     assert default_encoder(f"{PARTS}:ADAPTER") == "clip:grey"
-    assert default_judge(f"{PARTS}:Grey") == "vlm:llava-hf/llava-1.5-7b-hf"
+    assert default_judge(f"{PARTS}:Grey") == "vlm:Qwen/Qwen3-VL-4B-Instruct"
 
 
 def test_what_a_generator_really_used() -> None:

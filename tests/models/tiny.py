@@ -464,8 +464,8 @@ def _llama(tokenizer: Any) -> Any:
     )
 
 
-def llava(folder: Path) -> Path:
-    """A LLaVA with random weights and its processor."""
+def llava(folder: Path, text: Any = None, chat: str = _CHAT) -> Path:
+    """A LLaVA with random weights and its processor; `text` configures its language model."""
     from transformers import (
         CLIPImageProcessor,
         CLIPVisionConfig,
@@ -487,7 +487,7 @@ def llava(folder: Path) -> Path:
     )
     config = LlavaConfig(
         vision_config=vision,
-        text_config=_llama(tokenizer),
+        text_config=text or _llama(tokenizer),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
     )
@@ -498,7 +498,7 @@ def llava(folder: Path) -> Path:
         patch_size=16,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
-        chat_template=_CHAT,
+        chat_template=chat,
     )
     LlavaForConditionalGeneration(config).save_pretrained(folder)
     processor.save_pretrained(folder)

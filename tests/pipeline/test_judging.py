@@ -229,6 +229,9 @@ def test_dry_run_and_ls(tasks: Path, cli: Cli) -> None:
     assert status == 0
     assert "Judges: toyland" in out and "Encoders" not in out
     assert "18 answers of each judge" in " ".join(out.split())
+    # An alias is planned, and later recorded, as the judge it stands for.
+    _, out, _ = cli(*flags(tasks, "--dry-run", "--judge", "llava-1.5-7b"))
+    assert "Judges: vlm:llava-hf/llava-1.5-7b-hf" in out
     assert "vlm:ID_OR_DIR" in cli("ls", "judges")[1]
     assert "replay:FILE" in cli("ls", "proposers")[1]
 

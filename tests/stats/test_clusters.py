@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from t2ibench.stats import (
     one_sample_bootstrap,
+    one_sample_bootstraps,
     resample_weights,
     two_sample_bootstrap,
     two_sample_statistic,
 )
 from t2ibench.stats.clusters import Clusters, Resamples, digits, draw_resamples
-from t2ibench.stats.moments import STATISTICS
+from t2ibench.stats.moments import STATISTICS, Need
+from t2ibench.stats.resampling import Order, Sample, resampled_dominance
 
 ONE_SIZE = [[m] * k for m in (1, 2, 5, 8, 13, 70) for k in (1, 3, 6)]
 SEVERAL_SIZES = [[1, 2, 3, 9, 4], [2, 1], [5, 5, 4]]
@@ -108,3 +110,47 @@ def test_codes_and_digits_are_a_bijection(base: int, length: int) -> None:
     rows = digits(base, length)
     assert len({tuple(row) for row in rows.tolist()}) == base**length
     assert (rows @ base ** np.arange(length) == np.arange(base**length)).all()
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("sizes", [[3, 3, 3], [1, 4, 2]])
+def test_dominance_counts_every_pair_of_a_resample(ties: bool, sizes: list[int]) -> None:
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    values = np.random.default_rng(len(sizes)).normal(size=(2, len(labels)))
+    x, y = values.round(0) if ties else values
+    sides = [Sample(side, labels, Need.ORDER) for side in (x, y)]
+    generator = np.random.default_rng(5)
+    drawn = [side.draw(40, generator) for side in sides]
+    found = resampled_dominance(
+        *(side.resample(slice(0, 40), of) for side, of in zip(sides, drawn, strict=True)),
+        Order.of(*sides),
+    )
+    counts_x, counts_y = (of.counts().astype(np.float64) for of in drawn)
+    signs = np.sign(x[:, None] - y[None, :])
+    pairs = counts_x.sum(axis=1) * counts_y.sum(axis=1)
+    assert found.tolist() == (np.einsum("di,ij,dj->d", counts_x, signs, counts_y) / pairs).tolist()
+
+
+def test_resamples_are_the_same_in_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).normal(size=(2, 90))
+    labels = np.repeat(np.arange(9), 10)
+
+    def draws() -> list[float]:
+        names = ["cohens_d", "cliffs_delta"]
+        found = two_sample_bootstrap(
+            *values, labels, labels, statistics=names, n_draws=300, rng=rng(1)
+        )
+        return [*found["cohens_d"].tolist(), *found["cliffs_delta"].tolist()]
+
+    whole = draws()
+    monkeypatch.setattr("t2ibench.stats.clusters._PIECE_CELLS", 500)
+    assert draws() == whole
+
+
+def test_columns_on_the_same_resamples_are_those_of_each_alone() -> None:
+    columns = np.random.default_rng(0).normal(size=(2, 30))
+    labels = np.repeat(np.arange(3), 10)
+    both = one_sample_bootstraps(columns, labels, n_draws=50, rng=rng(4))
+    for column, found in zip(columns, both, strict=True):
+        alone = one_sample_bootstrap(column, labels, n_draws=50, rng=rng(4))
+        assert alone["mean"].tolist() == found["mean"].tolist()

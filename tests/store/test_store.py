@@ -418,3 +418,24 @@ def test_a_file_system_that_cannot_sync_is_no_error(
     write_text(tmp_path / "x", "1")
     append_rows(tmp_path / "rows", [{"a": 1}])
     assert (tmp_path / "x").read_text() == "1" and len(list(read_rows(tmp_path / "rows"))) == 1
+
+
+def test_rows_that_are_not_held_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2ibench.store.evidence._HELD_BYTES", 100)  # three rows
+    store, rows = opened(tmp_path), unit(4)
+    for key, row in zip(KEYS, rows, strict=True):
+        store.add("images", [key], row[None])
+    for one in (store, opened(tmp_path)):
+        for _ in range(2):
+            assert all(
+                np.array_equal(one.get("images", k), r) for k, r in zip(KEYS, rows, strict=True)
+            )
+        assert one.width == 8 and len({one.checksum("images", key) for key in KEYS}) == 4
+    again = opened(tmp_path)
+    for path in again.folder.iterdir():
+        path.unlink()
+    with pytest.raises(T2IBenchError, match="changed or deleted while it was in use"):
+        for key in KEYS:
+            again.get("images", key)

@@ -4,6 +4,7 @@ import { byId, el, many, percent, probability, share, signed, term } from "./dom
 import { Plot, scatter, strips } from "./plots.js";
 import { rail } from "./rail.js";
 import { Row } from "./rows.js";
+import * as tested from "./tested.js";
 import { disagreement, drawnOf, markOf, nameOf, sentence, smallestD } from "./words.js";
 
 export const plots = {
@@ -31,6 +32,7 @@ function nothing() {
   byId("numbers").replaceChildren(el("p", { class: "verdict", text: "Type a word above, or choose a concept of the tree." }));
   for (const id of ["disagree", "own", "acts"]) byId(id).replaceChildren();
   Object.values(plots).forEach((plot) => plot.hide());
+  tested.show("");
   anchorRows(null);
 }
 
@@ -53,6 +55,7 @@ export async function views(current, preview = null, drawing = () => {}) {
   byId("path").textContent = preview ? "a look, not a test: press Enter to test it"
     : chosen.length > 1 ? `${chosen.length} concepts together` : only && only !== text ? `“${text}”` : "";
   numbers(chosen);
+  tested.show(preview ? "" : only || (chosen.length === 1 ? text : ""), text);
   anchorRows(values);
   ownImages(text, anchors, drawing);
   if (preview) { Object.values(plots).forEach((plot) => plot.hide()); return; }
@@ -125,7 +128,7 @@ function block(text, score, name) {
   const line = el("p", { class: "verdict" });
   if (score.verdict === "leans") line.append("Leans to ", pole(score.lean), `: ${score.says}.`);
   else {
-    line.append(el("b", { text: score.verdict === "inconclusive" ? "Cannot tell. " : "No lean of its own. " }),
+    line.append(el("b", { text: score.verdict === "inconclusive" ? "Cannot tell. " : "The word has no lean of its own. " }),
       `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
   }
   const ends = axial() ? [pole(1), pole(0)] : [el("span"), el("span")];

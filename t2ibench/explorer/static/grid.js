@@ -33,7 +33,7 @@ export async function relist() {
     if (values) listed.sort((a, b) => values[b] - values[a]);
   }
   const all = S.images.length;
-  count.textContent = listed.length === all ? `${all}` : `${listed.length} of ${all}`;
+  count.textContent = (listed.length === all ? [all] : [listed.length, all]).map((n) => n.toLocaleString("en")).join(" of ");
   document.getElementById("clear").disabled = !S.brushed && !S.ranked;
   empty(words);
   current = 0;

@@ -52,7 +52,7 @@ async function scores(number, facts) {
     const shown = typeof value === "number" ? value.toFixed(4).replace("-", "−") : value === null ? "–" : words;
     const link = el("button", {
       class: "link", text: row ? `${name}: ${row}` : name,
-      on: { click: () => { box.close(); document.dispatchEvent(new CustomEvent("test", { detail: { task, row } })); } },
+      on: { click: () => { box.close(); document.dispatchEvent(new CustomEvent("test", { detail: { task, row, run: found.run } })); } },
     });
     rows.push(el("dt", {}, link), el("dd", { class: "num", text: label ? `${shown} (${label})` : shown }));
   }

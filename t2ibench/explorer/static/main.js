@@ -138,8 +138,9 @@ byId("word").addEventListener("input", () => {
     const words = byId("word").value.trim();
     const mine = ++turn;
     try {
-      preview = words ? (await json("/api/text", tree.withWord(words))).text : null;
+      const text = words ? (await json("/api/text", tree.withWord(words))).text : null;
       if (mine !== turn) return;
+      preview = text;
       byId("preview").textContent = preview ? `“${preview}”` : "";
       await look(mine);
     } catch (error) { say(error.message); }
@@ -154,7 +155,9 @@ byId("ask").addEventListener("submit", (event) => {
   byId("preview").textContent = "";
   turn += 1;
   preview = null;
+  const before = JSON.stringify(S.state);
   tree.addWord(words);
+  if (JSON.stringify(S.state) === before) look().catch((error) => say(error.message)); // it is there and chosen: only the look ends
 });
 byId("undo").onclick = () => step("undo", "redo") && say("Undone");
 byId("redo").onclick = () => step("redo", "undo") && say("Done again");
@@ -186,7 +189,10 @@ document.addEventListener("click", (event) => {
     if (event.target.isConnected && !menu.contains(event.target)) menu.open = false;
   }
 });
-document.addEventListener("test", ({ detail }) => { link.write({ task: detail.task, row: detail.row }); tabs.open("tests", true); });
+document.addEventListener("test", ({ detail: { task, row, label, run } }) => {
+  link.write({ task, row, of: label, run });
+  tabs.open("tests", true);
+});
 document.addEventListener("word", ({ detail }) => tree.addWord(detail));
 
 // What the address asks for: a concept, a selection, a tab, a test.

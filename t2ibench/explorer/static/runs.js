@@ -7,7 +7,8 @@ import { rail } from "./rail.js";
 
 const SHOWN = 30;
 const ORDERS = [["change", "largest change first"], ["random", "at random (seed 0)"], ["prompt", "by prompt"]];
-let pair = [0, 1], found = null, asked = "", turn = 0, at = 0, list = [];
+const pair = [0, 1];
+let found = null, asked = "", turn = 0, at = 0, list = [];
 const ui = {};
 
 function build() {

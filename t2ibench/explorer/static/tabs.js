@@ -21,7 +21,7 @@ export function open(name, focus) {
     tab.tabIndex = one === wanted ? 0 : -1;
     byId(`panel-${one}`).hidden = one !== wanted;
   }
-  link.write({ tab: wanted, ...(wanted === "tests" ? {} : { task: null, row: null }) });
+  link.write({ tab: wanted, ...(wanted === "tests" ? {} : { task: null, row: null, of: null, run: null }) });
   if (focus) {
     byId(`tab-${wanted}`).focus({ preventScroll: true });
     byId("tabs").scrollIntoView({ block: "nearest" });

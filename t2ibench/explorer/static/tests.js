@@ -44,48 +44,62 @@ function renderList(chosen) {
     families.set(name, [...(families.get(name) ?? []), task]);
   }
   const last = [...families].sort(([a], [b]) => a.startsWith("Text encoder") - b.startsWith("Text encoder"));
-  ui.list.replaceChildren(scale(1, [-1, 0, 1], 0), ...last.map(([family, list]) =>
+  ui.list.replaceChildren(tasks.length ? scale(1, [-1, 0, 1], 0) : "", ...last.map(([family, list]) =>
     el("section", {}, el("h3", { class: "small", text: family }), el("ul", {}, list.map((task) => line(task, chosen))))));
 }
 
-async function choose(id, row, focus) {
+const keyOf = (id, row, label) => JSON.stringify([run, id, row ?? null, label ?? ""]);
+
+async function choose(id, row, focus, label = "") {
   const mine = ++turn;
-  link.write({ task: id, row });
-  seen = `${id} ${row}`;
+  link.write({ task: id, row, of: label, run: run || null });
+  seen = keyOf(id, row, label);
   renderList(id);
   const task = tasks.find((one) => one.id === id);
   if (!task) { ui.one.replaceChildren(el("p", { class: "small", text: `This run has no test “${id}”.` })); return; }
   ui.one.replaceChildren(el("p", { class: "small muted", text: "Reading its images…" }));
   try {
     const found = await json(`/api/scores/${encodeURIComponent(id)}?run=${run}${row ? `&row=${encodeURIComponent(row)}` : ""}`);
-    if (mine === turn) detail(task, found);
+    if (mine === turn) detail(task, found, label);
   } catch (error) { if (mine === turn) ui.one.replaceChildren(el("p", { class: "small", text: error.message })); }
   if (focus) byId("tabs").scrollIntoView({ block: "nearest" });
 }
 
-function detail(task, found) {
+function detail(task, found, label = "") {
   const change = (event) => choose(task.id, event.target.value);
   const names = found.rows.map((name) => new Option(name, name, false, name === found.row));
   const which = found.rows.length > 1 && el("label", {}, "Row ", el("select", { on: { change } }, names));
   const labels = [...new Set(found.labels)].filter((name) => name !== null && name !== undefined);
+  // A label may be a prompt that has the word.
+  const some = label && !labels.includes(label) && labels.some((name) => holds(name, label));
   const images = el("div");
-  const filter = labels.length > 1 && el("select", { on: { change: () => groups(found, filter.value, images) } },
-    new Option(`all ${labels.length}`, ""), labels.map((name) => new Option(name, name)));
+  const only = (name) => {
+    link.write({ of: name });
+    seen = keyOf(task.id, link.read().row, name);
+    groups(found, name, images);
+  };
+  const filter = labels.length > 1 && el("select", { on: { change: () => only(filter.value) } },
+    new Option(`all ${labels.length}`, ""), some && new Option(`with “${label}”`, label, false, true),
+    labels.map((name) => new Option(name, name, false, name === label)));
   ui.one.replaceChildren(el("article", { class: "one-test" },
     el("h3", { text: task.title }), el("p", { class: "verdict", text: task.sentence }),
     task.poles && el("p", { class: "micro muted", text: `◂ ${task.poles[0]} to ${task.poles[1]} ▸` }),
     el("div", { class: "line" }, which, filter && el("label", {}, "Of ", filter),
       el("button", { text: "Evidence card", on: { click: () => makeCard({ task: task.id, ...(found.row && { row: found.row }), run }) } })),
     images));
-  groups(found, "", images);
+  groups(found, some || labels.includes(label) ? label : "", images);
 }
+
+// Whether a text has words in it, not only their letters.
+const holds = (text, words) => ` ${text.toLowerCase().split(/[^\p{L}\p{N}]+/u).join(" ")} `.includes(` ${words.toLowerCase()} `);
 
 // What a judge answered about an image, never what somebody is.
 const said = ({ said: form }, value) => (value === null ? "no answer" : (form || "{group}").replace("{group}", () => String(value)));
 
 // Numbers with poles: an end in each row. Numbers of groups: a row each. Answers: a row each.
 function groups(found, label, box) {
-  const at = [...found.ids.keys()].filter((k) => !label || found.labels[k] === label);
+  const exact = found.labels.includes(label);
+  const at = [...found.ids.keys()].filter((k) => !label || (exact ? found.labels[k] === label : holds(found.labels[k] ?? "", label)));
   const value = new Map(at.map((k) => [found.ids[k], found.values[k]]));
   const numeric = at.every((k) => typeof found.values[k] === "number");
   const digits = numeric && Math.max(...[...value.values()].map(Math.abs)) < 0.5 ? 3 : 2;
@@ -126,6 +140,12 @@ function groups(found, label, box) {
 
 export async function show() {
   if (!ui.list) build();
+  const wanted = Number(link.read().run ?? run);
+  if (link.read().task && wanted !== run && S.sources[wanted]) {
+    run = wanted;
+    ui.run.value = run;
+    tasks = null;
+  }
   if (!tasks) {
     try {
       const reply = await json(`/api/scores?run=${run}`);
@@ -135,7 +155,9 @@ export async function show() {
     renderList(null);
   }
   const asked = link.read();
-  if (asked.task && tasks.length && seen !== `${asked.task} ${asked.row ?? null}`) await choose(asked.task, asked.row ?? null);
+  if (asked.task && tasks.length && seen !== keyOf(asked.task, asked.row, asked.of)) {
+    await choose(asked.task, asked.row ?? null, false, asked.of);
+  }
 }
 
 export function changed(what) {

@@ -5,7 +5,7 @@ const RADIOS = ["encoder", "judge", "versions", "settings", "weights", "level"];
 const rows = [...document.querySelectorAll(".board tr[data-id]")];
 const bodies = [...document.querySelectorAll(".board tbody")].map((body) => [body, [...body.rows]]);
 const facets = document.getElementById("facets");
-const find = document.getElementById("find");
+const finder = document.getElementById("find");
 const compare = document.getElementById("compare");
 const state = { sort: "", down: false, find: "", picked: new Set() };
 
@@ -22,7 +22,7 @@ function read() {
       if (input.checked) state[name] = input.value;
     }
   }
-  find.value = state.find;
+  finder.value = state.find;
   show();
 }
 
@@ -109,7 +109,7 @@ for (const name of RADIOS) {
     input.addEventListener("change", () => { state[name] = input.value; changed(); });
   }
 }
-find.addEventListener("input", () => { state.find = find.value; changed(); });
+finder.addEventListener("input", () => { state.find = finder.value; changed(); });
 compare.addEventListener("click", () => { location.href = `compare.html#models=${[...state.picked].map(encodeURIComponent).join(",")}`; });
 addEventListener("hashchange", read);
 facets.hidden = false;

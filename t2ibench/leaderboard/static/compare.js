@@ -63,29 +63,44 @@ function scale(span = 1) {
 }
 
 const KIND = { clear: "clear", not_clear: "null", cannot_tell: "unsure", no_score: "unsure" };
-function taskCell(task) {
-  if (!task) return make("td", {}, rail({ value: null, said: "not run", absent: "not run" }));
+function taskCell(model, name) {
+  const task = model.tasks[name];
+  if (!task) return make("td", { className: "d", "data-of": model.name }, rail({ value: null, said: "not run", absent: "not run" }));
   const side = task.state === "clear" ? { low: "left ", high: "right " }[task.side] ?? "plain " : "";
   const pole = task.state === "clear" && task.side ? task.poles[task.side === "low" ? 0 : 1] : "";
   const words = [STATES[task.state], pole].filter(Boolean).join(": ");
-  return make("td", { className: "d" }, rail({ ...task, kind: side + KIND[task.state], said: `${shownAs(task)}, ${words}` }),
+  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, kind: side + KIND[task.state], said: `${shownAs(task)}, ${words}` }),
     make("b", { className: "num", text: shownAs(task) }), make("span", { className: "micro muted", text: ` ${words}` }));
 }
 
+const between = (first, second) => pairs.get(first.id)?.[second.id] ?? pairs.get(second.id)?.[first.id];
+
+// How two models differ, in a sentence, before the table says it test by test.
+function summary(first, second) {
+  const rows = (between(first, second) ?? []).filter((row) => !D.tasks[row.task] || !second.tasks[row.task]?.text_only);
+  const count = (verdict) => rows.filter((row) => row.verdict === verdict).length;
+  const turned = !pairs.get(first.id)?.[second.id];
+  const [here, there] = turned ? [count("second"), count("first")] : [count("first"), count("second")];
+  const compared = rows.filter((row) => row.value !== null).length;
+  if (!compared) return null;
+  const text = `Of ${compared} tests that can be compared, ${first.name} leans less beyond chance in ${here}, ${second.name} in ${there}; the others do not tell them apart.`;
+  return make("p", { className: "sum-up", text });
+}
+
 function differenceCell(task, first, second, span) {
-  const given = pairs.get(first.id)?.[second.id] ?? pairs.get(second.id)?.[first.id];
-  const found = given?.find((row) => row.task === task);
-  if (!found) return make("td", { className: "small muted", text: D.paired ? "–" : "too many models: t2ibench compare" });
+  const label = `${second.name} less ${first.name}`;
+  const found = between(first, second)?.find((row) => row.task === task);
+  if (!found) return make("td", { className: "small muted", "data-of": label, text: D.paired ? "–" : "too many models: t2ibench compare" });
   // A row holds the first of two less the second, in the order of their table.
   const turn = pairs.get(first.id)?.[second.id] ? -1 : 1;
-  if (found.value === null) return make("td", { className: "small muted", text: found.notes || "–" });
+  if (found.value === null) return make("td", { className: "small muted", "data-of": label, text: found.notes || "–" });
   const ends = found.low === null ? [null, null] : turn === 1 ? [found.low, found.high] : [-found.high, -found.low];
   const value = turn * found.value;
   const apart = ends[0] !== null && (ends[0] > 0 || ends[1] < 0);
   const less = { first: turn === 1 ? second : first, second: turn === 1 ? first : second }[found.verdict];
   const words = less ? `${less.name} leans less` : { opposite: "neither leans less beyond chance", tie: "no difference beyond chance" }[found.verdict] ?? "";
-  const said = `${sign(value)}${ends[0] === null ? "" : `, interval ${sign(ends[0])} to ${sign(ends[1])}`}${apart ? ", without 0" : ""}. ${words}`;
-  return make("td", { className: "d" }, rail({ value, low: ends[0], high: ends[1], kind: apart ? "plain clear" : "null", said, span }),
+  const said = `${sign(value)}${ends[0] === null ? "" : `, interval ${sign(ends[0])} to ${sign(ends[1])}`}${apart ? ", without 0" : ""}${words ? `: ${words}` : ""}`;
+  return make("td", { className: "d", "data-of": label }, rail({ value, low: ends[0], high: ends[1], kind: apart ? "plain clear" : "null", said, span }),
     make("span", { className: "num small", text: said }), found.notes ? make("span", { className: "micro faint", text: ` ${found.notes}` }) : null);
 }
 
@@ -149,9 +164,9 @@ function table(models) {
   const heads = [make("th", { scope: "col", text: "Test" }), ...models.map((model) => make("th", { scope: "col", className: "d" }, make("a", { href: `model/${model.page}.html` }, make("bdi", { text: model.name })), make("span", { className: "badge", text: model.level }), scale())),
     ...others.map((model) => make("th", { scope: "col", className: "d" }, make("span", { text: `${model.name} less ${first.name}` }), scale(span)))];
   const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `task/${encodeURIComponent(name)}.html`, text: models.find((model) => model.tasks[name]).tasks[name].name }), make("span", { className: "micro faint fs", text: D.families[D.tasks[name].family] })),
-    ...models.map((model) => taskCell(model.tasks[name])), ...others.map((model) => differenceCell(name, first, model, span))));
-  return make("section", {}, make("h2", { text: "Test by test" }), make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the mean squares; a filled disc is an interval without 0, one test at a time." }),
-    make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" }, make("table", { className: "axis", id: "diff" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))));
+    ...models.map((model) => taskCell(model, name)), ...others.map((model) => differenceCell(name, first, model, span))));
+  return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)), make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the mean squares; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item." }),
+    make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" }, make("table", { className: "axis stack", id: "diff" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))));
 }
 
 function problem(models) {

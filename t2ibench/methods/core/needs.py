@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,10 +12,13 @@ class PromptNeed:
     Attributes:
         prompt: The text.
         images: How many, indices 0 to images - 1.
+        group: What the prompt stands for in the task, such as a concept or a group of people;
+            pages show by group what a model refused.
     """
 
     prompt: str
     images: int
+    group: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,14 @@ class Needs:
         for need in self.prompts:
             counts[need.prompt] = max(need.images, counts.get(need.prompt, 0))
         return counts
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """Distinct prompts, each with what it stands for; of several, the first that has a name."""
+        found: dict[str, str] = {}
+        for need in self.prompts:
+            found[need.prompt] = found.get(need.prompt) or need.group
+        return found
 
     @property
     def n_images(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.stats.sums import sums_by
 
 SIDES = ("neutral", "a", "b")
 
@@ -92,8 +93,7 @@ class Strata:
         Returns:
             Shapes (prompts, ...) and (n, ...).
         """
-        sums = np.zeros((len(self.sizes), *values.shape[1:]))
-        np.add.at(sums, self.number, values)
+        sums = sums_by(self.number, values, len(self.sizes))
         means = sums / self.sizes.reshape(-1, *[1] * (values.ndim - 1))
         return means, values - means[self.number]
 
@@ -112,8 +112,7 @@ def moments(
     """
     strata = Strata.of(images)
     means, deviations = strata.deviations(images.embeddings @ directions.T)
-    squares = np.zeros_like(means)
-    np.add.at(squares, strata.number, deviations**2)
+    squares = sums_by(strata.number, deviations**2, len(strata.sizes))
     sizes = strata.sizes[:, None].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = squares / (sizes * (sizes - 1)) / len(sizes) ** 2

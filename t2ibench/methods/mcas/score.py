@@ -65,12 +65,20 @@ def needs(task: McasTask, settings: Settings) -> Needs:
     """
     n_attribute = settings.guided_images(task.attribute_images_per_prompt)
     n_target = settings.images(task.images_per_prompt)
-    targets = [prompt for target in chosen_targets(task, settings) for prompt in target.prompts]
+    chosen = chosen_targets(task, settings)
+    targets = [prompt for target in chosen for prompt in target.prompts]
     attributes = _attributes(task).values()
     prompts = [
-        PromptNeed(prompt, n_attribute) for attribute in attributes for prompt in attribute.prompts
+        PromptNeed(prompt, n_attribute, attribute.name)
+        for attribute in attributes
+        for prompt in attribute.prompts
     ]
-    prompts += [PromptNeed(prompt, n_target) for prompt in targets]
+    sides = {side: f"targets seen as {one.name}" for side, one in _attributes(task).items()}
+    prompts += [
+        PromptNeed(prompt, n_target, sides.get(target.stereotype or "", "targets"))
+        for target in chosen
+        for prompt in target.prompts
+    ]
     texts = [word for attribute in attributes for word in attribute.words]
     return Needs(tuple(prompts), tuple(dict.fromkeys([*texts, *targets])))
 

@@ -14,6 +14,7 @@ from t2ibench.methods.core.schema import Side
 from t2ibench.methods.mcas.axis import Axis, Poles
 from t2ibench.methods.mcas.schema import McasTarget, McasTask
 from t2ibench.settings import Settings
+from t2ibench.stats.sums import sums_by
 
 ATTRIBUTE_UNITS = "attribute "  # with which the names of the attributes' strata begin
 _MOST_IMAGES = 100_000  # of one prompt; see `core.schema.Count`
@@ -63,8 +64,7 @@ def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
     Returns:
         Means of shape (prompts, d), 0 for a prompt without images; and which prompts have any.
     """
-    sums = np.zeros((len(images.prompts), images.embeddings.shape[1]))
-    np.add.at(sums, images.clusters, images.embeddings)
+    sums = sums_by(images.clusters, images.embeddings, len(images.prompts))
     sizes = np.bincount(images.clusters, minlength=len(images.prompts))
     return sums / np.maximum(sizes, 1)[:, None], sizes > 0
 

@@ -91,9 +91,13 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
     n_neutral, n_guided = task.image_counts(settings)
     prompts = []
     for stimulus in settings.limited(task.concept.stimuli):
-        prompts += [PromptNeed(prompt, n_neutral) for prompt in neutral_prompts(task, stimulus)]
+        prompts += [
+            PromptNeed(prompt, n_neutral, "no group named")
+            for prompt in neutral_prompts(task, stimulus)
+        ]
         for group in task.groups:
             prompts += [
-                PromptNeed(prompt, n_guided) for prompt in group_prompts(task, stimulus, group)
+                PromptNeed(prompt, n_guided, group.name)
+                for prompt in group_prompts(task, stimulus, group)
             ]
     return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))

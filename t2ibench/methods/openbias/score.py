@@ -48,7 +48,7 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
         for caption in captions_of(bias, settings):
             prompts.setdefault(
                 caption.text,
-                PromptNeed(caption.text, n),
+                PromptNeed(caption.text, n, caption.stimulus or bias.about),
             )
             questions.setdefault(
                 (caption.text, caption.question, bias.classes),

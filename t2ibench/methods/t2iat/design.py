@@ -101,9 +101,13 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
     n_neutral, n_guided = task.image_counts(settings)
     prompts = []
     for stimulus in stimuli_of(task, settings):
-        prompts += [PromptNeed(prompt, n_neutral) for prompt in stimulus.neutral]
-        for attribute in "AB":
-            prompts += [PromptNeed(prompt, n_guided) for prompt in stimulus.guided(attribute)]
+        concept = stimulus.concept
+        prompts += [PromptNeed(prompt, n_neutral, concept) for prompt in stimulus.neutral]
+        for side, attribute in (("A", task.attributes.A), ("B", task.attributes.B)):
+            prompts += [
+                PromptNeed(prompt, n_guided, f"{concept}, {attribute.name}")
+                for prompt in stimulus.guided(side)
+            ]
     return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))
 
 

@@ -15,7 +15,7 @@ from t2ibench.methods.t2iat.images import StimulusImages
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
-    one_sample_bootstrap,
+    one_sample_bootstraps,
     sign_flip_permutation,
     two_sample_bootstrap,
     two_sample_permutation,
@@ -211,12 +211,12 @@ def _own_scores(
         rng=settings.rng(task.id, f"sign flips {side}"),
     )
     scores = {f"asc_{side}": Estimate.from_permutation(flips, boot[f"mean_{side.lower()}"])}
-    for attribute, cosines in associations.cosines.items():
-        cell = one_sample_bootstrap(
-            cosines,
-            labels,
-            n_draws=settings.n_bootstrap,
-            rng=settings.rng(task.id, f"bootstrap of cell {side}"),
-        )
+    cells = one_sample_bootstraps(
+        list(associations.cosines.values()),
+        labels,
+        n_draws=settings.n_bootstrap,
+        rng=settings.rng(task.id, f"bootstrap of cell {side}"),
+    )
+    for (attribute, cosines), cell in zip(associations.cosines.items(), cells, strict=True):
         scores[f"cell_{side}{attribute}"] = Estimate(float(cosines.mean()), cell["mean"])
     return scores

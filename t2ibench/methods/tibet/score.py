@@ -53,9 +53,11 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
     prompts: dict[tuple[str, int], PromptNeed] = {}
     questions: dict[tuple[str, int, str], QuestionNeed] = {}
     for target in settings.limited(task.prompts):
-        wanted = [PromptNeed(target.prompt, n)]
+        wanted = [PromptNeed(target.prompt, n, "as they stand")]
         wanted += [
-            PromptNeed(cf.prompt, guided) for axis in target.axes for cf in axis.counterfactuals
+            PromptNeed(cf.prompt, guided, f"changed to {cf.name}")
+            for axis in target.axes
+            for cf in axis.counterfactuals
         ]
         for need in wanted:
             prompts.setdefault((need.prompt, need.images), need)

@@ -40,8 +40,12 @@ def needs(task: VibexTask, settings: Settings) -> Needs:
     n = settings.images(task.images_per_prompt)
     m = settings.images(task.inverse_images)
     concepts = _asked(task, settings)
-    prompts = [PromptNeed(anchor.prompt, n) for anchor in task.anchors]
-    prompts += [PromptNeed(concept.prompt, m) for concept in concepts if concept.query == "inverse"]
+    prompts = [PromptNeed(anchor.prompt, n, anchor.name) for anchor in task.anchors]
+    prompts += [
+        PromptNeed(concept.prompt, m, "concepts")
+        for concept in concepts
+        if concept.query == "inverse"
+    ]
     paired = {name for pair in task.intersections for name in pair}
     texts = [anchor.text or anchor.prompt for anchor in task.anchors]
     texts += [concept.prompt for concept in concepts]

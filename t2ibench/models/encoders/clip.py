@@ -11,7 +11,7 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
-from t2ibench.models.encoders.towers import encode, unit_rows
+from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
 from t2ibench.models.encoders.untrained import untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.places import loading_hint
@@ -43,7 +43,7 @@ class ClipEncoder:
         self.embeds_images = True
         self._device = choose_device(device)
         self._dtype = torch_dtype(dtype_name(dtype) or "float32")
-        self.batch_size = 16 if self._device == "cpu" else 64
+        self._batch, self.batch_size = batch_sizes(self._device)
         model = self._load(where)
         self.towers: Callable[[], Any] = lambda: model
         self.fingerprint = fingerprint(
@@ -102,13 +102,12 @@ class ClipEncoder:
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""
-        import torch
 
         def call(batch: Sequence[torch.Tensor]) -> Any:
-            pixels = torch.stack(list(batch)).to(self._device, self._dtype)
+            pixels = stacked(batch, self._device, self._dtype)
             return _tensor(self.towers().get_image_features(pixel_values=pixels))
 
-        return unit_rows(encode(prepared, self.batch_size, call))
+        return unit_rows(encode(prepared, self._batch, call))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut."""
@@ -125,7 +124,7 @@ class ClipEncoder:
             inputs = {key: tokens[key] for key in names if key in tokens}
             return _tensor(self.towers().get_text_features(**inputs))
 
-        return unit_rows(encode(texts, self.batch_size, call))
+        return unit_rows(encode(texts, self._batch, call))
 
 
 def _architecture(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
-from t2ibench.models.encoders.towers import encode, unit_rows
+from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
 from t2ibench.models.encoders.untrained import untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
 
@@ -67,7 +67,7 @@ class OpenClipEncoder:
         self.embeds_images = True
         self._device = choose_device(device)
         self._dtype = torch_dtype(dtype_name(dtype) or "float32")
-        self.batch_size = 16 if self._device == "cpu" else 64
+        self._batch, self.batch_size = batch_sizes(self._device)
         pretrained = str(weights) if local else tag
         try:
             with quietly():
@@ -113,14 +113,11 @@ class OpenClipEncoder:
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""
-        import torch
 
         def call(batch: Sequence[torch.Tensor]) -> Any:
-            return self.towers().encode_image(
-                torch.stack(list(batch)).to(self._device, self._dtype)
-            )
+            return self.towers().encode_image(stacked(batch, self._device, self._dtype))
 
-        return unit_rows(encode(prepared, self.batch_size, call))
+        return unit_rows(encode(prepared, self._batch, call))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut, as in training."""
@@ -128,7 +125,7 @@ class OpenClipEncoder:
         def call(batch: Sequence[str]) -> Any:
             return self.towers().encode_text(self._tokenizer(list(batch)).to(self._device))
 
-        rows: Float32Array = unit_rows(encode(texts, self.batch_size, call))
+        rows: Float32Array = unit_rows(encode(texts, self._batch, call))
         return np.ascontiguousarray(rows)
 
 

@@ -42,6 +42,9 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
         "toyland": "t2ibench.models.generators.toyland:ADAPTER",
         "diffusers": "t2ibench.models.generators.diffusers:ADAPTER",
         "folder": "t2ibench.models.generators.folder:ADAPTER",
+        "openai": "t2ibench.models.generators.served:ADAPTER",
+        "hf": "t2ibench.models.generators.inference:ADAPTER",
+        "litellm": "t2ibench.models.generators.litellm:ADAPTER",
     },
 )
 _DIFFUSERS = "diffusers"
@@ -53,7 +56,7 @@ def describe_generators() -> Iterator[Listed]:
     yield rows.pop("toyland")
     for name, alias in ALIASES.items():
         if name not in GENERATORS:
-            yield Listed(name, alias.line(), "t2ibench")
+            yield Listed(name, alias.line(), "t2ibench", alias.facts())
     yield from rows.values()
     yield Listed(
         "package.module:factory", "your own: a function or class that makes one", "t2ibench"

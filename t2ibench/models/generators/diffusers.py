@@ -5,109 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from t2ibench.arguments import Arguments, PositiveInt, one_of
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request, Sizes
 from t2ibench.models.devices import choose_device, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
-from t2ibench.models.generators import passed
+from t2ibench.models.generators import passed, speed
+from t2ibench.models.generators.batches import BatchSize, CudaMemory
+from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     CALL_NAMES,
     images_of,
     load_pipeline,
     mixes_prompts,
 )
+from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
 from t2ibench.models.places import exists, is_hub_id, is_path, no_folder
 from t2ibench.models.protocols import Drawn, ImageRequest
 
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
-
-
-def _height_and_width(value: Any) -> Any:
-    """'512' or '512x768' (height first)."""
-    height, _, width = str(value).lower().partition("x")
-    try:
-        pair = int(height), int(width or height)
-    except ValueError:
-        pair = 0, 0
-    if min(pair) < 1:
-        raise ValueError("expected a whole number of 1 or more, or HEIGHTxWIDTH")
-    return f"{pair[0]}x{pair[1]}"
-
-
-def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError("expected a name or a path")
-    return value
-
-
-_Text = Annotated[str, AfterValidator(_not_blank)]
-
-
-class DiffusersArguments(Arguments):
-    """What --model-args are taken. What is omitted is the pipeline's own default.
-
-    Attributes:
-        steps: Number of inference steps.
-        guidance: Guidance scale.
-        true_cfg: Scale of true classifier-free guidance, where a pipeline has it.
-        size: Height, or HEIGHTxWIDTH, in pixels; `height` and `width` win.
-        height: Height in pixels.
-        width: Width in pixels.
-        negative_prompt: What not to show.
-        max_sequence_length: Longest prompt in tokens, for pipelines with T5.
-        scheduler: Class of diffusers that fits the pipeline.
-        lora: A safetensors file, a folder or a hub id.
-        lora_scale: Weight of the LoRA.
-        revision: Revision of the hub repository.
-        variant: Variant of the weights' files, such as fp16.
-        safety_checker: False switches it off.
-        offload: Where weights wait: on the device, or in main memory by model or by layer.
-        to_call: `call.NAME=VALUE`: further arguments of the pipeline's `__call__`.
-        to_load: `load.NAME=VALUE`: further arguments of `from_pretrained`.
-    """
-
-    steps: PositiveInt | None = None
-    guidance: float | None = None
-    true_cfg: float | None = None
-    size: Annotated[str, BeforeValidator(_height_and_width)] | None = None
-    height: PositiveInt | None = None
-    width: PositiveInt | None = None
-    negative_prompt: str | None = None
-    max_sequence_length: PositiveInt | None = None
-    scheduler: _Text | None = None
-    lora: _Text | None = None
-    lora_scale: float | None = None
-    revision: _Text | None = None
-    variant: _Text | None = None
-    safety_checker: bool | None = None
-    offload: Annotated[str, one_of("none", "model", "sequential")] | None = None
-    to_call: dict[str, Any] = Field(default_factory=dict, alias="call.NAME")
-    to_load: dict[str, Any] = Field(default_factory=dict, alias="load.NAME")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _collected(cls, data: Any) -> Any:
-        return passed.collected(data) if isinstance(data, Mapping) else data
-
-    def given(self) -> dict[str, Any]:
-        """What the user gave, converted; `size` as height and width."""
-        values = super().given()
-        for start, further in ((passed.CALL, self.to_call), (passed.LOAD, self.to_load)):
-            values.pop(f"to_{start.rstrip('.')}", None)
-            values |= {f"{start}{name}": value for name, value in further.items()}
-        if "size" in values:
-            height, width = map(int, values.pop("size").split("x"))
-            values = {"height": height, "width": width, **values}
-        return values
 
 
 class DiffusersGenerator:
@@ -161,7 +83,7 @@ class DiffusersGenerator:
             weights[:16] if weights else hub_revision(source, self._args.get("revision"))
         )
         settings = {**self._args, "dtype": self._dtype, "seed": seed}
-        for place in _PLACES:
+        for place in (*_PLACES, *speed.neutral(self._args)):
             settings.pop(place, None)
         self.settings: Mapping[str, Any] = settings
         self.fingerprint = fingerprint(
@@ -174,7 +96,21 @@ class DiffusersGenerator:
         )
         self.images_per_prompt = sizes.images_per_prompt
         self.guided_images_per_prompt = sizes.guided_images_per_prompt
-        self.batch_size = sizes.fixed_batch or (8 if self._device.startswith("cuda") else 1)
+        on_cuda = self._device.startswith("cuda")
+        self._prompts: EncodedPrompts | None = None
+        self._expected: tuple[str, ...] = ()
+        self._size = BatchSize(
+            sizes.fixed_batch or (8 if on_cuda else 1),
+            CudaMemory(self._device) if on_cuda and not sizes.fixed_batch else None,
+            self.fingerprint,
+        )
+        if speed.one_at_a_time(self._args):
+            self._batch_limit, self._size = 1, BatchSize(1)
+
+    @property
+    def batch_size(self) -> int:
+        """Images at once: on a GPU as many as its memory has been found to hold."""
+        return self._size.now
 
     def _lora_hash(self) -> str | None:
         lora = self._args.get("lora")
@@ -201,7 +137,7 @@ class DiffusersGenerator:
 
     def release(self) -> None:
         """Give the weights' memory back; they are loaded again when they are needed."""
-        self._pipeline = None
+        self._pipeline = self._prompts = None
         import gc
 
         import torch
@@ -217,6 +153,26 @@ class DiffusersGenerator:
         from t2ibench.models.generators.pipelines import effective_settings
 
         return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """Encode these prompts together (see models.protocols.ExpectsPrompts)."""
+        self._expected = tuple(prompts)
+        if self._prompts is not None:
+            self._prompts.expect(self._expected)
+
+    def load(self) -> None:
+        """Load the pipeline, if it is not there, and have it encode each prompt once.
+
+        Raises:
+            T2IBenchError: it cannot be loaded or does not take the arguments.
+        """
+        if self._pipeline is not None:
+            return
+        self._pipeline = self._load()
+        offload = self._args.get("offload", "none")
+        self._prompts = encode_once(self._pipeline, offload)
+        self.expect(self._expected)
+        self._size.begin()
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
         """Generate the requests; halves the batch where memory runs out.
@@ -235,13 +191,13 @@ class DiffusersGenerator:
         """
         import torch
 
-        if self._pipeline is None:
-            self._pipeline = self._load()
+        self.load()
         size = self._batch_limit or len(requests)
         results: list[Drawn] = []
         while len(results) < len(requests):
             batch = self._batch(requests[len(results) : len(results) + size])
             spare = size - len(batch) if self._fills_up else 0
+            self._size.watch()
             try:
                 results += self._call(batch + batch[-1:] * spare)[: len(batch)]
             except _NOT_ONE_BY_ONE as error:
@@ -252,7 +208,10 @@ class DiffusersGenerator:
                 if size == 1:
                     raise
                 size = self._batch_limit = size // 2
+                self._size.too_large(2 * size)
                 torch.cuda.empty_cache()
+            else:
+                self._size.fitted(len(batch))
         return results
 
     def _batch(self, requests: Sequence[ImageRequest]) -> list[ImageRequest]:

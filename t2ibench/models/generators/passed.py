@@ -1,4 +1,4 @@
-"""`call.NAME=VALUE` and `load.NAME=VALUE`: what a pipeline takes beyond named arguments."""
+"""`call.NAME=VALUE` and the like: what a pipeline takes beyond named arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 
-CALL, LOAD = "call.", "load."
+CALL, LOAD, CACHE = "call.", "load.", "cache."
 # What each image decides for itself, or what changes the form of the output.
 _OWN_CALL = {
     *("prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "latents"),
@@ -30,13 +30,14 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
 
 def collected(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments with those that are passed on gathered in two mappings.
+    """Arguments with those that are passed on gathered in mappings.
 
     Args:
         data: As the user gave them.
 
     Returns:
-        The others as they are, and 'call.NAME' and 'load.NAME' with what is passed on.
+        The others as they are, and 'call.NAME', 'load.NAME' and 'cache.NAME' with what is passed
+        on.
 
     Raises:
         ValueError: an argument may never be passed on.
@@ -47,19 +48,26 @@ def collected(data: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept: dict[str, Any] = {}
     for key, value in data.items():
-        start = next((start for start in (CALL, LOAD) if key.startswith(start)), None)
+        start = next((start for start in (CALL, LOAD, CACHE) if key.startswith(start)), None)
         if start is None:
             kept[key] = value
             continue
         name = key.removeprefix(start)
         if name in _NEVER:
             raise ValueError(f"{key} is not taken. {_NEVER[name]}")
-        kept.setdefault(f"{start}NAME", {})[name] = _value(value)
+        kept.setdefault(f"{start}NAME", {})[name] = value_of(value)
     return kept
 
 
-def _value(value: Any) -> Any:
-    """A value of JSON, or text that is none as it is."""
+def value_of(value: Any) -> Any:
+    """What a user wrote as a value of JSON; text that is none as it is.
+
+    Args:
+        value: Text, or a value already.
+
+    Returns:
+        The value.
+    """
     if not isinstance(value, str):
         return value
     if value.strip().lower() in _WORDS:
@@ -75,7 +83,7 @@ def of(args: Mapping[str, Any], start: str) -> dict[str, Any]:
 
     Args:
         args: Arguments, those that are passed on by their whole names.
-        start: `CALL` or `LOAD`.
+        start: `CALL`, `LOAD` or `CACHE`.
 
     Returns:
         Name to value.

@@ -9,7 +9,8 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly, torch_dtype
-from t2ibench.models.generators import passed
+from t2ibench.models.generators import passed, speed
+from t2ibench.models.generators.prompts import without_text_encoders
 from t2ibench.models.places import exists, loading_hint
 
 # Argument to the name that pipelines give it.
@@ -82,9 +83,10 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     _set_scheduler(pipeline, args.get("scheduler"))
     _add_lora(pipeline, args.get("lora"), float(args.get("lora_scale", 1.0)))
     pipeline.set_progress_bar_config(disable=True)
-    if "load.device_map" in args:
-        return pipeline  # its parts are where they belong
-    return _move(pipeline, args.get("offload", "none"), device)
+    if "load.device_map" not in args:  # else its parts are where they belong
+        pipeline = _move(pipeline, args.get("offload", "none"), device)
+    speed.speed_up(pipeline, args)
+    return pipeline
 
 
 def _unknown_cause(source: str) -> str:
@@ -169,6 +171,9 @@ def _move(pipeline: Any, offload: str, device: str) -> Any:
     if offload == "sequential":
         pipeline.enable_sequential_cpu_offload(device=device)
         return pipeline
+    if offload == "text":
+        with without_text_encoders(pipeline):
+            return pipeline.to(device)
     return pipeline.to(device)
 
 
@@ -259,6 +264,7 @@ def effective_settings(
     return settings | {
         **{"height": height, "width": width, "dtype": dtype},
         **{f"{passed.CALL}{name}": value for name, value in passed.of(args, passed.CALL).items()},
+        **speed.in_effect(args),
     }
 
 

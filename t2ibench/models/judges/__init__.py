@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter, Listed, Request, listed
+from t2ibench.models.judges.aliases import ALIASES
 from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.models.resolve import (
     ResolvedAdapter,
@@ -21,9 +22,17 @@ from t2ibench.models.resolve import (
 )
 from t2ibench.registry import Registry
 
-__all__ = ["DEFAULT_JUDGE", "JUDGES", "answers_in_words", "check_judges", "create_judges"]
+__all__ = [
+    "DEFAULT_JUDGE",
+    "JUDGES",
+    "answers_in_words",
+    "check_judges",
+    "create_judges",
+    "describe_judges",
+    "recorded_name",
+]
 
-DEFAULT_JUDGE = "vlm:llava-hf/llava-1.5-7b-hf"
+DEFAULT_JUDGE = ALIASES["qwen3-vl-4b"].spec
 JUDGES: Registry[Adapter[Judge]] = Registry(
     "judge",
     {
@@ -35,6 +44,32 @@ JUDGES: Registry[Adapter[Judge]] = Registry(
     },
 )
 _FLAG = "--judge-args"
+
+
+def recorded_name(spec: str) -> str:
+    """What a run calls a judge: an alias is only another way to write it.
+
+    Args:
+        spec: As the user wrote it.
+
+    Returns:
+        The judge that an alias stands for; anything else unchanged.
+
+    Examples:
+        >>> recorded_name("llava-1.5-7b"), recorded_name("toyland")
+        ('vlm:llava-hf/llava-1.5-7b-hf', 'toyland')
+    """
+    return ALIASES[spec].spec if spec in ALIASES and spec not in JUDGES else spec
+
+
+def describe_judges() -> Iterator[Listed]:
+    """Every judge and alias, for `t2ibench ls judges`."""
+    for row in listed(JUDGES):
+        yield row
+        if row.form.startswith("vlm:"):
+            for name, alias in ALIASES.items():
+                if name not in JUDGES:
+                    yield Listed(name, alias.line(), "t2ibench", alias.facts())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +92,9 @@ def create_judges(
     """Make judges.
 
     Args:
-        specs: Registered names ('vlm:ID_OR_DIR', that of a plug-in), 'package.module:factory', or
-            objects that are judges already. A name given twice counts once.
+        specs: Registered names ('vlm:ID_OR_DIR', that of a plug-in), aliases,
+            'package.module:factory', or objects that are judges already. A name given twice counts
+            once.
         args: Arguments, as text or values; each goes to the judges that take it.
         device: Where they run; None to choose.
         dtype: Their precision; None to choose.
@@ -110,7 +146,8 @@ def _named(
     resolved: dict[Any, ResolvedAdapter | Judge] = {}
     for spec in specs:
         if isinstance(spec, str):
-            resolved[spec] = _find(spec, recorded=recorded)
+            name = recorded_name(spec)
+            resolved[name] = _find(name, recorded=recorded)
         else:
             name = getattr(spec, "name", type(spec).__name__)
             resolved[id(spec)] = checked(spec, Judge, "judge", str(name))
@@ -145,8 +182,8 @@ def _find(spec: str, *, recorded: bool = False) -> ResolvedAdapter:
     resolved = find_registered(JUDGES, spec) or find_target(JUDGES, spec, recorded=recorded)
     if resolved is None:
         raise T2IBenchError(
-            f"Unknown judge '{shown(spec)}'.{closest(spec, JUDGES)}",
-            f"Judges: {', '.join(forms(JUDGES))}.",
+            f"Unknown judge '{shown(spec)}'.{closest(spec, JUDGES, ALIASES)}",
+            f"Judges: {', '.join(forms(JUDGES))}; `t2ibench ls judges` lists aliases, too.",
         )
     return resolved
 
@@ -190,4 +227,4 @@ def answers_in_words(spec: str) -> bool:
     Raises:
         T2IBenchError: the judge is unknown.
     """
-    return _find(spec).adapter.free_text
+    return _find(recorded_name(spec)).adapter.free_text

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.chat_server import ChatServer, ServerArguments, ServerAwayError
+from t2ibench.models.chat_server import (
+    ChatServer,
+    ServerArguments,
+    ServerAwayError,
+    declined,
+    logprob,
+)
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.http import Reply
 from t2ibench.models.judges.replies import class_of, instruction
@@ -23,26 +31,49 @@ if TYPE_CHECKING:
 
 
 class OpenAiArguments(ServerArguments):
-    """What --judge-args are taken; `workers` is how many requests go out at a time."""
+    """What --judge-args are taken.
+
+    Attributes:
+        workers: How many requests go out at a time.
+        structured: How a server is held to the classes: 'schema' sends a JSON schema
+            (`response_format`: OpenAI, vLLM, SGLang, llama.cpp, …), 'choice' vLLM's own field,
+            'none' leaves it to the question.
+    """
 
     workers: PositiveInt = 8
+    structured: Literal["schema", "choice", "none"] = "schema"
 
 
 class OpenAiJudge:
     """Asks a server about each image (see models.protocols.Judge).
 
+    The server is held to the classes, and asked for the log-probability of its answer. One that
+    declines this (status 400 or 422) is asked with less, down to the bare question; what the first
+    answer came with is remembered, so that only the first questions are sent more than once. One
+    that ignores it answers in words, which are read as ever.
+
+    Each question is a request of its own, with its image: several questions in one conversation
+    would see one another's answers. The image comes first and its questions follow one another,
+    which is what a server's prefix cache needs to read it once.
+
     Args:
         name: As the user wrote it.
         model: The model's name on the server.
-        args: Address of the server, limits, and how many requests go out at a time.
+        args: Address of the server, limits, and how it is asked.
     """
 
     def __init__(self, name: str, model: str, args: OpenAiArguments) -> None:
         self.name = name
-        self._server = ChatServer(model, **args.model_dump(exclude={"workers"}))
+        self._server = ChatServer(model, **args.model_dump(exclude={"workers", "structured"}))
         self._workers = args.workers
+        self._max_tokens = args.max_tokens
+        self._forms = _FORMS[args.structured]
+        self._accepted: int | None = None  # which of the forms the server is known to take
         self.batch_size = 4 * args.workers
-        self.fingerprint = fingerprint({"adapter": "openai judge 1", **self._server.settings})
+        parts = {"adapter": "openai judge 1", **self._server.settings}
+        if args.structured != "none":
+            parts["structured"] = args.structured
+        self.fingerprint = fingerprint(parts)
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for (see models.protocols.ReportsWaits)."""
@@ -76,25 +107,31 @@ class OpenAiJudge:
             T2IBenchError: the server cannot be asked at all, and nothing was answered.
         """
         encoded: dict[str, str] = {}
-        waiting = deque(enumerate(queries))
-        running: dict[Future[Reply], int] = {}
+        waiting = deque(_Try(number, self._first(query)) for number, query in enumerate(queries))
+        running: dict[Future[Reply], _Try] = {}
         away: list[tuple[int, ServerAwayError]] = []
         try:
             while waiting or running:
                 while waiting and len(running) < self._workers:
-                    number, query = waiting.popleft()
+                    number, form = waiting.popleft()
+                    query = queries[number]
+                    # Where another question has found out meanwhile, this one need not.
+                    form = max(form, self._first(query))
                     if query.sha256 not in encoded:
                         encoded[query.sha256] = _data_url(query.image)
-                    running[self._ask(query, encoded[query.sha256])] = number
+                    running[self._ask(query, encoded[query.sha256], form)] = _Try(number, form)
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 part = []
                 for future in done:
-                    number = running.pop(future)
-                    found = self._answer(queries[number], future)
+                    this = running.pop(future)
+                    if this.form + 1 < len(self._forms) and declined(future):
+                        waiting.appendleft(_Try(this.number, this.form + 1))
+                        continue
+                    found = self._answer(queries[this.number], future, this.form)
                     if isinstance(found, Answer):
-                        part.append((number, found))
+                        part.append((this.number, found))
                     else:
-                        away.append((number, found))
+                        away.append((this.number, found))
                 if part:
                     yield part
         finally:
@@ -105,14 +142,21 @@ class OpenAiJudge:
         if away:  # one away is an answer less; all away is the end
             yield [(number, Answer(None, reason=str(error))) for number, error in away]
 
-    def _ask(self, query: Query, url: str) -> Future[Reply]:
+    def _first(self, query: Query) -> int:
+        """The form to begin with: what is known to be accepted, or all there is."""
+        return (self._accepted or 0) if query.classes else len(self._forms) - 1
+
+    def _ask(self, query: Query, url: str, form: int) -> Future[Reply]:
         content = [
             {"type": "image_url", "image_url": {"url": url}},
             {"type": "text", "text": instruction(query.question, query.classes)},
         ]
-        return self._server.start([{"role": "user", "content": content}])
+        extra: dict[str, Any] = {}
+        for member in self._forms[form]:
+            extra |= member((*query.classes, UNKNOWN), self._max_tokens)
+        return self._server.start([{"role": "user", "content": content}], extra)
 
-    def _answer(self, query: Query, asked: Future[Reply]) -> Answer | ServerAwayError:
+    def _answer(self, query: Query, asked: Future[Reply], form: int) -> Answer | ServerAwayError:
         try:
             reply = self._server.read(asked)
         except ServerAwayError as error:
@@ -121,8 +165,59 @@ class OpenAiJudge:
             return Answer(None, reason=str(error))
         except Exception as error:  # whatever a reply does, it costs its own answer only
             return Answer(None, reason=f"{type(error).__name__}: {first_line(error)}")
-        answer = class_of(reply, query.classes) if query.classes else " ".join(reply.split())
-        return Answer(answer, reply)
+        if not query.classes:
+            return Answer(" ".join(reply.split()), reply)
+        if self._accepted is None:
+            self._accepted = form
+        likelihood = logprob(asked)
+        raw = reply
+        if likelihood is not None:
+            raw = json.dumps({"reply": reply, "logprob": round(likelihood, 4)}, ensure_ascii=False)
+        return Answer(class_of(reply, query.classes), raw)
+
+
+class _Try(NamedTuple):
+    """A question's turn."""
+
+    number: int
+    form: int
+
+
+def _schema(options: Sequence[str], max_tokens: int) -> dict[str, Any]:
+    """One of the options, as OpenAI's structured outputs have it."""
+    answer = {"type": "string", "enum": list(options)}
+    schema = {
+        "type": "object",
+        "properties": {"answer": answer},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+    return {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": True, "schema": schema},
+        },
+        "max_tokens": max_tokens + _BRACES,
+    }
+
+
+def _choice(options: Sequence[str], max_tokens: int) -> dict[str, Any]:
+    """The same as vLLM has it: from 0.12 on, and before. Each ignores the other's field."""
+    return {"structured_outputs": {"choice": list(options)}, "guided_choice": list(options)}
+
+
+def _logprobs(options: Sequence[str], max_tokens: int) -> dict[str, Any]:
+    return {"logprobs": True}
+
+
+_Member = Callable[[Sequence[str], int], dict[str, Any]]
+_BRACES = 16  # tokens that JSON takes around an answer
+# What a request carries beside the question: the most first, the bare question last.
+_FORMS: dict[str, tuple[tuple[_Member, ...], ...]] = {
+    "schema": ((_schema, _logprobs), (_schema,), ()),
+    "choice": ((_choice, _logprobs), (_choice,), ()),
+    "none": ((),),
+}
 
 
 def _data_url(image: Image) -> str:

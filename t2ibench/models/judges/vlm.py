@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt
@@ -12,9 +13,15 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.judges.passes import Asked, SharedPasses
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.places import loading_hint
 from t2ibench.models.protocols import Answer, Query
+
+# How far two ways of summing the same products may part, in nats. bfloat16 rounds a logit around 20
+# to eighths.
+_TOLERANCES = {"float32": 1e-3, "float16": 0.03, "bfloat16": 0.25}
+_COMPARED = 3  # questions that are asked in both ways
 
 
 class VlmArguments(Arguments):
@@ -28,6 +35,13 @@ class VlmJudge:
 
     A class is chosen by its likelihood as the answer (mean log-probability of its tokens), so there
     is nothing to parse; free text is generated greedily.
+
+    An image is read once for all questions and classes (see `passes`). The first answers are
+    compared with those of a pass for each class; a model whose cache does not allow sharing is
+    asked in that slower way, and says so. Classes whose scores are closer than rounding can explain
+    are asked in that way too, each question by itself. So answers are those of the slower way,
+    whatever is asked beside them, and the fingerprint tells neither apart; the stored scores may
+    differ in their last digits. Exact ties go to the class named first.
 
     Args:
         name: As the user wrote it.
@@ -52,11 +66,16 @@ class VlmJudge:
     ) -> None:
         self._source, identity = find_weights(source, "vlm:")
         self.name = name
-        self.batch_size = 8
+        self.batch_size = 32
         self._device = choose_device(device)
         self._dtype = torch_dtype(model_dtype(dtype, self._device))
         self._max_tokens = max_tokens
         self._model: Any = None
+        self._passes: SharedPasses | None = None
+        self._shares = True
+        self._agreed: set[bool] = set()
+        self._tolerance = _TOLERANCES[str(self._dtype).removeprefix("torch.")]
+        self._tell: Callable[[str], None] = lambda _: None
         self._processor = self._load_processor()
         self.fingerprint = fingerprint(
             {
@@ -78,7 +97,7 @@ class VlmJudge:
         if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
             raise T2IBenchError(
                 f"'{self._source}' has no processor for images and text.",
-                "Give a vision-language model such as llava-hf/llava-1.5-7b-hf.",
+                "Give a vision-language model such as Qwen/Qwen3-VL-4B-Instruct.",
             )
         return processor
 
@@ -86,7 +105,7 @@ class VlmJudge:
         return T2IBenchError(
             f"transformers could not load '{self._source}': {first_line(error)}",
             loading_hint(self._source, error)
-            or "Give --judge vlm:ID_OR_DIR with a hub id such as llava-hf/llava-1.5-7b-hf "
+            or "Give --judge vlm:ID_OR_DIR with a hub id such as Qwen/Qwen3-VL-4B-Instruct "
             "(safetensors weights) or a local folder.",
         )
 
@@ -107,35 +126,158 @@ class VlmJudge:
             self._model = model.to(self._device).eval()
         return self._model
 
-    def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """One after another: an answer must not depend on what was padded beside it."""
-        self._loaded()
-        return [self._answer_query(query) for query in queries]
+    def report_waits(self, tell: Callable[[str], None]) -> None:
+        """Say where it takes the slower way (see models.protocols.ReportsWaits)."""
+        self._tell = tell
 
-    def _answer_query(self, query: Query) -> Answer:
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        """An answer depends on its own question only, not on those asked beside it.
+
+        Args:
+            queries: The questions; those about one image share its reading.
+
+        Returns:
+            One answer a question, in their order.
+        """
+        found = dict(pair for part in self.answer_in_parts(queries) for pair in part)
+        return [found[number] for number in range(len(queries))]
+
+    def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
+        """The same, a few images at a time (see models.protocols.AnswersInParts).
+
+        Args:
+            queries: The questions.
+
+        Yields:
+            Answers with the number of their question.
+        """
+        self._loaded()
+        left = dict(enumerate(queries))
+        for part in self._together(queries):
+            for number, _ in part:
+                del left[number]
+            yield part
+        for number, query in left.items():
+            yield [(number, self._alone(query))]
+
+    def _together(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
+        """Answers of questions with classes, each image read once; without those where it fails."""
+        numbers = [number for number, query in enumerate(queries) if query.classes]
+        if not self._shares or not numbers:
+            return
+        try:
+            if self._passes is None:
+                self._passes = SharedPasses(
+                    self._loaded(), self._processor, self._device, self._dtype
+                )
+            passes = self._passes
+            asked = [self._asked(queries[number]) for number in numbers]
+            left = passes.groups(asked)
+        except Exception as error:  # whatever it is, there is the other way
+            self._give_up(f"{type(error).__name__}: {first_line(error)[:100]}")
+            return
+        while left and self._shares:
+            count = passes.together()
+            groups, left = left[:count], left[count:]
+            try:
+                scores = passes.scores([[asked[k] for k in group] for group in groups])
+            except Exception as error:
+                self._failed(error, len(groups), passes)
+                left = groups + left if len(groups) > 1 else left
+                continue
+            found = {
+                numbers[k]: score
+                for group, part in zip(groups, scores, strict=True)
+                for k, score in zip(group, part, strict=True)
+            }
+            if self._agrees(found, queries, len(groups), passes):
+                yield [(k, self._chosen(queries[k], score)) for k, score in found.items()]
+
+    def _failed(self, error: Exception, images: int, passes: SharedPasses) -> None:
+        """Go on with fewer images together, or without sharing if it has never worked."""
+        import torch
+
+        if self._agreed or isinstance(error, torch.OutOfMemoryError):
+            passes.take_fewer(images)
+        else:
+            self._give_up(f"{type(error).__name__}: {first_line(error)[:100]}")
+
+    def _asked(self, query: Query) -> Asked:
+        tokens = self._processor.tokenizer
+        answers = {
+            name: tuple(tokens(name, add_special_tokens=False).input_ids)
+            for name in (*query.classes, UNKNOWN)
+        }
+        if not all(answers.values()):
+            raise ValueError("a class has no tokens")
+        return Asked(query.image, query.sha256, self._prompt(query), answers)
+
+    def _agrees(
+        self,
+        found: Mapping[int, Mapping[str, float]],
+        queries: Sequence[Query],
+        images: int,
+        passes: SharedPasses,
+    ) -> bool:
+        """Compare with a pass for each class, the first time and the first time with padding."""
+        import torch
+
+        padded = images > 1
+        if padded in self._agreed:
+            return True
+        for number in list(found)[:: max(1, len(found) // _COMPARED)]:
+            with torch.inference_mode():
+                alone = self._scores(queries[number])
+            apart = {name: abs(score - found[number][name]) for name, score in alone.items()}
+            if all(value <= self._tolerance for value in apart.values()):
+                continue
+            if padded:
+                passes.take_fewer(1)
+            else:
+                self._give_up(f"log-probabilities differ by {max(apart.values()):.2g}")
+            return False
+        self._agreed.add(padded)
+        return True
+
+    def _give_up(self, why: str) -> None:
+        self._shares = False
+        self._tell(
+            f"{self.name} reads the image again for every class, which is slower: its cache cannot "
+            f"be shared ({why})."
+        )
+
+    def _chosen(self, query: Query, scores: Mapping[str, float]) -> Answer:
+        """The likeliest class; where two are too close to call, as each class alone has it."""
+        best, second = sorted(scores.values(), reverse=True)[:2]
+        sure = all(map(math.isfinite, scores.values())) and best - second > self._tolerance
+        return _likeliest(scores) if sure else self._alone(query)
+
+    def _alone(self, query: Query) -> Answer:
+        """One question by itself, and a pass for each class."""
         import torch
 
         try:
             with torch.inference_mode():
-                inputs = self._inputs(query)
-                if query.classes:
-                    return self._likeliest(inputs, (*query.classes, UNKNOWN))
-                return self._in_words(inputs)
+                return _likeliest(self._scores(query)) if query.classes else self._in_words(query)
         except (RuntimeError, ValueError) as error:
             return Answer(None, reason=first_line(error)[:200])
 
-    def _inputs(self, query: Query) -> dict[str, Any]:
-        """The question with its image, up to where the answer begins; a batch of one."""
+    def _prompt(self, query: Query) -> str:
+        """The question with a place for its image, up to where the answer begins."""
         text = instruction(query.question, query.classes)
         content = [{"type": "image"}, {"type": "text", "text": text}]
         if getattr(self._processor, "chat_template", None):
-            prompt = self._processor.apply_chat_template(
-                [{"role": "user", "content": content}], add_generation_prompt=True
+            return str(
+                self._processor.apply_chat_template(
+                    [{"role": "user", "content": content}], add_generation_prompt=True
+                )
             )
-        else:
-            image_token = getattr(self._processor, "image_token", "<image>")
-            prompt = f"USER: {image_token}\n{text} ASSISTANT:"
-        inputs = self._processor(images=query.image, text=prompt, return_tensors="pt")
+        image_token = getattr(self._processor, "image_token", "<image>")
+        return f"USER: {image_token}\n{text} ASSISTANT:"
+
+    def _inputs(self, query: Query) -> dict[str, Any]:
+        """A batch of one."""
+        inputs = self._processor(images=query.image, text=self._prompt(query), return_tensors="pt")
         return {
             key: value.to(self._device, self._dtype)
             if value.is_floating_point()
@@ -143,10 +285,9 @@ class VlmJudge:
             for key, value in inputs.items()
         }
 
-    def _likeliest(self, inputs: dict[str, Any], classes: Sequence[str]) -> Answer:
-        scores = {name: self._score(inputs, name) for name in classes}
-        best = max(classes, key=lambda name: scores[name])
-        return Answer(best, json.dumps({name: round(value, 4) for name, value in scores.items()}))
+    def _scores(self, query: Query) -> dict[str, float]:
+        inputs = self._inputs(query)
+        return {name: self._score(inputs, name) for name in (*query.classes, UNKNOWN)}
 
     def _score(self, inputs: dict[str, Any], name: str) -> float:
         """Mean log-probability of a class's tokens as the answer."""
@@ -161,12 +302,18 @@ class VlmJudge:
         chosen = torch.log_softmax(logits, dim=-1).gather(1, tokens[0][:, None])
         return float(chosen.mean())
 
-    def _in_words(self, inputs: dict[str, Any]) -> Answer:
+    def _in_words(self, query: Query) -> Answer:
+        inputs = self._inputs(query)
         out = self._model.generate(**inputs, do_sample=False, max_new_tokens=self._max_tokens)
         text = self._processor.tokenizer.decode(
             out[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
         )
         return Answer(" ".join(text.split()) or UNKNOWN, text)
+
+
+def _likeliest(scores: Mapping[str, float]) -> Answer:
+    best = max(scores, key=lambda name: scores[name])  # of equals, the first
+    return Answer(best, json.dumps({name: round(value, 4) for name, value in scores.items()}))
 
 
 def _extended(value: Any, tokens: Any, key: str, length: int) -> Any:

@@ -1,23 +1,165 @@
-"""A small SVG canvas: marks in data coordinates, text that is escaped, colours by class."""
+"""A small canvas: marks in CSS pixels, drawn as SVG here and as PNG by `raster`.
+
+Colours go by class: on a page they are those of static/tokens.css, in files the tables below.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
-# The same names as in static/tokens.css, for files that stand alone.
-_ALONE = (
-    "svg{background:#fff;font:12px 'Source Sans 3',system-ui,sans-serif}"
-    ".ax{stroke:#c9c4b6}.zero{stroke:#817c6d}.eq{stroke:#817c6d;stroke-dasharray:2 3}"
-    ".pt{fill:#3f3c36;opacity:.75}.low{fill:#a34e00}.high{fill:#006a63}"
-    ".hollow{fill:#fff;stroke:#69655b;stroke-width:1.5}.line{stroke:#3f3c36;fill:none}"
-    ".line.low{stroke:#a34e00;fill:none}.line.high{stroke:#006a63;fill:none}"
-    ".mean{fill:#1c1b18;stroke:#fff;stroke-width:2}.bar{fill:#3f3c36}"
-    "text{fill:#504d46}text.strong{fill:#1c1b18;font-weight:600}"
-    "text.low{fill:#a34e00;font-weight:600}text.high{fill:#006a63;font-weight:600}"
-)
+SIZE = 12.0  # of text, in CSS pixels
+_MARGIN = 14.0
+_INK, _GREY, _LEFT, _RIGHT, _PAPER = "#3f3c36", "#69655b", "#a34e00", "#006a63", "#ffffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """How a mark looks in a file of its own.
+
+    Attributes:
+        fill: Colour within; empty for none.
+        stroke: Colour of its line; empty for none.
+        width: Of the line, in CSS pixels.
+        opacity: From 0 to 1.
+        dashed: Whether the line is.
+        bold: Whether a text is.
+    """
+
+    fill: str = ""
+    stroke: str = ""
+    width: float = 1.0
+    opacity: float = 1.0
+    dashed: bool = False
+    bold: bool = False
+
+
+LINES = {
+    "ax": Ink(stroke="#c9c4b6"),
+    "zero": Ink(stroke="#817c6d"),
+    "eq": Ink(stroke="#817c6d", dashed=True),
+    "line": Ink(stroke=_INK, width=1.5),
+    "line low": Ink(stroke=_LEFT, width=1.5),
+    "line high": Ink(stroke=_RIGHT, width=1.5),
+    "line null": Ink(stroke=_GREY, width=1.5),
+    "line unsure": Ink(stroke=_GREY, width=1.5, dashed=True),
+}
+DISCS = {
+    "pt": Ink(_INK, opacity=0.75),
+    "low": Ink(_LEFT),
+    "high": Ink(_RIGHT),
+    "plain": Ink(_INK),
+    "hollow": Ink(_PAPER, _GREY, 1.5),
+    "mean": Ink("#1c1b18", _PAPER, 2.0),
+}
+BOXES = {"bar": Ink(_INK), "band": Ink("#e6e1d3")}
+TEXTS = {
+    "": Ink("#504d46"),
+    "strong": Ink("#1c1b18", bold=True),
+    "low": Ink(_LEFT, bold=True),
+    "high": Ink(_RIGHT, bold=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line through points.
+
+    Attributes:
+        points: At least two.
+        name: Its class, of `LINES`.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    name: str
+
+    def svg(self) -> Markup:
+        """Its element."""
+        if len(self.points) == 2:
+            (x1, y1), (x2, y2) = self.points
+            return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>').format(
+                _n(x1), _n(y1), _n(x2), _n(y2), self.name
+            )
+        drawn = " ".join(f"{_n(x)},{_n(y)}" for x, y in self.points)
+        return Markup('<polyline points="{}" class="{}"/>').format(drawn, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Disc:
+    """A disc.
+
+    Attributes:
+        x: From the left.
+        y: From the top.
+        radius: Its radius.
+        name: Its class, of `DISCS`.
+        tip: What it is, for a pointer.
+    """
+
+    x: float
+    y: float
+    radius: float
+    name: str
+    tip: str
+
+    def svg(self) -> Markup:
+        """Its element."""
+        title = Markup("<title>{}</title>").format(self.tip) if self.tip else Markup()
+        return Markup('<circle cx="{}" cy="{}" r="{}" class="{}">{}</circle>').format(
+            _n(self.x), _n(self.y), _n(self.radius), self.name, title
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle.
+
+    Attributes:
+        x: Its left.
+        y: Its top.
+        width: Its width.
+        height: Its height.
+        name: Its class, of `BOXES`.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    name: str
+
+    def svg(self) -> Markup:
+        """Its element."""
+        return Markup('<rect x="{}" y="{}" width="{}" height="{}" class="{}"/>').format(
+            _n(self.x), _n(self.y), _n(self.width), _n(self.height), self.name
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A line of text.
+
+    Attributes:
+        x: Where it begins, ends or has its middle.
+        y: Its base line.
+        text: What it says.
+        anchor: 'start', 'middle' or 'end'.
+        name: Its class, of `TEXTS`.
+    """
+
+    x: float
+    y: float
+    text: str
+    anchor: str
+    name: str
+
+    def svg(self) -> Markup:
+        """Its element; the text is escaped."""
+        return Markup('<text x="{}" y="{}" text-anchor="{}" class="{}">{}</text>').format(
+            _n(self.x), _n(self.y), self.anchor, self.name, self.text
+        )
 
 
 @dataclass(slots=True)
@@ -28,13 +170,13 @@ class Canvas:
         width: In CSS pixels.
         height: In CSS pixels.
         title: What the figure shows, for those who do not see it.
-        parts: The elements so far.
+        marks: The marks so far.
     """
 
     width: float
     height: float
     title: str
-    parts: list[Markup] = field(default_factory=list)
+    marks: list[Line | Disc | Box | Text] = field(default_factory=list)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, name: str = "ax") -> None:
         """A straight line.
@@ -46,11 +188,7 @@ class Canvas:
             y2: End.
             name: Its class.
         """
-        self.parts.append(
-            Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>').format(
-                _n(x1), _n(y1), _n(x2), _n(y2), name
-            )
-        )
+        self.marks.append(Line(((x1, y1), (x2, y2)), name))
 
     def path(self, points: Sequence[tuple[float, float]], name: str = "line") -> None:
         """A line through points.
@@ -59,8 +197,7 @@ class Canvas:
             points: At least two.
             name: Its class.
         """
-        drawn = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
-        self.parts.append(Markup('<polyline points="{}" class="{}"/>').format(drawn, name))
+        self.marks.append(Line(tuple(points), name))
 
     def dot(self, x: float, y: float, name: str = "pt", radius: float = 3.0, tip: str = "") -> None:
         """A disc.
@@ -72,12 +209,7 @@ class Canvas:
             radius: Its radius.
             tip: What it is, for a pointer.
         """
-        title = Markup("<title>{}</title>").format(tip) if tip else Markup()
-        self.parts.append(
-            Markup('<circle cx="{}" cy="{}" r="{}" class="{}">{}</circle>').format(
-                _n(x), _n(y), _n(radius), name, title
-            )
-        )
+        self.marks.append(Disc(x, y, radius, name, tip))
 
     def box(self, x: float, y: float, width: float, height: float, name: str = "bar") -> None:
         """A rectangle.
@@ -89,11 +221,7 @@ class Canvas:
             height: Its height.
             name: Its class.
         """
-        self.parts.append(
-            Markup('<rect x="{}" y="{}" width="{}" height="{}" class="{}"/>').format(
-                _n(x), _n(y), _n(width), _n(height), name
-            )
-        )
+        self.marks.append(Box(x, y, width, height, name))
 
     def text(self, x: float, y: float, text: str, anchor: str = "start", name: str = "") -> None:
         """A line of text.
@@ -105,11 +233,27 @@ class Canvas:
             anchor: 'start', 'middle' or 'end'.
             name: Its class.
         """
-        self.parts.append(
-            Markup('<text x="{}" y="{}" text-anchor="{}" class="{}">{}</text>').format(
-                _n(x), _n(y), anchor, name, text
-            )
-        )
+        self.marks.append(Text(x, y, text, anchor, name))
+
+    def alone(self, title: str) -> Canvas:
+        """The figure for a file of its own: with a title above it and a margin.
+
+        Args:
+            title: The title.
+
+        Returns:
+            A canvas with the same marks.
+        """
+        head = _MARGIN + 2 * SIZE
+        made = Canvas(self.width + 2 * _MARGIN, self.height + head + _MARGIN, self.title)
+        made.text(_MARGIN, _MARGIN + SIZE - 2, title, name="strong")
+        for mark in self.marks:
+            if isinstance(mark, Line):
+                points = tuple((x + _MARGIN, y + head) for x, y in mark.points)
+                made.marks.append(replace(mark, points=points))
+            else:
+                made.marks.append(replace(mark, x=mark.x + _MARGIN, y=mark.y + head))
+        return made
 
     def svg(self, alone: bool = False) -> Markup:
         """The figure.
@@ -120,12 +264,32 @@ class Canvas:
         Returns:
             An <svg> element.
         """
-        style = Markup("<style>{}</style>").format(Markup(_ALONE)) if alone else Markup()
+        style = Markup("<style>{}</style>").format(Markup(_sheet())) if alone else Markup()
         head = Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 {} {}" role="img" '
             'aria-label="{}">'
         ).format(_n(self.width), _n(self.height), self.title)
-        return head + style + Markup("").join(self.parts) + Markup("</svg>")
+        return head + style + Markup("").join(mark.svg() for mark in self.marks) + Markup("</svg>")
+
+
+def _sheet() -> str:
+    """The style of a file of its own."""
+    rules = [f"svg{{background:#fff;font:{_n(SIZE)}px 'Source Sans 3',system-ui,sans-serif}}"]
+    tables = (("", LINES), ("circle", DISCS), ("rect", BOXES), ("text", TEXTS))
+    for tag, table in tables:
+        for name, ink in table.items():
+            selector = tag + "".join(f".{part}" for part in name.split())
+            rules.append(f"{selector}{{{_declared(ink)}}}")
+    return "".join(rules)
+
+
+def _declared(ink: Ink) -> str:
+    parts = [f"fill:{ink.fill or 'none'}"]
+    parts += [f"stroke:{ink.stroke};stroke-width:{_n(ink.width)}"] if ink.stroke else []
+    parts += ["stroke-dasharray:2 3"] if ink.dashed else []
+    parts += [f"opacity:{ink.opacity:g}"] if ink.opacity < 1 else []
+    parts += ["font-weight:600"] if ink.bold else []
+    return ";".join(parts)
 
 
 def _n(number: float) -> str:

@@ -16,6 +16,7 @@ from t2ibench.methods.core.presentation import (
     Scatter,
 )
 from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Row
 
@@ -129,37 +130,24 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
         canvas.path([(across(x), up(y)) for x, y in curve])
     for name, x, y in points:
         canvas.dot(across(x), up(y), "pt", tip=f"{name}: {x:.2f}, {y:.2f}")
-    for name, x, y in _far(points, across, up):
-        right = across(x) < _WIDTH - 110
-        canvas.text(across(x) + (6 if right else -6), up(y) + 4, shortened(name, 16),
-                    "start" if right else "end")  # fmt: skip
+    places = [(across(x), up(y)) for _, x, y in points]
+    names = [shortened(name, 16) for name, _, _ in points]
+    for label in labels(places, names, _farthest(places), (_LEFT, _WIDTH), _LABELLED):
+        canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows: list[tuple[object, ...]] = list(points)
     return Drawn(canvas, figure.title, _caption(figure), ("row", "x", "y"), rows)
 
 
-def _far(
-    points: Sequence[tuple[str, float, float]], across: _Scale, up: _Scale
-) -> list[tuple[str, float, float]]:
-    """The points to name: those farthest out, as long as names do not touch."""
-    middle = (
-        math.fsum(x for _, x, _ in points) / len(points),
-        math.fsum(y for _, _, y in points) / len(points),
-    )
+def _farthest(places: Sequence[tuple[float, float]]) -> list[int]:
+    """The numbers of points, those farthest out first; off the diagonal counts twice."""
+    middle_x = math.fsum(x for x, _ in places) / len(places)
+    middle_y = math.fsum(y for _, y in places) / len(places)
 
-    def distance(point: tuple[str, float, float]) -> float:
-        x, y = across(point[1]) - across(middle[0]), up(point[2]) - up(middle[1])
-        return math.hypot(x, y) + abs(x + y)  # off the diagonal counts twice
+    def distance(number: int) -> float:
+        x, y = places[number][0] - middle_x, places[number][1] - middle_y
+        return math.hypot(x, y) + abs(x + y)
 
-    chosen: list[tuple[str, float, float]] = []
-    for point in sorted(points, key=distance, reverse=True):
-        near = [
-            one
-            for one in chosen
-            if abs(up(one[2]) - up(point[2])) < 14 and abs(across(one[1]) - across(point[1])) < 110
-        ]
-        if not near and len(chosen) < _LABELLED:
-            chosen.append(point)
-    return chosen
+    return sorted(range(len(places)), key=distance, reverse=True)
 
 
 def _axes(canvas: Canvas, across: _Scale, up: _Scale, figure: Scatter) -> None:
@@ -224,10 +212,11 @@ def _distribution(
     _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
     canvas.line(across(0), 20, across(0), canvas.height - 20, "zero")
     for number, (name, values) in enumerate(groups.items()):
-        middle = 24 + band * number + band / 2
-        canvas.text(_RIGHT, middle - band / 2 + 16, f"{shortened(name, 30)} ({len(values):,})",
+        top = 24 + band * number
+        middle = top + 22 + (band - 26) / 2
+        canvas.text(_RIGHT, top + 14, f"{shortened(name, 30)} ({len(values):,})",
                     name="strong")  # fmt: skip
-        for x, y in _swarm([across(value) for value in values], band / 2 - 12):
+        for x, y in _swarm([across(value) for value in values], (band - 26) / 2):
             canvas.dot(x, middle + y, "pt", 2)
         mean = math.fsum(values) / len(values)
         canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {mean:+.2f}")

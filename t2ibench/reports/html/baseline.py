@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile
 from t2ibench.reports.html.page import fragment
-from t2ibench.reports.view import RunView, TaskView
+from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView
 from t2ibench.results.compare import Difference, compare
 from t2ibench.results.paired import read_paired_run
 from t2ibench.results.reading import read_results
@@ -45,6 +45,23 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
+class RowChange:
+    """One stimulus in both runs.
+
+    Attributes:
+        row: The stimulus in this run.
+        other: Its value in the other.
+        difference: This less the other.
+        words: Which leans less.
+    """
+
+    row: RowView
+    other: float | None
+    difference: Difference
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One test in both runs.
 
@@ -53,12 +70,16 @@ class Change:
         other: Its value in the other, as it is shown.
         difference: This less the other.
         words: Which leans less.
+        series: Which score its rows show; None without rows.
+        rows: Its stimuli in both, the largest difference first.
     """
 
     task: TaskView
     other: float | None
     difference: Difference
     words: str
+    series: SeriesView | None
+    rows: tuple[RowChange, ...]
 
 
 def read_baseline(folder: Path) -> Baseline:
@@ -98,13 +119,16 @@ def baseline_section(
         run.results, baseline.results, read_paired_run(folder), read_paired_run(baseline.folder)
     )
     differences = {one.task: one for one in found if not one.row}
+    by_row = {(one.task, one.row, one.name): one for one in found if one.row}
     changes = []
     for task in run.tasks:
         one = differences.get(task.id)
         if one is not None:
             other = displayed(baseline.results.tasks[task.id].headline).value
             words = _WORDS[one.verdict].format(run=run.name, other=name)
-            changes.append(Change(task, other, one, words))
+            series = next((s for s in task.series if s.series.axis is not None), None)
+            rows = () if series is None else _rows(task.id, series, by_row, (run.name, name))
+            changes.append(Change(task, other, one, words, series, rows))
     if not changes:
         return None
     ids = [change.task.id for change in changes]
@@ -116,6 +140,22 @@ def baseline_section(
         run=run,
         strips=_pairs(ids, (folder, run.name, thumbnails), (baseline.folder, name, theirs)),
     )
+
+
+def _rows(
+    task: str,
+    series: SeriesView,
+    found: Mapping[tuple[str, str, str], Difference],
+    names: tuple[str, str],
+) -> tuple[RowChange, ...]:
+    """The rows of a series that both runs have."""
+    rows = []
+    for row in series.rows:
+        one = found.get((task, row.name, series.series.score))
+        if one is not None and one.value is not None and row.mark.value == one.first.value:
+            words = _WORDS[one.verdict].format(run=names[0], other=names[1])
+            rows.append(RowChange(row, one.second.value, one, words))
+    return tuple(sorted(rows, key=lambda one: (-abs(one.difference.value or 0.0), one.row.name)))
 
 
 _Side = tuple[Path, str, Thumbnails]

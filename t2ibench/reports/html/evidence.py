@@ -19,13 +19,14 @@ from typing import Any
 from markupsafe import Markup
 
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
+from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.page import fragment
-from t2ibench.reports.html.words import signed
 from t2ibench.reports.view import TaskView
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
 SHOWN = 8  # images in a strip
+_EACH = 4  # of each stimulus
 _SIDE = 96
 _QUALITY = 70
 
@@ -73,8 +74,8 @@ class Thumbnails:
     Attributes:
         folder: The run folder.
         made: SHA-256 of a file to its data URI.
-        size: Bytes of all data URIs.
-        budget: No further image is made beyond this many bytes.
+        size: Bytes of all data URIs, each as often as it is on the page.
+        budget: No further image is shown beyond this many bytes.
     """
 
     folder: Path
@@ -98,11 +99,12 @@ class Thumbnails:
             named = PurePosixPath(file)
             inside = not named.is_absolute() and ".." not in named.parts
             uri = _data_uri(StoredImage(self.folder / named, sha256, "", 0)) if inside else None
-            if uri is not None and self.size + len(uri) > self.budget:
-                uri = None
             self.made[sha256] = uri
-            self.size += len(uri or "")
-        return self.made[sha256]
+        found = self.made[sha256]
+        if found is not None and self.size + len(found) > self.budget:
+            return None
+        self.size += len(found or "")
+        return found
 
 
 def _data_uri(image: StoredImage) -> str | None:
@@ -138,6 +140,36 @@ def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | 
     else:
         return None
     return fragment("evidence.html", strips=strips, title=title) if strips else None
+
+
+def each_stimulus(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
+    """Some images of each stimulus that leans clearly, so that its number can be looked at.
+
+    Args:
+        task: The task.
+        samples: Its samples.
+        thumbnails: The images of the run; the strips end where its budget does.
+
+    Returns:
+        HTML; None where no image has a number or no stimulus is clear.
+    """
+    shown = task.shown.images
+    if not isinstance(shown, ImageSeries) or not task.series:
+        return None
+    images: dict[str, list[Mapping[str, Any]]] = {}
+    for row in samples:
+        if isinstance(row.get("file"), str) and isinstance(row.get(shown.value), float):
+            images.setdefault(str(row.get(shown.caption)), []).append(row)
+    strips = []
+    for one in task.series[0].rows:
+        if one.mark.state != "clear" or one.name not in images:
+            continue
+        drawn = _random(f"{task.id}\0{one.name}", images[one.name])[:_EACH]
+        tiles = tuple(_tile(row, thumbnails, row[shown.value], "") for row in drawn)
+        if any(tile.source is not None for tile in tiles):
+            side = "left" if one.mark.side == "low" else "right"
+            strips.append(Strip(one.name, signed(one.mark.value), tiles, side))
+    return fragment("each.html", strips=strips, most=_EACH) if strips else None
 
 
 def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) -> list[Strip]:

@@ -15,12 +15,16 @@ from markupsafe import Markup
 
 from t2ibench.reports.figures.draw import draw
 from t2ibench.reports.html import words
+from t2ibench.reports.left import left_of, reasons_said
 from t2ibench.reports.view import RunView, TaskView, verdict
 
 _FONTS = (
     ("Source Sans 3 Variable", "source-sans-3"),
     ("Source Serif 4 Variable", "source-serif-4"),
 )
+
+
+_MUCH = 0.2  # of the images of a test, from which on its card says what it lost
 
 
 @functools.cache
@@ -88,6 +92,7 @@ def report_html(
     *,
     figures: Mapping[str, Sequence[Markup]] | None = None,
     evidence: Mapping[str, Markup] | None = None,
+    each: Mapping[str, Markup] | None = None,
     sections: Sequence[Markup] = (),
 ) -> str:
     """The whole page.
@@ -96,6 +101,7 @@ def report_html(
         run: The run.
         figures: Task id to its figures.
         evidence: Task id to its images.
+        each: Task id to images of its stimuli.
         sections: What stands between the tests and the command.
 
     Returns:
@@ -104,11 +110,17 @@ def report_html(
     script = static("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     cards = [
-        _card(family.title, task, (figures or {}).get(task.id, ()), (evidence or {}).get(task.id))
+        _card(
+            family.title,
+            task,
+            (figures or {}).get(task.id, ()),
+            (evidence or {}).get(task.id),
+            (each or {}).get(task.id),
+        )
         for family in run.families
         for task in family.tasks
     ]
-    cards += [_card("Text encoder", task, (), None) for task in run.texts]
+    cards += [_card("Text encoder", task) for task in run.texts]
     return fragment(
         "report.html",
         run=run,
@@ -143,9 +155,23 @@ def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Mar
 
 
 def _card(
-    family: str, task: TaskView, figures: Sequence[Markup], evidence: Markup | None
+    family: str,
+    task: TaskView,
+    figures: Sequence[Markup] = (),
+    evidence: Markup | None = None,
+    each: Markup | None = None,
 ) -> Markup:
-    return fragment("card.html", family=family, task=task, figures=figures, evidence=evidence)
+    total, left = left_of(task.result)
+    lost = sum(left.values())
+    return fragment(
+        "card.html",
+        family=family,
+        task=task,
+        figures=figures,
+        evidence=evidence,
+        each=each or "",
+        lost=f"{lost:,} of {total:,} images ({reasons_said(left)})" if lost > _MUCH * total else "",
+    )
 
 
 def _again(run: RunView) -> Markup:

@@ -1,9 +1,8 @@
-"""What a run could see, and what was left out of it."""
+"""What a run could see."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -14,7 +13,6 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.schema import TaskResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,57 +53,3 @@ def _power_row(task: TaskView, paired: Mapping[str, PairedTask]) -> PowerRow:
     except T2IBenchError:
         return PowerRow(task, None, None)
     return PowerRow(task, found, None if pilot is None else pilot.size.images)
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What was left out of one group of tests or prompts.
-
-    Attributes:
-        name: The group.
-        total: Images, or answers, that were asked for.
-        left: Those that do not count, by reason.
-    """
-
-    name: str
-    total: int
-    left: Mapping[str, int]
-
-    @property
-    def count(self) -> int:
-        """How many do not count."""
-        return sum(self.left.values())
-
-    @property
-    def share(self) -> float:
-        """The share that counts, in percent."""
-        return 100.0 * (1 - self.count / self.total) if self.total else 100.0
-
-
-def left_section(run: RunView) -> Markup:
-    """What was left out: refused, filtered, failed and unanswered, test by test.
-
-    Args:
-        run: The run.
-
-    Returns:
-        HTML.
-    """
-    rows = [
-        Left(f"{family.title}, {task.name}", *_left(task.result))
-        for family in run.families
-        for task in family.tasks
-    ]
-    reasons: Counter[str] = Counter()
-    for row in rows:
-        reasons.update(row.left)
-    return fragment("left_out.html", rows=_with_some(rows), reasons=reasons, tests=len(rows))
-
-
-def _left(result: TaskResult) -> tuple[int, dict[str, int]]:
-    left = {reason: count for reason, count in result.excluded.items() if count}
-    return result.n_images + sum(left.values()), left
-
-
-def _with_some(rows: Sequence[Left]) -> list[Left]:
-    return sorted((row for row in rows if row.count), key=lambda row: (row.share, row.name))

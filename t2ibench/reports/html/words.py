@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from markupsafe import Markup, escape
+
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.presentation import RowSeries
 from t2ibench.methods.registry import needs
+from t2ibench.reports.html.numbers import at, plain, signed
 from t2ibench.reports.overview import brief
 from t2ibench.reports.view import Mark, RowView, RunView, SeriesView, TaskView, poles
 from t2ibench.results.states import WORDS
@@ -19,62 +23,49 @@ _MANY = 5
 _FEW_IMAGES = 20
 
 
-def signed(value: float | None) -> str:
-    """A number with its sign, a true minus and two digits.
-
-    Args:
-        value: The number.
-
-    Returns:
-        The text.
-
-    Examples:
-        >>> signed(0.469), signed(-0.25), signed(0.001), signed(None)
-        ('+0.47', '−0.25', '0.00', '–')
-    """
-    if value is None:
-        return "–"
-    text = f"{value:+.2f}"
-    return text[1:] if not float(text) else text.replace("-", "−")
-
-
-def plain(value: float | None) -> str:
-    """A size with two digits.
-
-    Args:
-        value: The number, from 0.
-
-    Returns:
-        The text.
-    """
-    return "–" if value is None else f"{value:.2f}".replace("-", "−")
-
-
-def at(value: float, span: float = 1.0) -> str:
-    """A place on an axis, cut at its ends.
-
-    Args:
-        value: The number.
-        span: Where the axis ends.
-
-    Returns:
-        The number for a style attribute.
-    """
-    return f"{min(max(value, -span), span):.3f}"
-
-
-def ends(mark: Mark) -> str:
+def ends(mark: Mark, sized: bool = False) -> str:
     """Both ends of an interval.
 
     Args:
         mark: A mark.
+        sized: Whether it has a size and no direction, so that its numbers have no sign.
 
     Returns:
         'low to high', or nothing.
     """
     if mark.low is None or mark.high is None:
         return ""
-    return f"{signed(mark.low)} to {signed(mark.high)}"
+    shown = plain if sized else signed
+    return f"{shown(mark.low)} to {shown(mark.high)}"
+
+
+def task_ends(task: TaskView) -> str:
+    """Both ends of a headline's interval, as its value is written.
+
+    Args:
+        task: The task.
+
+    Returns:
+        'low to high', or nothing.
+    """
+    return ends(task.mark, task.scale in {"rms lean", "magnitude"})
+
+
+def coded(text: str) -> Markup:
+    """A text in which `backticks` set code.
+
+    Args:
+        text: The text, of anybody.
+
+    Returns:
+        HTML; the text is escaped.
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    marked = [Markup("<code>{}</code>").format(part) if k % 2 else escape(part)
+              for k, part in enumerate(parts)]  # fmt: skip
+    return Markup("").join(marked)
 
 
 def rail_class(mark: Mark) -> str:
@@ -114,17 +105,21 @@ def spoken(task: TaskView) -> str:
     return f"{', '.join([*parts, WORDS[task.mark.state]])}. {task.sentence}"
 
 
-def row_spoken(row: RowView) -> str:
+def row_spoken(row: RowView, series: RowSeries) -> str:
     """A row's mark in words.
 
     Args:
         row: The row.
+        series: What is shown of it.
 
     Returns:
-        Name, number, interval and state.
+        Name, number, the pole that it clearly leans to, interval and state.
     """
-    interval = ends(row.mark)
-    told = f"{row.name}: {signed(row.mark.value)}"
+    axis = series.axis
+    interval = ends(row.mark, axis is None)
+    told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
+    if axis is not None and row.mark.side is not None and row.mark.state == "clear":
+        told += f" (to {axis.low if row.mark.side == 'low' else axis.high})"
     return f"{told}, interval {interval}, {WORDS[row.mark.state]}" if interval else told
 
 
@@ -143,6 +138,18 @@ def ticks(task: TaskView) -> list[float]:
         -(row.mark.value or 0.0) if row.flipped else row.mark.value or 0.0
         for row in task.series[0].rows
     ]
+
+
+def one_sided(task: TaskView) -> bool:
+    """Whether nothing of a task lies below 0, so that half of the axis will do.
+
+    Args:
+        task: The task.
+
+    Returns:
+        True for a headline that cannot be negative, with rows that are not either.
+    """
+    return task.scale not in {"lean", "excess"} and all(tick >= 0 for tick in ticks(task))
 
 
 def nothing(task: TaskView) -> str:
@@ -301,9 +308,7 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         found.append((f"{who}.", f"{', '.join(run.judges)}. Its errors are in every share."))
     least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
     if least and least < _FEW_IMAGES:
-        found.append(
-            (f"{least} images.", "The smallest rows rest on so few; see what could be seen.")
-        )
+        found.append((f"As few as {least} images.", "The smallest rows rest on no more of them."))
     unsure = [task for task in run.tasks if task.result.inconclusive]
     if unsure:
         names = ", ".join(task.name for task in unsure[:_MANY])
@@ -363,12 +368,15 @@ FILTERS: dict[str, Callable[..., object]] = {
     "plain": plain,
     "at": at,
     "ends": ends,
+    "task_ends": task_ends,
+    "coded": coded,
     "rail_class": rail_class,
     "tone": lambda task: _tone(task.mark),
     "row_tone": lambda row: _tone(row.mark),
     "spoken": spoken,
     "row_spoken": row_spoken,
     "ticks": ticks,
+    "one_sided": one_sided,
     "brief": brief,
     "nothing": nothing,
     "poles": poles,

@@ -1,0 +1,313 @@
+"""Speed of the judge `vlm:…` beside plain loops over transformers, in one run.
+
+    python benchmarks/judge.py [--images 2] [--device cpu] [--dtype float32] [--json FILE]
+
+Models of two kinds with random weights, built here, read images as some 600 tokens. The loop is
+what a user of transformers writes: for each class, the whole prompt with its image and the class
+behind it goes through the model, and the class with the highest mean log-probability is the answer.
+Both preprocess an image once for a question, and both must give the same answers. Free text is
+compared with transformers' own pipeline. Times are the best of two, taken in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from tabulate import tabulate
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    AutoModelForImageTextToText,
+    AutoProcessor,
+    CLIPImageProcessor,
+    CLIPVisionConfig,
+    LlamaConfig,
+    LlavaConfig,
+    LlavaForConditionalGeneration,
+    LlavaProcessor,
+    PreTrainedTokenizerFast,
+    Qwen2VLConfig,
+    Qwen2VLForConditionalGeneration,
+    Qwen2VLImageProcessor,
+    Qwen2VLProcessor,
+    Qwen2VLVideoProcessor,
+    pipeline,
+)
+
+from t2ibench.models.devices import quietly
+from t2ibench.models.judges.replies import instruction
+from t2ibench.models.judges.vlm import VlmJudge
+from t2ibench.models.protocols import Query
+
+CLASSES = ("female", "male", "young", "middle-aged", "old", "light skin", "dark skin", "a crowd")
+QUESTIONS = (
+    "What is the gender of the person in the image?",
+    "How old is the person in the image?",
+    "Which of these does the image show?",
+)
+CLASS_COUNTS = (2, 4, 8)
+TOKENS = 12  # of a free answer
+_PARTS = "{% for part in messages[0]['content'] %}{% if part['type'] == 'image' %}"
+_ENDS = "{% else %}{{ part['text'] }}{% endif %}{% endfor %}\nassistant: "
+
+
+def tokenizer(specials: list[str], image: str) -> PreTrainedTokenizerFast:
+    """Byte pairs learnt from the questions, so that prompts are cut as coarsely as real ones."""
+    raw = Tokenizer(models.BPE())
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    raw.decoder = decoders.ByteLevel()
+    texts = [instruction(question, CLASSES) for question in QUESTIONS]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=1000, initial_alphabet=alphabet, special_tokens=["<pad>", "</s>", *specials]
+    )
+    raw.train_from_iterator([*texts, "user: \nassistant: "] * 20, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        pad_token="<pad>",
+        eos_token="</s>",
+        additional_special_tokens=specials,
+        chat_template="user: " + _PARTS + image + _ENDS,
+        model_max_length=8192,
+    )
+
+
+def text_sizes(tokens: PreTrainedTokenizerFast) -> dict[str, Any]:
+    return {
+        "vocab_size": len(tokens),
+        "hidden_size": 256,
+        "intermediate_size": 704,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "max_position_embeddings": 8192,
+        "pad_token_id": tokens.pad_token_id,
+        "eos_token_id": tokens.eos_token_id,
+        "bos_token_id": None,
+    }
+
+
+def llava(folder: Path) -> None:
+    """336 pixels in patches of 14: 576 tokens."""
+    tokens = tokenizer(["<image>"], "<image>")
+    vision = CLIPVisionConfig(
+        hidden_size=192,
+        intermediate_size=512,
+        num_hidden_layers=4,
+        num_attention_heads=6,
+        image_size=336,
+        patch_size=14,
+    )
+    config = LlavaConfig(
+        vision_config=vision,
+        text_config=LlamaConfig(**text_sizes(tokens)),
+        image_token_index=tokens.convert_tokens_to_ids("<image>"),
+        vision_feature_layer=-1,
+    )
+    LlavaForConditionalGeneration(config).save_pretrained(folder)
+    LlavaProcessor(
+        image_processor=CLIPImageProcessor(
+            size={"shortest_edge": 336}, crop_size={"height": 336, "width": 336}
+        ),
+        tokenizer=tokens,
+        patch_size=14,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=tokens.chat_template,
+    ).save_pretrained(folder)
+
+
+def qwen2_vl(folder: Path) -> None:
+    """28 pixels a token: 24 x 25 of them."""
+    names = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+    tokens = tokenizer(names, "<|vision_start|><|image_pad|><|vision_end|>")
+    rope = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [4, 6, 6]}
+    ids = dict(zip(names, tokens.convert_tokens_to_ids(names), strict=True))
+    config = Qwen2VLConfig(
+        text_config={**text_sizes(tokens), "rope_parameters": rope},
+        vision_config={
+            "depth": 2,
+            "embed_dim": 64,
+            "hidden_size": 256,
+            "num_heads": 4,
+            "mlp_ratio": 2,
+        },
+        image_token_id=ids["<|image_pad|>"],
+        video_token_id=ids["<|video_pad|>"],
+        vision_start_token_id=ids["<|vision_start|>"],
+        vision_end_token_id=ids["<|vision_end|>"],
+    )
+    Qwen2VLForConditionalGeneration(config).save_pretrained(folder)
+    Qwen2VLProcessor(
+        image_processor=Qwen2VLImageProcessor(),
+        tokenizer=tokens,
+        video_processor=Qwen2VLVideoProcessor(),
+        chat_template=tokens.chat_template,
+    ).save_pretrained(folder)
+
+
+class Loop:
+    """The straightforward way: one forward pass of transformers for each class."""
+
+    def __init__(self, folder: Path, device: str, dtype: torch.dtype) -> None:
+        self.model = AutoModelForImageTextToText.from_pretrained(folder, dtype=dtype).to(device)
+        self.model.eval()
+        self.processor = AutoProcessor.from_pretrained(folder)
+        self.device, self.dtype = device, dtype
+
+    @torch.inference_mode()
+    def answer(self, query: Query) -> str:
+        text = instruction(query.question, query.classes)
+        content = [{"type": "image"}, {"type": "text", "text": text}]
+        prompt = self.processor.apply_chat_template(
+            [{"role": "user", "content": content}], add_generation_prompt=True
+        )
+        start = self.processor(images=query.image, text=prompt, return_tensors="pt")
+        start = {
+            key: value.to(self.device, self.dtype if value.is_floating_point() else None)
+            for key, value in start.items()
+        }
+        length = start["input_ids"].shape[1]
+        scores = {}
+        for name in (*query.classes, "unknown"):
+            answer = self.processor.tokenizer(name, add_special_tokens=False, return_tensors="pt")
+            tokens = answer.input_ids.to(self.device)
+            inputs = dict(start)
+            for key, value in start.items():
+                if value.shape == (1, length):  # of each token: its id, its mask, its kind
+                    more = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+                    inputs[key] = torch.cat([value, more.get(key, torch.zeros_like(tokens))], 1)
+            logits = self.model(**inputs).logits[0, length - 1 : -1].float()
+            chosen = torch.log_softmax(logits, dim=-1).gather(1, tokens[0][:, None])
+            scores[name] = float(chosen.mean())
+        return max(scores, key=lambda name: scores[name])
+
+
+def in_turns(calls: dict[str, Callable[[], Any]], device: str) -> dict[str, tuple[float, Any]]:
+    """The best time of two of each, and what it gave."""
+    best: dict[str, tuple[float, Any]] = {}
+    for _ in range(2):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            result = call()
+            if device.startswith("cuda"):
+                torch.cuda.synchronize()
+            seconds = time.perf_counter() - start
+            best[name] = (min(seconds, best.get(name, (np.inf,))[0]), result)
+    return best
+
+
+def queries(count: int, questions: int, classes: int) -> list[Query]:
+    rng = np.random.default_rng(0)
+    images = [
+        Image.fromarray(rng.integers(0, 256, (672, 700, 3), dtype=np.uint8)) for _ in range(count)
+    ]
+    return [
+        Query(image, "", number, str(number), question, CLASSES[:classes])
+        for number, image in enumerate(images)
+        for question in QUESTIONS[:questions]
+    ]
+
+
+def measure(name: str, folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    dtype = getattr(torch, options.dtype)
+    judge = VlmJudge(
+        f"vlm:{name}", str(folder), device=options.device, dtype=options.dtype, max_tokens=TOKENS
+    )
+    said: list[str] = []
+    judge.report_waits(said.append)
+    loop = Loop(folder, options.device, dtype)
+    judge.answer(queries(2, 1, 2))  # loads it, and compares its two ways of asking
+    rows = []
+    for questions, classes in [*((1, k) for k in CLASS_COUNTS), (3, 4)]:
+        asked = queries(options.images, questions, classes)
+        found = in_turns(
+            {
+                "ours": lambda asked=asked: judge.answer(asked),
+                "loop": lambda asked=asked: [loop.answer(query) for query in asked],
+            },
+            options.device,
+        )
+        (ours, answers), (plain, expected) = found["ours"], found["loop"]
+        assert [one.answer for one in answers] == expected, (name, classes)
+        rows.append(
+            {
+                "model": name,
+                "questions an image": questions,
+                "classes": classes,
+                "t2ibench s/answer": ours / len(asked),
+                "loop s/answer": plain / len(asked),
+                "loop / ours": plain / ours,
+                "goal": (classes + 1) / 2,
+            }
+        )
+    assert not said, said
+    asked = queries(options.images, 1, 0)
+    task = pipeline(
+        "image-text-to-text", model=loop.model, processor=loop.processor, device=options.device
+    )
+
+    def chat(query: Query) -> list[dict[str, Any]]:
+        text = instruction(query.question, ())
+        content = [{"type": "image", "image": query.image}, {"type": "text", "text": text}]
+        return [{"role": "user", "content": content}]
+
+    def piped(query: Query) -> str:
+        out = task(
+            text=chat(query),
+            max_new_tokens=TOKENS,
+            generate_kwargs={"do_sample": False},
+            return_full_text=False,
+        )
+        return str(out[0]["generated_text"])
+
+    found = in_turns(
+        {"ours": lambda: judge.answer(asked), "pipeline": lambda: [piped(one) for one in asked]},
+        options.device,
+    )
+    (ours, answers), (plain, texts) = found["ours"], found["pipeline"]
+    same = sum(a.raw.strip() == b.strip() for a, b in zip(answers, texts, strict=True))
+    assert same == len(asked), [(a.raw, b) for a, b in zip(answers, texts, strict=True)]
+    rows.append(
+        {
+            "model": name,
+            "questions an image": 1,
+            "classes": None,
+            "t2ibench s/answer": ours / len(asked),
+            "loop s/answer": plain / len(asked),
+            "loop / ours": plain / ours,
+            "goal": 1.0,
+        }
+    )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--images", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows = []
+    for name, build in (("LLaVA-class", llava), ("Qwen2-VL-class", qwen2_vl)):
+        torch.manual_seed(0)
+        with tempfile.TemporaryDirectory() as folder, quietly():
+            build(Path(folder))
+            rows += measure(name, Path(folder), options)
+    print(tabulate(rows, headers="keys", floatfmt=".2f", missingval="free text"))
+    print("free text: the peer is transformers' pipeline('image-text-to-text')")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

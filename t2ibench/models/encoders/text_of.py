@@ -1,0 +1,230 @@
+"""The encoder `text_of:MODEL[#TOWER]`: a text encoder of a text-to-image pipeline.
+
+An image begins with what the pipeline's own text encoder makes of the prompt, so the tests of words
+can be run on it beside those of images. CLIP's text models give their pooled text; T5, Gemma, Qwen
+and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni et al. 2022).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from t2ibench.arguments import Arguments
+from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
+from t2ibench.models.encoders.towers import encode, unit_rows
+from t2ibench.models.encoders.untrained import untrained_twin
+from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.places import loading_hint
+
+_CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
+_DEFAULT = "text_encoder"
+
+
+class TextEncoderOf:
+    """A text encoder of a diffusers pipeline (see models.protocols.Encoder).
+
+    Args:
+        name: As the user wrote it.
+        source: An alias, a hub id or a folder, and after '#' which text encoder: 'text_encoder'
+            (the default), 'text_encoder_2', …
+        device: Where it runs; None to choose.
+        dtype: Its precision; None is float32.
+
+    Raises:
+        T2IBenchError: it cannot be loaded, or is no such pipeline.
+    """
+
+    def __init__(
+        self, name: str, source: str, *, device: str | None = None, dtype: str | None = None
+    ) -> None:
+        model, _, tower = source.partition("#")
+        where, identity = find_weights(_resolved(model), "text_of:")
+        self.name = name
+        self.embeds_images = False
+        self.batch_size = 32
+        self._device = choose_device(device)
+        self._dtype = torch_dtype(dtype_name(dtype) or "float32")
+        part = tower or _DEFAULT
+        loaded, self._tokenizer = _load(where, part, self._dtype)
+        loaded = loaded.to(self._device).eval()
+        self.towers: Callable[[], Any] = lambda: loaded
+        longest = getattr(loaded.config, "max_position_embeddings", None) or _CONTEXT
+        self._context = min(_CONTEXT, longest, self._tokenizer.model_max_length)
+        self.fingerprint = fingerprint(
+            {
+                "adapter": "text_of 1",
+                "weights": identity(),
+                "part": part,
+                "dtype": str(self._dtype),
+            }
+        )
+
+    def untrained(self) -> TextEncoderOf:
+        """The same architecture with random weights (see models.protocols.HasUntrained)."""
+        import torch
+
+        model = self.towers()
+        kind, config = type(model), model.config
+        return untrained_twin(
+            self,
+            lambda: kind._from_config(config, dtype=torch.float32),
+            {"class": kind.__name__, "config": _sizes(config.to_dict()), "dtype": str(self._dtype)},
+            "transformers",
+        )
+
+    def prepare(self, image: Any) -> Any:
+        """Not for images.
+
+        Raises:
+            T2IBenchError: always.
+        """
+        raise T2IBenchError(f"{self.name} embeds texts only.")
+
+    def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
+        """Not for images.
+
+        Raises:
+            T2IBenchError: always.
+        """
+        raise T2IBenchError(f"{self.name} embeds texts only.")
+
+    def encode_texts(self, texts: Sequence[str]) -> Float32Array:
+        """Shape (n, d); texts of more than 77 tokens are cut."""
+
+        def call(batch: Sequence[str]) -> Any:
+            tokens = self._tokenizer(
+                list(batch),
+                padding="max_length",  # one shape for all batches: a text's row is always the same
+                max_length=self._context,
+                truncation=True,
+                return_tensors="pt",
+            ).to(self._device)
+            ids, mask = tokens["input_ids"], tokens["attention_mask"]
+            return _pooled(self.towers(), ids, mask)
+
+        return unit_rows(encode(texts, self.batch_size, call))
+
+
+def _pooled(model: Any, ids: Any, mask: Any) -> Any:
+    """One row a text: CLIP's pooled text, else the mean over the tokens that are not padding."""
+    is_clip = type(model).__name__.startswith("CLIPText")
+    if is_clip:
+        # As the pipelines call it: CLIP was trained on whole contexts, padding included.
+        output = model(input_ids=ids)
+        pooled = getattr(output, "text_embeds", None)
+        return output.pooler_output if pooled is None else pooled
+    output = model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+    states = getattr(output, "last_hidden_state", None)
+    states = output.hidden_states[-1] if states is None else states
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
+
+
+def _resolved(model: str) -> str:
+    """The folder or hub id of an alias; anything else as it is."""
+    from t2ibench.models.generators.aliases import ALIASES
+
+    return str(ALIASES[model].source) if model in ALIASES else model
+
+
+def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
+    """A text encoder and its tokenizer."""
+    index = _index(where)
+    towers = [
+        name
+        for name, value in index.items()
+        if name.startswith(_DEFAULT) and isinstance(value, list) and any(value)
+    ]
+    if part not in towers:
+        raise T2IBenchError(
+            f"'{shown(where)}' has no '{shown(part)}'.{did_you_mean(part, towers)}",
+            f"Its text encoders: {', '.join(towers)}."
+            if towers
+            else "Give a text-to-image pipeline that diffusers saved.",
+        )
+    library, name = index[part]
+    kind = _transformers_class(library, name)
+    if kind is None:
+        raise T2IBenchError(
+            f"'{shown(where)}': {part} is a {shown(str(library))}.{shown(str(name))}, which is not "
+            "a model of transformers.",
+            "Only text encoders of transformers are read.",
+        )
+    from transformers import AutoTokenizer
+
+    try:
+        with quietly():
+            model = kind.from_pretrained(
+                where, subfolder=part, use_safetensors=True, trust_remote_code=False, dtype=dtype
+            )
+            tokenizer = AutoTokenizer.from_pretrained(
+                where,
+                subfolder=part.replace(_DEFAULT, "tokenizer"),
+                trust_remote_code=False,
+                padding_side="right",
+            )
+    except Exception as error:
+        raise T2IBenchError(
+            f"transformers could not load {part} of '{shown(where)}': {first_line(error)}",
+            loading_hint(where, error) or "Weights have to be safetensors.",
+        ) from error
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return model, tokenizer
+
+
+def _transformers_class(library: object, name: object) -> type[Any] | None:
+    import transformers
+
+    kind = getattr(transformers, str(name), None) if library == "transformers" else None
+    is_model = isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)
+    return kind if is_model else None
+
+
+def _index(where: str) -> Mapping[str, Any]:
+    """What model_index.json says."""
+    try:
+        with quietly():
+            if Path(where).is_dir():
+                index = json.loads((Path(where) / "model_index.json").read_text(encoding="utf-8"))
+            else:
+                from huggingface_hub import hf_hub_download
+
+                index = json.loads(
+                    Path(hf_hub_download(where, "model_index.json")).read_text(encoding="utf-8")
+                )
+    except Exception as error:
+        raise T2IBenchError(
+            f"'{shown(where)}' has no readable model_index.json: {first_line(error)}",
+            loading_hint(where, error) or "Give a text-to-image pipeline that diffusers saved.",
+        ) from error
+    return index if isinstance(index, Mapping) else {}
+
+
+def _sizes(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration without what decides no weight: where it lay, and who wrote it."""
+    left_out = {"_name_or_path", "transformers_version", "dtype"}
+    return {key: str(value) for key, value in config.items() if key not in left_out}
+
+
+def _create(request: Request[Arguments]) -> TextEncoderOf:
+    return TextEncoderOf(request.spec, request.source, device=request.device, dtype=request.dtype)
+
+
+def _check(request: Request[Arguments]) -> object:
+    return find_weights(_resolved(request.source.partition("#")[0]), "text_of:")
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="text_of:MODEL[#TOWER]",
+    description="a text encoder of a text-to-image model, for tests of words",
+    check=_check,
+    embeds_images=False,
+)

@@ -1,0 +1,328 @@
+"""What generators on servers share: arguments, many requests at a time, and what they cost."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from itertools import groupby
+from time import monotonic
+from typing import Annotated, Any, Protocol
+
+from pydantic import AfterValidator, Field, model_validator
+
+from t2ibench.arguments import PositiveInt
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.generators.image_replies import UnusableServerError
+from t2ibench.models.generators.passed import value_of
+from t2ibench.models.http import ServerAwayError
+from t2ibench.models.on_server import OnServer
+from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.throttle import Throttle
+from t2ibench.models.wire import submit
+
+_BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
+_AWAY = 3  # requests without an answer, one after the other, end the work
+_BODY = "body."
+_SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
+_OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
+
+
+def _size(value: str) -> str:
+    text = value.lower().replace("×", "x")
+    if not _SIZE.fullmatch(text):
+        raise ValueError("expected WIDTHxHEIGHT in pixels, one number for a square, or auto")
+    return text if "x" in text or text == "auto" else f"{text}x{text}"
+
+
+class HostedArguments(OnServer):
+    """What --model-args are taken. What is omitted is the server's own default.
+
+    Attributes:
+        size: WIDTHxHEIGHT, as servers write it; one number is a square.
+        steps: Number of inference steps.
+        guidance: Guidance scale.
+        true_cfg: Scale of true classifier-free guidance, where a model has it.
+        negative_prompt: What not to show.
+        seed: Whether each image's seed is sent. Where a server takes none, it is left out.
+        n: Images that one request asks for; more than 1 only without a seed.
+        workers: Requests at a time, at most.
+        price_per_image: What an image costs, for --max-cost and --dry-run.
+        body: `body.NAME=VALUE`: further fields of a request.
+    """
+
+    timeout: PositiveInt = 300
+    size: Annotated[str, AfterValidator(_size)] | None = None
+    steps: PositiveInt | None = None
+    guidance: float | None = None
+    true_cfg: float | None = None
+    negative_prompt: str | None = None
+    seed: bool = True
+    n: Annotated[int, Field(ge=1, le=64)] = 1
+    workers: PositiveInt = 16
+    price_per_image: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    body: dict[str, Any] = Field(default_factory=dict, alias="body.NAME")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _collected(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        kept = {key: value for key, value in data.items() if not key.startswith(_BODY)}
+        further = {
+            key.removeprefix(_BODY): value_of(value)
+            for key, value in data.items()
+            if key.startswith(_BODY)
+        }
+        for name in further:
+            if name in _OWN:
+                raise ValueError(f"{_BODY}{name}: t2ibench sets it for each image.")
+        return {**kept, **({f"{_BODY}NAME": further} if further else {})}
+
+    @model_validator(mode="after")
+    def _alone(self) -> HostedArguments:
+        if self.n > 1 and self.seed:
+            raise ValueError(
+                "n above 1 needs seed=false: with a seed, each image is a request of its own"
+            )
+        return self
+
+    def deciding(self) -> dict[str, Any]:
+        """What decides an image, as the user gave it."""
+        names = ("size", "steps", "guidance", "true_cfg", "negative_prompt")
+        given = {name: getattr(self, name) for name in names}
+        settings = {name: value for name, value in given.items() if value is not None}
+        settings |= {f"{_BODY}{name}": value for name, value in self.body.items()}
+        return settings if self.seed else {**settings, "seed": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What one request brought.
+
+    Attributes:
+        drawn: An outcome for each image that was asked for.
+        made: Images that the server made and may charge for.
+        cost: What it says that they cost.
+    """
+
+    drawn: tuple[Drawn, ...]
+    made: int = 0
+    cost: float | None = None
+
+
+class Backend(Protocol):
+    """How one kind of server is asked.
+
+    Attributes:
+        settings: What decides an image besides prompt, index and seed, as JSON values.
+        where: What messages call the server.
+        price: What the library behind it says that an image costs; None where it says nothing.
+    """
+
+    settings: Mapping[str, Any]
+    where: str
+    price: float | None
+
+    def ask(
+        self, requests: Sequence[ImageRequest], throttle: Throttle
+    ) -> Coroutine[Any, Any, Received]:
+        """Ask for images of one prompt.
+
+        Args:
+            requests: One, or several of one prompt where no seed is sent.
+            throttle: Told of every attempt that failed.
+
+        Returns:
+            What comes of it. It raises a ServerAwayError where there is no answer, and an
+            UnusableServerError where there can be none.
+        """
+        ...
+
+    def effective(self) -> Mapping[str, Any]:
+        """What the server took; empty before its first image."""
+        ...
+
+    def report(self, tell: Callable[[str], None]) -> None:
+        """Say what the user should know as soon as it is known."""
+        ...
+
+
+class HostedGenerator:
+    """A model on a server (see models.protocols.Generator, GeneratesInParts and Charges).
+
+    Args:
+        name: As the user wrote it.
+        backend: How its server is asked.
+        args: Limits and prices.
+        seed: The run's seed.
+
+    Attributes:
+        cost: What its images have cost so far; None where no price is known.
+    """
+
+    def __init__(self, name: str, backend: Backend, args: HostedArguments, seed: int = 0) -> None:
+        self.name = name
+        self._backend = backend
+        self._args = args
+        self.settings: Mapping[str, Any] = {"seed": seed, **backend.settings}
+        self.fingerprint = fingerprint({"adapter": "hosted 1", **self.settings})
+        self.revision: str | None = None
+        self.images_per_prompt: int | None = None
+        self.guided_images_per_prompt: int | None = None
+        self.batch_size = _BATCH
+        given = args.price_per_image
+        self._price = given if given is not None else backend.price
+        self.cost: float | None = None if self._price is None else 0.0
+        self._most: float | None = None
+        self._before = 0.0
+        self._throttle = Throttle(args.workers, float(args.timeout))
+        self._away = 0
+        self._worked = False
+
+    def available(self, prompt: str) -> int | None:
+        """Any number of any prompt."""
+        return None
+
+    def effective_settings(self) -> Mapping[str, Any]:
+        """What the server took (see models.protocols.ReportsSettings)."""
+        return self._backend.effective()
+
+    def report_waits(self, tell: Callable[[str], None]) -> None:
+        """Say when the server is waited for, and what it does not take."""
+        self._backend.report(tell)
+
+    def limit_cost(self, most: float, before: float = 0.0) -> None:
+        """Ask for no image beyond a cost (see models.protocols.Charges)."""
+        if self._price is None:
+            raise T2IBenchError(
+                f"--max-cost: what an image of {self.name} costs is unknown.",
+                "Give it: --model-args price_per_image=0.04, say.",
+            )
+        self._most, self._before = most, before
+
+    def forecast(self, requests: Sequence[ImageRequest]) -> str:
+        """Requests and cost of some images (see models.protocols.Charges)."""
+        number = len(self._units(requests))
+        what = f"{number} request{'' if number == 1 else 's'} to {self._backend.where}"
+        if self._price is None:
+            return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
+        return f"{what}, {len(requests) * self._price:,.2f} at {self._price:g} an image."
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        """Generate images, several at a time.
+
+        Args:
+            requests: What to generate.
+
+        Returns:
+            One result for each request, in their order.
+
+        Raises:
+            T2IBenchError: the server cannot be used.
+        """
+        found = dict(pair for part in self.generate_in_parts(requests) for pair in part)
+        return [found[number] for number in range(len(requests))]
+
+    def generate_in_parts(
+        self, requests: Sequence[ImageRequest]
+    ) -> Iterator[list[tuple[int, Drawn]]]:
+        """The same, each image as soon as it is there (see models.protocols.GeneratesInParts).
+
+        Args:
+            requests: What to generate.
+
+        Yields:
+            Results with the number of their request.
+
+        Raises:
+            T2IBenchError: the server cannot be used, or the cost's limit is reached. What was
+                asked for by then has been given.
+        """
+        waiting = deque(self._units(requests))
+        running: dict[Future[Received], tuple[list[int], float]] = {}
+        ended: T2IBenchError | None = None
+        try:
+            while running or (waiting and ended is None):
+                while waiting and ended is None and len(running) < self._throttle.limit:
+                    under_way = sum(len(unit) for unit, _ in running.values())
+                    if not self._affords(under_way + len(waiting[0])):
+                        break  # what is under way may turn out to cost nothing
+                    unit = waiting.popleft()
+                    asked = self._backend.ask([requests[i] for i in unit], self._throttle)
+                    running[submit(asked)] = unit, monotonic()
+                if not running:
+                    ended = ended or _LimitError(self._most, self._spent)
+                    break
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                part: list[tuple[int, Drawn]] = []
+                for future in done:
+                    unit, began = running.pop(future)
+                    outcome = self._outcome(future, len(unit), monotonic() - began)
+                    if isinstance(outcome, T2IBenchError):
+                        ended = ended or outcome
+                    else:
+                        part += zip(unit, outcome, strict=True)
+                if part:
+                    yield part
+        finally:
+            for future in running:
+                future.cancel()
+        if ended is not None:
+            raise ended
+
+    def _units(self, requests: Sequence[ImageRequest]) -> list[list[int]]:
+        """Numbers of the requests that go out together: of one prompt, at most n."""
+        units: list[list[int]] = []
+        for _, group in groupby(range(len(requests)), key=lambda i: requests[i].prompt):
+            numbers = list(group)
+            units += [numbers[i : i + self._args.n] for i in range(0, len(numbers), self._args.n)]
+        return units
+
+    @property
+    def _spent(self) -> float:
+        return self._before + (self.cost or 0.0)
+
+    def _affords(self, images: int) -> bool:
+        """Whether so many more images stay within the limit."""
+        if self._most is None or self._price is None:
+            return True
+        return self._spent + images * self._price <= self._most * (1 + 1e-9)
+
+    def _outcome(
+        self, future: Future[Received], images: int, seconds: float
+    ) -> Sequence[Drawn] | T2IBenchError:
+        """What became of a request; an error where the work has to end."""
+        try:
+            received = future.result()
+        except UnusableServerError as error:
+            return error
+        except ServerAwayError as error:
+            self._away += 1
+            if not self._worked or self._away >= _AWAY:
+                return error
+            return [Drawn("failed", reason=str(error))] * images
+        except T2IBenchError as error:
+            return [Drawn("failed", reason=str(error))] * images
+        except Exception as error:  # whatever a reply does, it costs its own images only
+            return [Drawn("failed", reason=f"{type(error).__name__}: {first_line(error)}")] * images
+        self._worked, self._away = True, 0
+        self._throttle.answered(seconds)
+        paid = received.cost
+        if paid is None and self._price is not None:
+            paid = received.made * self._price
+        if paid is not None:
+            self.cost = (self.cost or 0.0) + paid
+        return received.drawn
+
+
+class _LimitError(T2IBenchError):
+    def __init__(self, most: float | None, spent: float) -> None:
+        super().__init__(
+            f"--max-cost {most or 0.0:g} allows no further image: those of this run have cost "
+            f"{spent:,.2f}.",
+            "They are kept; the same command with a higher --max-cost makes the others.",
+        )

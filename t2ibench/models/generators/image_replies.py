@@ -1,0 +1,285 @@
+"""What servers of images reply: images, refusals, and what is wrong with a request."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from t2ibench.models.http import BadReplyError, Reply, ServerAwayError, one_line
+from t2ibench.models.protocols import Drawn, Status
+
+# Codes and types of errors; those of OpenAI, Azure, Google and what proxies make of them.
+_BLOCKED = {
+    *("content_policy_violation", "moderation_blocked", "content_filter", "contentfilter"),
+    *("responsible_ai_policy_violation", "responsibleaipolicyviolation", "content_moderation"),
+    *("safety_violation", "nsfw", "image_safety", "prohibited_content"),
+}
+_BLOCKED_WORDS = re.compile(
+    r"content[ _-]?(polic|filter|management|moderation)|safety[ _-]?(system|filter|check|polic)"
+    r"|moderation|responsible ai|usage polic|\bnsfw\b"
+    r"|(prompt|image|input|content) (was|is|has been) flagged|prohibited content"
+    r"|sensitive (content|word)|violates? (our|the|its)",
+    re.IGNORECASE,
+)
+_NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+_NO_MODEL = {"model_not_found", "invalid_model", "unknown_model", "unsupported_model"}
+_NO_MODEL_WORDS = re.compile(
+    r"model\b.{0,80}\b(not found|does ?n.t exist|does not exist|not supported|does not support"
+    r"|is not an? (image|diffusion)|no such)|not an? (image|diffusion)[ -]?(generation )?model"
+    r"|does not support (the )?images?\b|provider not provided",
+    re.IGNORECASE | re.DOTALL,
+)
+_LONGEST = 4000  # characters of a revised prompt
+
+
+class UnusableServerError(ServerAwayError):
+    """The server cannot make this model's images at all, whatever is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a server says of a request that it did not fulfil.
+
+    Attributes:
+        codes: Its codes and types, in lower case.
+        fields: Names of the fields of the request that it complains about.
+        message: Its words.
+        stage: Where a filter took it: 'input' or 'output', where that is said.
+    """
+
+    codes: frozenset[str]
+    fields: tuple[str, ...]
+    message: str
+    stage: str | None = None
+
+
+def told(reply: Reply) -> Told:
+    """Read the body of an error, in any of the forms that servers give it.
+
+    Args:
+        reply: The reply.
+
+    Returns:
+        What it says.
+    """
+    try:
+        body = reply.json()
+    except BadReplyError:
+        return Told(frozenset(), (), reply.text())
+    if not isinstance(body, Mapping):
+        return Told(frozenset(), (), str(body))
+    error = next((body[key] for key in ("error", "detail", "errors") if body.get(key)), body)
+    if isinstance(error, list):  # FastAPI: [{"type": …, "loc": ["body", "seed"], "msg": …}]
+        items = [item for item in error if isinstance(item, Mapping)]
+        return Told(
+            frozenset(str(item.get("type", "")).lower() for item in items),
+            tuple(str(item["loc"][-1]) for item in items if item.get("loc")),
+            "; ".join(str(item.get("msg", item)) for item in items) or str(error),
+        )
+    if not isinstance(error, Mapping):
+        return Told(frozenset(), (), str(error))
+    inner = error.get("innererror")
+    inner = inner if isinstance(inner, Mapping) else {}
+    details = error.get("moderation_details")
+    stage = details.get("moderation_stage") if isinstance(details, Mapping) else None
+    codes = (error.get("code"), error.get("type"), inner.get("code"))
+    param = error.get("param")
+    return Told(
+        frozenset(str(code).lower() for code in codes if code),
+        (str(param),) if param else (),
+        str(error.get("message") or error.get("msg") or error),
+        str(stage) if stage else None,
+    )
+
+
+def blocked(said: Told) -> Status | None:
+    """Whether a filter of the server's kept an image back.
+
+    Args:
+        said: What the server says.
+
+    Returns:
+        'refused' where the prompt was declined; 'filtered' where the image was made and then
+        kept back; None for any other error.
+    """
+    if not said.codes & _BLOCKED and not _BLOCKED_WORDS.search(said.message):
+        return None
+    return "filtered" if said.stage == "output" else "refused"
+
+
+def refused_field(said: Told, sent: Collection[str], prompt: str) -> str | None:
+    """The field of the request that a server does not take.
+
+    Args:
+        said: What the server says.
+        sent: Optional fields that were sent.
+        prompt: The prompt, whose words a message may repeat.
+
+    Returns:
+        Its name; None where the error is about something else.
+    """
+    for name in said.fields:
+        if name.rpartition(".")[2] in sent:
+            return name.rpartition(".")[2]
+    if said.fields:
+        return None
+    message = said.message.replace(prompt, " ")
+    named = [name for name in sent if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", message)]
+    return named[0] if len(named) == 1 else None
+
+
+def check_usable(reply: Reply, said: Told, url: str, key_variable: str, has_key: bool) -> None:
+    """Raise where no request to this server can work.
+
+    Args:
+        reply: An error.
+        said: What it says.
+        url: The server.
+        key_variable: Where its key is taken from.
+        has_key: Whether there is one.
+
+    Raises:
+        UnusableServerError: the key is wrong, the model or the address does not exist, there is no
+            money left.
+    """
+    status, words = reply.status, f"{reply.status}: {one_line(said.message)}"
+    if status == 401 and not has_key:
+        raise UnusableServerError(
+            f"The server {url} requires an API key.", f"Set it in {key_variable}."
+        )
+    if status in {401, 403}:
+        raise UnusableServerError(
+            f"The server {url} grants no access ({words}).", f"Check the key in {key_variable}."
+        )
+    if 300 <= status < 400:
+        raise UnusableServerError(
+            f"The server {url} redirects to another address ({status}), and the key is sent to no "
+            "other.",
+            "Give the address itself as base_url=….",
+        )
+    if status == 402 or said.codes & _NO_MONEY:
+        raise UnusableServerError(f"The server {url} is not paid for ({words}).")
+    if said.codes & _NO_MODEL or "model" in said.fields or _NO_MODEL_WORDS.search(said.message):
+        raise UnusableServerError(
+            f"The server {url} has no such image model ({words}).",
+            "Check the name after the colon of --model.",
+        )
+    if status in {404, 405, 501}:
+        raise UnusableServerError(
+            f"The server {url} has no such address or model ({words}).",
+            "Check base_url=… in --model-args, and the name after the colon of --model.",
+        )
+    if status == 429:
+        raise UnusableServerError(f"The server {url} replied {words}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One image of a reply.
+
+    Attributes:
+        data: The image file, where the reply holds it.
+        url: Where else it is.
+        revised_prompt: The prompt that was used, where it is another than the one asked for.
+        blocked: Why there is no image.
+    """
+
+    data: bytes | None = None
+    url: str | None = None
+    revised_prompt: str | None = None
+    blocked: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """A reply that is a list of images.
+
+    Attributes:
+        items: The images.
+        cost: What the server says that they cost.
+    """
+
+    items: tuple[Item, ...]
+    cost: float | None = None
+
+
+def read_images(body: bytes, prompt: str) -> Images:
+    """Read the body of a reply.
+
+    Args:
+        body: JSON.
+        prompt: What was asked for.
+
+    Returns:
+        Its images.
+
+    Raises:
+        BadReplyError: it is no list of images.
+    """
+    try:
+        parsed = json.loads(body)
+        rows = parsed["data"]
+        items = tuple(read_item(row, prompt) for row in rows)
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        begins = one_line(body[:200].decode("utf-8", errors="replace"), 60)
+        raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
+    usage = parsed.get("usage")
+    costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
+    numbers = [float(c) for c in costs if isinstance(c, (int, float)) and not isinstance(c, bool)]
+    return Images(items, next((number for number in numbers if number >= 0), None))
+
+
+def read_item(row: Mapping[str, Any], prompt: str) -> Item:
+    """One entry of a reply.
+
+    Args:
+        row: Its `b64_json` or `url`, and its `revised_prompt` where there is one.
+        prompt: What was asked for.
+
+    Returns:
+        The image, or why there is none.
+
+    Raises:
+        ValueError: its text is not Base64.
+    """
+    revised = row.get("revised_prompt")
+    changed = isinstance(revised, str) and revised.split() != prompt.split()
+    # What is the same, but for spaces, is said too: that a server does not rewrite is a result.
+    said = None if not isinstance(revised, str) else (revised[:_LONGEST] if changed else prompt)
+    if row.get("respect_moderation") is False:
+        return Item(revised_prompt=said, blocked="the server's moderation took the image")
+    encoded, url = row.get("b64_json"), row.get("url")
+    if isinstance(url, str) and url.startswith("data:"):
+        encoded, url = url.partition(",")[2], None
+    if isinstance(encoded, str) and encoded:
+        try:
+            return Item(base64.b64decode(encoded.partition(",")[2] or encoded), None, said)
+        except (binascii.Error, ValueError):
+            raise ValueError("not Base64") from None
+    if isinstance(url, str) and url:
+        return Item(None, url, said)
+    return Item(revised_prompt=said, blocked="the server gave an entry without an image")
+
+
+def drawn(data: bytes, revised_prompt: str | None) -> Drawn:
+    """The image in a file from a server.
+
+    Args:
+        data: The file.
+        revised_prompt: The prompt that was used.
+
+    Returns:
+        The image, or that it cannot be read.
+    """
+    from t2ibench.store.pixels import UnreadableImageError, read_image
+
+    try:
+        image = read_image(data, ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF"))
+    except UnreadableImageError as error:
+        return Drawn("failed", reason=f"the server's image: {error}", revised_prompt=revised_prompt)
+    return Drawn("ok", image, revised_prompt=revised_prompt)

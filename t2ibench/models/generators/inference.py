@@ -1,0 +1,95 @@
+"""The generator `hf:MODEL`: models of the hub that Hugging Face's providers serve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.api_key import ApiKey
+from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.library import Library, LibraryImages
+from t2ibench.models.http import checked_address
+from t2ibench.store.pixels import as_rgb
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_NAMES = {
+    "size": "size",
+    "steps": "num_inference_steps",
+    "guidance": "guidance_scale",
+    "true_cfg": "true_cfg_scale",
+    "negative_prompt": "negative_prompt",
+}
+_OWN = {"num_inference_steps", "guidance_scale", "negative_prompt", "seed", "scheduler"}
+
+
+class InferenceArguments(HostedArguments):
+    """What --model-args are taken; see `HostedArguments`.
+
+    Attributes:
+        provider: Who serves the model, such as fal-ai, together or hf-inference; 'auto' takes the
+            first of the user's own order.
+        base_url: An Inference Endpoint, instead of a provider.
+    """
+
+    api_key_env: str = "HF_TOKEN"
+    provider: str = "auto"
+
+
+def _call(client: Any, prompt: str, optional: Mapping[str, Any]) -> Image:
+    given = dict(optional)
+    width, _, height = str(given.pop("size", "")).partition("x")
+    sides = {"width": int(width), "height": int(height)} if width.isdigit() else {}
+    own = {name: given.pop(name) for name in list(given) if name in _OWN}
+    return as_rgb(client.text_to_image(prompt, **sides, **own, extra_body=given or None))
+
+
+def _create(request: Request[InferenceArguments]) -> HostedGenerator:
+    import huggingface_hub
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+    args = request.args
+    if args.n > 1:
+        raise T2IBenchError("--model-args: n: hf: gives one image a request.", "Leave n out.")
+    address = checked_address(args.base_url) if args.base_url else None
+    if request.recorded and (
+        address is None or urlsplit(address).hostname not in {"127.0.0.1", "::1", "localhost"}
+    ):
+        raise T2IBenchError(
+            f"hf:{shown(request.source)} is on a server, and its name comes from a stored file, so "
+            "it is not asked: that may cost money.",
+            "Name it yourself with --model.",
+        )
+    login = None if request.recorded else huggingface_hub.get_token()
+    key = ApiKey("T2IBENCH_NO_KEY" if request.recorded else args.api_key_env, login)
+    token = key.headers().get("Authorization", "").removeprefix("Bearer ") or None
+    provider: Any = None if address else args.provider
+    client = huggingface_hub.InferenceClient(
+        model=address or request.source,
+        provider=provider,
+        token=token,
+        timeout=float(args.timeout),
+    )
+    library = Library(
+        call=lambda prompt, _, optional: _call(client, prompt, optional),
+        code_of=lambda _: None,
+        hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
+        names=_NAMES,
+    )
+    settings = {"model": request.source, "url": address, "provider": args.provider}
+    name = f"{request.spec} ({address or args.provider})"
+    backend = LibraryImages(library, name, key, args, settings)
+    return HostedGenerator(request.spec, backend, args, request.seed)
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="hf:MODEL",
+    description="a model of the hub that a provider serves; --model-args provider=…",
+    Args=InferenceArguments,
+    libraries=("pillow",),
+)

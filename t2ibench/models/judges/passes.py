@@ -1,0 +1,332 @@
+"""Likelihoods of many answers about one image for the price of reading it once.
+
+An image costs a vision-language model hundreds of tokens, a question some fifty, a class two. So
+the image is read in one pass, and what follows it (every question, and behind it every class) in a
+second pass over the first one's cache. All continuations lie in one sequence, as a tree, and a mask
+lets each token see its own image and its own branch only. Positions are given, so a token is where
+it would be if its branch stood alone. What comes out is what one pass for each class gives, up to
+the rounding of sums in another order.
+
+Several images go through both passes together. They are padded on the right, where no token sees
+the padding, and every token keeps its position.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import torch
+    from PIL.Image import Image
+
+TOKENS_TOGETHER = 4096  # of images in one pass; a token's cache is up to half a megabyte
+_PROMPTS_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about an image and what it can be answered with.
+
+    Attributes:
+        image: RGB.
+        key: The same for the same image.
+        prompt: The question as the processor takes it, up to where the answer begins.
+        answers: Each answer with its tokens.
+    """
+
+    image: Image
+    key: str
+    prompt: str
+    answers: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """The tokens of a prompt before its image and after it."""
+
+    head: tuple[int, ...]
+    tail: tuple[int, ...]
+
+
+class _Tree:
+    """Token sequences that begin alike share their beginning."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self.parents: list[int] = []
+        self.depths: list[int] = []
+        self._places: dict[tuple[int, int], int] = {}
+
+    def add(self, tokens: Sequence[int], parent: int = -1) -> Iterator[int]:
+        """Put tokens behind a token (-1: behind the image); yields their places."""
+        for token in tokens:
+            if (parent, token) not in self._places:
+                self._places[parent, token] = len(self.tokens)
+                self.tokens.append(token)
+                self.parents.append(parent)
+                self.depths.append(self.depths[parent] + 1 if parent >= 0 else 0)
+            parent = self._places[parent, token]
+            yield parent
+
+    def visible(self, size: int) -> np.ndarray:
+        """Who sees whom, padded to a size; padding sees itself, so that no row is empty."""
+        seen = np.eye(size, dtype=bool)
+        for place, parent in enumerate(self.parents):
+            if parent >= 0:
+                seen[place] |= seen[parent]
+        return seen
+
+
+@dataclass(slots=True)
+class _Branches:
+    """What follows one image: the tree, and where each answer's tokens are read off."""
+
+    tree: _Tree = field(default_factory=_Tree)
+    read: list[dict[str, list[tuple[int, int]]]] = field(default_factory=list)
+
+    def ask(self, tail: Sequence[int], answers: Mapping[str, tuple[int, ...]]) -> None:
+        """Add a question with its answers."""
+        *_, end = self.tree.add(tail)
+        found = {}
+        for name, tokens in answers.items():
+            places = [end, *self.tree.add(tokens[:-1], end)]
+            found[name] = list(zip(places, tokens, strict=True))
+        self.read.append(found)
+
+
+class SharedPasses:
+    """Reads each image once for all questions and classes.
+
+    Args:
+        model: A vision-language model of transformers, loaded.
+        processor: Its processor.
+        device: Where it is.
+        dtype: Its precision.
+    """
+
+    def __init__(
+        self, model: Any, processor: Any, device: str | torch.device, dtype: torch.dtype
+    ) -> None:
+        self._model = model
+        self._processor = processor
+        self._device = device
+        self._dtype = dtype
+        config = model.config
+        self._image_token = next(
+            (
+                value
+                for name in ("image_token_id", "image_token_index")
+                if (value := getattr(config, name, None)) is not None
+            ),
+            None,
+        )
+        self._window = _window(config)
+        self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self._around: dict[str, _Around] = {}
+        self._longest = TOKENS_TOGETHER  # so that the first image goes alone
+        self._most = TOKENS_TOGETHER
+
+    def together(self) -> int:
+        """How many images to read in one pass: as many as fit into the memory set aside."""
+        return max(1, min(self._most, TOKENS_TOGETHER // self._longest))
+
+    def take_fewer(self, count: int) -> None:
+        """Take fewer images together from here on.
+
+        Args:
+            count: How many are too many; one is never too many.
+        """
+        self._most = max(1, count // 2)
+
+    def groups(self, asked: Sequence[Asked]) -> list[list[int]]:
+        """What shares the reading of an image.
+
+        Args:
+            asked: Questions.
+
+        Returns:
+            Groups of numbers of questions, each about one image.
+
+        Raises:
+            ValueError: the model's prompts have no place for an image.
+        """
+        groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        for number, one in enumerate(asked):
+            # A template that puts the question first has another head for each question.
+            groups.setdefault((one.key, self._split(one).head), []).append(number)
+        return list(groups.values())
+
+    def scores(self, groups: Sequence[Sequence[Asked]]) -> list[list[dict[str, float]]]:
+        """Mean log-probability of the tokens of every answer.
+
+        Args:
+            groups: Of questions, see `groups`.
+
+        Returns:
+            For each group and question: answer to its score.
+
+        Raises:
+            ValueError: the model or its processor does not fit this way of asking. Others of its
+                own exceptions are possible.
+        """
+        import torch
+
+        with torch.inference_mode():
+            cache, lengths, starts = self._read_images([group[0] for group in groups])
+            branches = []
+            for group in groups:
+                below = _Branches()
+                for one in group:
+                    below.ask(self._split(one).tail, one.answers)
+                branches.append(below)
+            return self._read_branches(cache, lengths, starts, branches)
+
+    def _split(self, one: Asked) -> _Around:
+        """What is around the image; the same with every image, so it is worked out once."""
+        if one.prompt not in self._around:
+            ids = self._encode([one])["input_ids"][0].tolist()
+            if len(self._around) >= _PROMPTS_KEPT:
+                self._around.clear()
+            self._around[one.prompt] = self._cut(ids)[0]
+        return self._around[one.prompt]
+
+    def _cut(self, ids: Sequence[int]) -> tuple[_Around, int]:
+        """The tokens around the image, and where it ends."""
+        places = [place for place, token in enumerate(ids) if token == self._image_token]
+        if not places or places[-1] + 1 == len(ids):
+            raise ValueError("its prompt has no image token with a text behind it")
+        around = _Around(tuple(ids[: places[0]]), tuple(ids[places[-1] + 1 :]))
+        return around, places[-1] + 1
+
+    def _encode(self, asked: Sequence[Asked]) -> dict[str, torch.Tensor]:
+        """Images with their prompts, padded on the right."""
+        padding = {"padding": True, "padding_side": "right"} if len(asked) > 1 else {}
+        return dict(
+            self._processor(
+                images=[[one.image] for one in asked],  # each prompt has its own
+                text=[one.prompt for one in asked],
+                return_tensors="pt",
+                **padding,
+            )
+        )
+
+    def _read_images(self, asked: Sequence[Asked]) -> tuple[Any, list[int], list[int]]:
+        """The cache of images, their lengths in tokens, and the position behind each."""
+        import torch
+
+        encoded = self._encode(asked)
+        ids, mask = encoded["input_ids"], encoded["attention_mask"]
+        lengths = []
+        for row, real, one in zip(ids, mask, asked, strict=True):
+            around, length = self._cut(row[: int(real.sum())].tolist())
+            if around != self._split(one):
+                raise ValueError("its prompt is cut into tokens differently for each image")
+            lengths.append(length)
+        self._longest = longest = max(lengths)
+        inside = torch.arange(longest)[None] < torch.tensor(lengths)[:, None]
+        inputs = {}
+        for key, value in encoded.items():
+            if value.shape == ids.shape and not value.is_floating_point():
+                pad = self._processor.tokenizer.pad_token_id or 0 if key == "input_ids" else 0
+                inputs[key] = value[:, :longest].where(inside, pad).to(self._device)
+            else:
+                dtype = self._dtype if value.is_floating_point() else value.dtype
+                inputs[key] = value.to(self._device, dtype)
+        out = self._model(**inputs, use_cache=True, **self._keeping(1))
+        starts = list(lengths)
+        deltas = getattr(self._inner(), "rope_deltas", None)
+        if deltas is not None:  # an image of Qwen-VL takes fewer positions than tokens
+            starts = [a + int(b) for a, b in zip(lengths, deltas.flatten(), strict=True)]
+        return out.past_key_values, lengths, starts
+
+    def _inner(self) -> Any:
+        return getattr(self._model, "model", self._model)
+
+    def _keeping(self, which: Any) -> dict[str, Any]:
+        return {"logits_to_keep": which} if self._keeps else {}
+
+    def _read_branches(
+        self,
+        cache: Any,
+        lengths: Sequence[int],
+        starts: Sequence[int],
+        branches: Sequence[_Branches],
+    ) -> list[list[dict[str, float]]]:
+        import torch
+
+        size = max(len(below.tree.tokens) for below in branches)
+        longest = max(lengths)
+        if self._window is not None:
+            deepest = max(max(below.tree.depths) for below in branches)
+            if longest + deepest >= self._window:
+                raise ValueError("the question is longer than its attention window")
+        ids = torch.zeros(len(branches), size, dtype=torch.long)
+        positions = torch.zeros_like(ids)
+        sees = torch.zeros(len(branches), 1, size, longest + size, dtype=torch.bool)
+        for row, below in enumerate(branches):
+            tree, count = below.tree, len(below.tree.tokens)
+            ids[row, :count] = torch.tensor(tree.tokens)
+            positions[row, :count] = torch.tensor(tree.depths)
+            positions[row] += starts[row]
+            sees[row, 0, :count, : lengths[row]] = True
+            sees[row, 0, :, longest:] = torch.from_numpy(tree.visible(size))
+        hidden = torch.finfo(self._dtype).min
+        mask = torch.zeros(sees.shape, dtype=self._dtype).masked_fill(~sees, hidden)
+        if hasattr(self._inner(), "rope_deltas"):
+            positions = positions[None].expand(3, -1, -1)  # time, height, width: a text has one
+        places = sorted(
+            {
+                place
+                for below in branches
+                for answers in below.read
+                for found in answers.values()
+                for place, _ in found
+            }
+        )
+        kept = torch.tensor(places, device=self._device)
+        logits = self._model(
+            input_ids=ids.to(self._device),
+            attention_mask=mask.to(self._device),
+            position_ids=positions.to(self._device),
+            past_key_values=cache,
+            use_cache=True,
+            **self._keeping(kept),
+        ).logits
+        if logits.shape[1] != len(places):
+            logits = logits[:, kept]
+        where = {place: number for number, place in enumerate(places)}
+        return [
+            _read_off(torch.log_softmax(logits[row].float(), dim=-1), where, below)
+            for row, below in enumerate(branches)
+        ]
+
+
+def _window(config: Any) -> int | None:
+    """How far back the shortest-sighted layer sees; None where all see everything."""
+    text = config.get_text_config()
+    kinds = set(getattr(text, "layer_types", None) or ())
+    if other := kinds - {"full_attention", "sliding_attention", "chunked_attention"}:
+        # Branches would write to such a layer's memory in turn.
+        raise ValueError(f"it has layers of the kind {min(other)}")
+    if kinds == {"full_attention"}:
+        return None
+    windows = (getattr(text, name, None) for name in ("sliding_window", "attention_chunk_size"))
+    return min((window for window in windows if window), default=None)
+
+
+def _read_off(
+    logs: torch.Tensor, where: Mapping[int, int], below: _Branches
+) -> list[dict[str, float]]:
+    """From log-probabilities at the places kept to the score of each answer."""
+    rows = [where[place] for one in below.read for found in one.values() for place, _ in found]
+    tokens = [token for one in below.read for found in one.values() for _, token in found]
+    values = iter(logs[rows, tokens].tolist())
+    return [
+        {name: float(np.mean([next(values) for _ in found])) for name, found in one.items()}
+        for one in below.read
+    ]

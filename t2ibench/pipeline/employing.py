@@ -1,0 +1,75 @@
+"""Who does a run: this process, or the workers of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.pipeline.executors import EXECUTORS, Employs, Executor, Submits, TakesArguments
+from t2ibench.pipeline.opening import Observers, load_observers
+from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.progress import Reporter
+from t2ibench.settings import RunSettings
+
+
+def check_engine(settings: RunSettings) -> Executor:
+    """Check --engine, --workers and --engine-args, before anything is done.
+
+    Args:
+        settings: What was asked for.
+
+    Returns:
+        The executor.
+
+    Raises:
+        T2IBenchError: the engine is unknown, cannot work here, or takes no such arguments.
+    """
+    executor = EXECUTORS.get(settings.engine)
+    if isinstance(executor, TakesArguments):
+        executor.check(settings.workers, settings.engine_args)
+    elif settings.engine_args or (settings.workers or 1) > 1:
+        flag = "--engine-args" if settings.engine_args else "--workers"
+        raise T2IBenchError(
+            f"The engine '{shown(settings.engine)}' takes no {flag}.",
+            "It works in one process; start the same command several times to share the work.",
+        )
+    return executor
+
+
+@contextmanager
+def employed(
+    prepared: Prepared, reporter: Reporter, observing: bool
+) -> Iterator[tuple[Executor, Observers]]:
+    """Have somebody to do a run, and end them with it.
+
+    Args:
+        prepared: The run.
+        reporter: Told who they are.
+        observing: Whether encoders and judges are needed.
+
+    Yields:
+        Who does the stages, and the encoders and judges, which may be loaded elsewhere.
+
+    Raises:
+        T2IBenchError: models cannot be loaded, or workers not be started.
+    """
+    executor = check_engine(prepared.settings)
+    if isinstance(executor, Submits):
+        raise T2IBenchError(
+            f"The engine '{prepared.settings.engine}' only writes jobs: nothing is done now.",
+            f"Use `t2ibench run … --engine {prepared.settings.engine}`, without --until-precise "
+            "and --budget.",
+        )
+    crew = executor.hire(prepared, reporter, observing) if isinstance(executor, Employs) else None
+    if crew is None:
+        yield executor, load_observers(prepared, reporter) if observing else Observers()
+        return
+    try:
+        yield crew, crew.observers()
+    except KeyboardInterrupt:
+        reporter.say("Stopping: the workers finish their batches.")
+        crew.stop()
+        raise
+    finally:
+        crew.close()

@@ -1,0 +1,194 @@
+"""Scores that need not be computed again: nothing that decides them has changed.
+
+A score is a pure function of the task, the settings, the evidence and the code. Beside a run, under
+scores/, each task's scores lie with a digest over all of these; they are taken from there only
+where the digest of what is at hand now is the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pydantic
+import scipy
+
+import t2ibench
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import METHODS
+from t2ibench.methods.core.concepts import synonyms
+from t2ibench.pipeline.stored import Images
+from t2ibench.results.paired import PairedTask, read_paired, write_paired
+from t2ibench.results.schema import TaskResult
+from t2ibench.store.checks import sealed, unsealed
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.files import write_bytes
+from t2ibench.version import __version__
+
+if TYPE_CHECKING:
+    from t2ibench.methods.core.needs import QuestionNeed
+    from t2ibench.pipeline.plan import Plan
+    from t2ibench.pipeline.scoring import Stores
+    from t2ibench.tasks.loader import LoadedTask
+
+FOLDER = "scores"
+_INPUTS = "inputs"
+
+
+@cache
+def _code() -> str | None:
+    """What computes: the source of this package, and the versions of what it computes with."""
+    digest = hashlib.sha256()
+    root = Path(t2ibench.__file__).parent
+    try:
+        for path in sorted({*root.rglob("*.py"), *root.glob("methods/**/*.txt")}):
+            digest.update(f"{path.relative_to(root)}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    except OSError:
+        return None
+    versions = (
+        __version__, platform.python_version(), platform.machine(), np.__version__,
+        scipy.__version__, pydantic.__version__,
+    )  # fmt: skip
+    return f"{digest.hexdigest()} {versions}"
+
+
+def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> str | None:
+    """A digest over all that decides what is stored of a task.
+
+    Args:
+        plan: The plan.
+        task: The task.
+        images: The run's images.
+        stores: What was observed.
+
+    Returns:
+        SHA-256 as hex; None where it cannot be known, as of a method from another package.
+    """
+    code = _code()
+    # Of what another package computes, the source is not read.
+    own = type(task.spec).__module__.startswith("t2ibench.methods.")
+    if code is None or not own or METHODS.origin(task.spec.method) != "t2ibench":
+        return None
+    digest = hashlib.sha256()
+
+    def add(*values: object) -> None:
+        digest.update(json.dumps(values, default=str, ensure_ascii=True).encode() + b"\n")
+
+    add(code, task.hash, task.spec.model_dump(mode="json"), plan.settings.model_dump(mode="json"))
+    for kind, named in (("encoder", stores.encoders), ("control", stores.controls)):
+        for name, encoder in named.items():
+            add(kind, name, encoder.fingerprint, getattr(encoder, "embeds_images", True))
+            _add_texts(add, encoder.store, plan.needs[task.id].texts)
+    for name, judge in stores.judges.items():
+        add("judge", name, judge.fingerprint)
+    if any(not question.classes for question in plan.needs[task.id].questions):
+        add(synonyms().name)  # free text is read with the dictionary that is installed
+    _add_images(add, plan, task, images, stores)
+    return digest.hexdigest()
+
+
+def _add_texts(add: Any, store: EvidenceStore, texts: Iterable[str]) -> None:
+    for text in texts:
+        key = text_key(text)
+        add(text, store.checksum("texts", key) if store.has("texts", key) else None)
+
+
+def _add_images(
+    add: Any, plan: Plan, task: LoadedTask, images: Images | None, stores: Stores
+) -> None:
+    """Every attempt with what each encoder, each judge and people made of its image."""
+    needs = plan.needs[task.id]
+    asked: dict[str, list[QuestionNeed]] = {}
+    for question in needs.questions:
+        asked.setdefault(question.prompt, []).append(question)
+    embeddings = [one.store for one in (*stores.encoders.values(), *stores.controls.values())]
+    for prompt, count in needs.images_by_prompt.items():
+        known = [images.get(prompt, index) if images else None for index in range(count)]
+        hashes = [(attempt.sha256 or "") if attempt else "" for attempt in known]
+        add(prompt, [a and (a.status, a.sha256, a.file, a.reason) for a in known])
+        for store in embeddings:
+            add([store.checksum("images", h) if store.has("images", h) else None for h in hashes])
+        for question in asked.get(prompt, []):
+            add(question.question, question.classes, question.images)
+            add([_answers(question, image, stores) for image in hashes])
+
+
+def _answers(question: QuestionNeed, image: str, stores: Stores) -> list[str | None]:
+    """What each judge and people answered about an image."""
+    about = (image, question.question, question.classes)
+    found = [judge.store.get(*about) for judge in stores.judges.values()]
+    people = stores.labels.majority(*about) if stores.labels is not None else None
+    return [*(one.answer if one else None for one in found), people]
+
+
+class KeptScores:
+    """The scores of a run folder's tasks, with what they were computed from.
+
+    Args:
+        folder: The run folder.
+        reuse: Whether scores are taken from there; they are written in any case.
+    """
+
+    def __init__(self, folder: Path, *, reuse: bool = True) -> None:
+        self.folder = folder / FOLDER
+        self._reuse = reuse
+
+    def read(
+        self, task: str, inputs: str
+    ) -> tuple[TaskResult, list[dict[str, Any]], PairedTask] | None:
+        """The scores of a task, if they are those of these inputs.
+
+        Args:
+            task: Its id.
+            inputs: From `inputs_of`.
+
+        Returns:
+            Result, samples and influences; None where there are none, or they are of other inputs,
+            or damaged.
+        """
+        if not self._reuse:
+            return None
+        try:
+            found = json.loads((self.folder / f"{task}.json").read_bytes())
+            if not isinstance(found, dict) or found.get(_INPUTS) != inputs or not unsealed(found):
+                return None
+            paired = read_paired(self.folder / f"{task}.safetensors")[inputs]
+            return TaskResult.model_validate(found["result"]), found["samples"], paired
+        except (OSError, ValueError, LookupError, TypeError, RecursionError, T2IBenchError):
+            return None
+
+    def write(
+        self,
+        task: str,
+        inputs: str,
+        result: TaskResult,
+        samples: list[dict[str, Any]],
+        paired: PairedTask,
+    ) -> None:
+        """Keep the scores of a task.
+
+        Args:
+            task: Its id.
+            inputs: From `inputs_of`.
+            result: What results.json says of it.
+            samples: Its sample rows.
+            paired: Its influences.
+
+        Raises:
+            T2IBenchError: the disk is full or read-only.
+        """
+        content: Mapping[str, Any] = {
+            _INPUTS: inputs, "result": result.model_dump(mode="json"), "samples": samples
+        }  # fmt: skip
+        # The influences name their inputs: two files of two runs are never taken for one.
+        write_paired(self.folder / f"{task}.safetensors", {inputs: paired}, durable=False)
+        text = json.dumps(sealed(content), ensure_ascii=False)
+        data = text.encode("utf-8", "backslashreplace")  # as escapes, half surrogates come back
+        write_bytes(self.folder / f"{task}.json", data, durable=False)

@@ -1,0 +1,54 @@
+"""What a task goes without: prompts that have no image, and images that are no evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.stored import Images
+
+_REASONS = 3  # of each status are kept in results.json
+
+
+def lost(plan: Plan, task_id: str, images: Images) -> tuple[list[str], dict[str, dict[str, int]]]:
+    """A task's prompts without any image, and why images of it were excluded, by status.
+
+    A prompt whose images the model refused, or a filter took, is not missing: that is what the
+    model does with it.
+
+    Args:
+        plan: The plan.
+        task_id: Which task.
+        images: The images of the run.
+
+    Returns:
+        The prompts, sorted, and status to reason to number of images.
+    """
+    missing: list[str] = []
+    reasons: dict[str, Counter[str]] = {}
+    for prompt, count in plan.needs[task_id].images_by_prompt.items():
+        attempts = [images.get(prompt, index) for index in range(count)]
+        if all(attempt is None or attempt.status == "failed" for attempt in attempts):
+            missing.append(prompt)
+        for attempt in attempts:
+            if attempt is not None and attempt.status != "ok":
+                counts = reasons.setdefault(attempt.status, Counter())
+                counts[shortened(attempt.reason or "unknown")] += 1
+    because = {
+        status: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
+        for status, counts in sorted(reasons.items())
+    }
+    return sorted(missing), because
+
+
+def shortened(reason: str) -> str:
+    """A reason as one line; it may come from a server.
+
+    Args:
+        reason: Any text.
+
+    Returns:
+        Its words, at most 200 characters.
+    """
+    line = " ".join(reason.split())
+    return line if len(line) <= 200 else f"{line[:199]}…"

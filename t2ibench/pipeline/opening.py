@@ -1,0 +1,88 @@
+"""A prepared run, with its models, as a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from t2ibench.models.protocols import Encoder, Judge, ReportsWaits
+from t2ibench.pipeline.job import Job
+from t2ibench.pipeline.observers import open_encoder, open_judge
+from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.progress import Reporter
+
+
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """Who looks at the images.
+
+    Attributes:
+        encoders: In the order of the settings.
+        controls: Encoder to its control of random weights.
+        judges: In the order of the settings.
+    """
+
+    encoders: Sequence[Encoder] = ()
+    controls: Mapping[str, Encoder] = field(default_factory=dict)
+    judges: Sequence[Judge] = ()
+
+
+def load_observers(prepared: Prepared, reporter: Reporter) -> Observers:
+    """Load the encoders and judges of a run.
+
+    Args:
+        prepared: The run.
+        reporter: Told why a control cannot be made, and for what a judge waits.
+
+    Returns:
+        The models.
+
+    Raises:
+        T2IBenchError: one cannot be loaded.
+    """
+    encoders, judges = prepared.encoders(), prepared.judges()
+    for judge in judges:
+        if isinstance(judge, ReportsWaits):
+            judge.report_waits(reporter.say)
+    return Observers(encoders, prepared.controls(encoders, reporter.warn), judges)
+
+
+def gives_up(prepared: Prepared) -> bool:
+    """Whether failures alone, from the start on, are the set-up's fault; files fail one by one.
+
+    Args:
+        prepared: The run.
+
+    Returns:
+        Whether they stop it.
+    """
+    return not (prepared.settings.allow_missing or prepared.from_folder)
+
+
+def open_job(prepared: Prepared, observers: Observers, reporter: Reporter) -> Job:
+    """Open the stores of a run.
+
+    Args:
+        prepared: The run.
+        observers: Who looks at its images; none of them where it only generates.
+        reporter: Told for whom it waits.
+
+    Returns:
+        The job.
+    """
+    evidence = prepared.folder.evidence
+    return Job(
+        prepared.plan,
+        prepared.folder,
+        prepared.images,
+        prepared.generator,
+        [open_encoder(encoder, evidence) for encoder in observers.encoders],
+        [open_judge(judge, evidence) for judge in observers.judges],
+        prepared.settings.batch_size,
+        from_object=prepared.objects.generator is not None,
+        controls={
+            name: open_encoder(control, evidence) for name, control in observers.controls.items()
+        },
+        notices=reporter,
+        gives_up=gives_up(prepared),
+    )

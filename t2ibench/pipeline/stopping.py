@@ -1,0 +1,72 @@
+"""SIGTERM, as Slurm, Kubernetes and `kill` send it: the run stops once its batch is stored."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_asked = threading.Event()
+_handler: Callable[[int, FrameType | None], None] | None = None
+_working = 0  # stages that look for the request themselves, between two batches
+
+
+def check() -> None:
+    """Stop here, between two batches, if that was asked for.
+
+    Raises:
+        KeyboardInterrupt: it was.
+    """
+    if _asked.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def between_batches() -> Iterator[None]:
+    """Inside, a request to stop waits for the next `check`.
+
+    Yields:
+        Nothing.
+    """
+    global _working  # noqa: PLW0603
+    _working += 1
+    try:
+        yield
+    finally:
+        _working -= 1
+
+
+@contextmanager
+def on_sigterm() -> Iterator[None]:
+    """Inside, the first SIGTERM asks a run to stop after its batch, and the second ends it at once.
+
+    Yields:
+        Nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what a signal does
+        return
+
+    def ask(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        _asked.set()
+        if not _working:
+            raise KeyboardInterrupt
+
+    global _handler  # noqa: PLW0603
+    _handler = ask
+    before = signal.signal(signal.SIGTERM, ask)
+    try:
+        yield
+    finally:
+        _handler = None
+        _asked.clear()
+        signal.signal(signal.SIGTERM, before)
+
+
+def heard_again() -> None:
+    """Hear SIGTERM again, after a library has taken it for itself."""
+    if _handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _handler)

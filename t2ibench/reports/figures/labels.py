@@ -1,0 +1,86 @@
+"""Where the names of points stand, so that none covers a point or another name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+_LETTER = 6.4  # CSS pixels of a letter, on the safe side
+_GAP, _UP, _DOWN = 6.0, 10.0, 3.0  # from the point; above and below the base line
+_DOT = 3.5
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A name beside its point.
+
+    Attributes:
+        number: Of the point.
+        x: Where the name begins or ends.
+        y: Its base line.
+        anchor: Whether it begins or ends there.
+    """
+
+    number: int
+    x: float
+    y: float
+    anchor: Literal["start", "end"]
+
+    def box(self, text: str) -> tuple[float, float, float, float]:
+        """What the name covers.
+
+        Args:
+            text: The name.
+
+        Returns:
+            Left, top, right and bottom.
+        """
+        wide = _LETTER * len(text)
+        left = self.x if self.anchor == "start" else self.x - wide
+        return left, self.y - _UP, left + wide, self.y + _DOWN
+
+
+def labels(
+    points: Sequence[tuple[float, float]],
+    names: Sequence[str],
+    order: Sequence[int],
+    ends: tuple[float, float],
+    most: int,
+) -> list[Label]:
+    """Names for some points, the first in the order before the others.
+
+    Args:
+        points: Places of all points, in CSS pixels.
+        names: Their names, as they are written.
+        order: Numbers of the points, those to be named first at the beginning.
+        ends: Left and right end of where names may stand.
+        most: Names at most.
+
+    Returns:
+        The names that have room to the right or the left of their point.
+    """
+    found: list[Label] = []
+    taken: list[tuple[float, float, float, float]] = []
+    for number in order:
+        if len(found) == most:
+            break
+        x, y = points[number]
+        sides = (Label(number, x + _GAP, y + 4, "start"), Label(number, x - _GAP, y + 4, "end"))
+        for label in sides:
+            left, top, right, bottom = box = label.box(names[number])
+            inside = left >= ends[0] and right <= ends[1]
+            dots = any(
+                left < a + _DOT and a - _DOT < right and top < b + _DOT and b - _DOT < bottom
+                for k, (a, b) in enumerate(points)
+                if k != number
+            )
+            if inside and not dots and not any(_meet(box, other) for other in taken):
+                found.append(label)
+                taken.append(box)
+                break
+    return found
+
+
+def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,230 @@
+"""Models that client libraries reach, on real servers of this machine."""
+
+from __future__ import annotations
+
+import io
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.image_replies import Told, blocked, refused_field
+from t2ibench.models.retries import Failure
+from t2ibench.models.throttle import Throttle
+from t2ibench.toyland import draw
+from tests.models.images_api import Said, images_server, json_reply, running, speaking
+from tests.models.test_served import KEY, PROMPTS, closed_port, requests
+
+
+@pytest.fixture(autouse=True)
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hub's client may speak, to servers of this machine."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_TOKEN", KEY)
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    found: list[float] = []
+
+    async def note(seconds: float) -> None:
+        found.append(seconds)
+
+    monkeypatch.setattr("t2ibench.models.generators.library.pause", note)
+    return found
+
+
+def drawing(body: dict[str, Any], _: Any) -> Said:
+    """An Inference Endpoint of toyland."""
+    buffer = io.BytesIO()
+    draw(body["inputs"], body["parameters"]["seed"]).save(buffer, format="PNG")
+    return 200, {"content-type": "image/png"}, buffer.getvalue()
+
+
+def endpoint(url: str, **args: Any) -> Any:
+    return create_generator("hf:m", {"base_url": url, "timeout": 5, **args})
+
+
+def test_an_endpoint_of_the_hub_gives_the_images_of_its_model() -> None:
+    with speaking(drawing) as (url, posted):
+        model = endpoint(url, steps=4, size="64x48", negative_prompt="blurry")
+        found = model.generate(requests(PROMPTS, 3))
+        assert model.effective_settings()["seed"] == "one an image"
+    here = create_generator("toyland").generate(requests(PROMPTS, 3))
+    for there, expected in zip(found, here, strict=True):
+        assert np.array_equal(np.asarray(there.image), np.asarray(expected.image))
+    sent = posted[0]["parameters"]
+    assert (sent["width"], sent["height"], sent["num_inference_steps"]) == (64, 48, 4)
+    assert sent["negative_prompt"] == "blurry"
+    assert posted[0]["headers"]["authorization"] == f"Bearer {KEY}"
+
+
+def test_an_endpoint_that_is_busy_or_declines_costs_no_other_image(waits: list[float]) -> None:
+    failures = iter([503, 429, 500])
+
+    def speak(body: dict[str, Any], headers: dict[str, str]) -> Said:
+        status = next(failures, None)
+        if status is not None:
+            return json_reply({"error": "loading"}, status)
+        if "nurse" in body["inputs"]:
+            return json_reply({"error": f"NSFW content detected {headers['authorization']}"}, 400)
+        return drawing(body, headers)
+
+    with speaking(speak) as (url, _):
+        found = endpoint(url).generate(requests(PROMPTS, 2))
+    assert [drawn.status for drawn in found] == ["refused"] * 2 + ["ok"] * 6
+    assert len(waits) == 3 and KEY not in str(found[0].reason)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "says"),
+    [
+        (401, "Invalid username or password.", "grants no access"),
+        (404, "Not Found", "has no such address or model"),
+        (402, "You have exceeded your monthly credits", "is not paid for"),
+        (400, "Model m does not support text-to-image", "no such image model"),
+    ],
+)
+def test_an_endpoint_that_cannot_work_is_said_at_once(
+    status: int, said: str, says: str, waits: list[float]
+) -> None:
+    with speaking(lambda *_: json_reply({"error": said}, status)) as (url, posted):
+        with pytest.raises(T2IBenchError, match=says) as caught:
+            endpoint(url).generate(requests(PROMPTS, 2))
+        assert len(posted) == 1 and waits == []
+    assert "\n" not in str(caught.value) and KEY not in str(caught.value)
+
+
+def test_no_network_offline_mode_and_unknown_providers_are_one_line(
+    waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(T2IBenchError, match="cannot be reached"):
+        endpoint(f"http://127.0.0.1:{closed_port()}").generate(requests(PROMPTS, 2))
+    assert len(waits) == 1
+    with pytest.raises(T2IBenchError, match="Provider 'nobody' not supported"):
+        create_generator("hf:ORG/m", {"provider": "nobody"}).generate(requests(PROMPTS, 2))
+    with pytest.raises(T2IBenchError, match="one image a request"):
+        create_generator("hf:ORG/m", {"n": 2, "seed": False})
+    with pytest.raises(T2IBenchError, match="comes from a stored file"):
+        create_generator("hf:ORG/m", recorded=True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with speaking(drawing) as (url, posted):
+        with pytest.raises(T2IBenchError, match="HF_HUB_OFFLINE"):
+            endpoint(url).generate(requests(PROMPTS, 2))
+        assert posted == []
+
+
+def test_litellm_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    with pytest.raises(T2IBenchError, match=r"pip install 't2ibench\[litellm\]'"):
+        create_generator("litellm:openai/m")
+
+
+def test_litellm_answers_refusals_and_prices(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
+    """LiteLLM's interface, as version 1.106 has it, in front of a real server."""
+    import httpx
+
+    class StatusError(Exception):
+        status_code = 400
+
+    class ContentPolicyViolationError(StatusError):
+        pass
+
+    class RateLimitError(StatusError):
+        status_code = 429
+
+    limited = [True]
+
+    def image_generation(**given: Any) -> Any:
+        if limited.pop() if limited else False:
+            raise RateLimitError("slower")
+        body = {name: given[name] for name in ("prompt", "n", "seed")}
+        if "nurse" in given["prompt"]:
+            raise ContentPolicyViolationError("Your request was rejected.")
+        reply = httpx.post(f"{given['api_base']}/images/generations", json=body).json()
+        row = types.SimpleNamespace(**reply["data"][0], revised_prompt=given["prompt"] + "!")
+        return types.SimpleNamespace(data=[row], _hidden_params={"response_cost": 0.25})
+
+    library: Any = types.ModuleType("litellm")
+    library.image_generation = image_generation
+    library.exceptions = types.SimpleNamespace(
+        ContentPolicyViolationError=ContentPolicyViolationError
+    )
+    library.model_cost = {"openai/m": {"output_cost_per_image": 0.5}}
+    monkeypatch.setitem(sys.modules, "litellm", library)
+    with running(images_server().images_app("m", create_generator("toyland"))) as url:
+        model: Any = create_generator("litellm:openai/m", {"base_url": url})
+        assert model.forecast(requests(PROMPTS, 1)).endswith("2.00 at 0.5 an image.")
+        found = model.generate(requests(PROMPTS, 1))
+    here = create_generator("toyland").generate(requests(PROMPTS, 1))
+    assert [drawn.status for drawn in found] == ["refused", "ok", "ok", "ok"]
+    assert [drawn.revised_prompt for drawn in found[1:]] == [f"{p}!" for p in PROMPTS[1:]]
+    assert np.array_equal(np.asarray(found[1].image), np.asarray(here[1].image))
+    assert model.cost == 0.75 and len(waits) == 1  # what was really charged, and no refusal
+
+
+def test_a_throttle_doubles_then_adds_and_halves() -> None:
+    now = [0.0]
+    throttle = Throttle(64, deadline=40.0, clock=lambda: now[0])
+    assert throttle.limit == 1
+    for _ in range(15):
+        throttle.answered(1.0)
+    assert throttle.limit == 16
+    throttle.failed(Failure("replied with status 500", answered=True))  # a defect is no congestion
+    assert throttle.limit == 16
+    for _ in range(5):  # together they are one sign
+        throttle.failed(Failure("replied with status 429", True, None, True))
+    assert throttle.limit == 8
+    for _ in range(9):
+        throttle.answered(1.0)
+    assert throttle.limit == 9
+    throttle.answered(20.0)  # more at a time would only wait for one another
+    before = throttle.limit
+    for _ in range(100):
+        throttle.answered(20.0)
+    assert throttle.limit == before
+    now[0] = 10.0
+    throttle.failed(Failure("replied with status 429", True, 60.0, True))
+    now[0] = 50.0
+    throttle.failed(Failure("does not answer within 40 s"))
+    assert throttle.limit == 4
+    for _ in range(20):
+        now[0] += 100
+        throttle.failed(Failure("does not answer within 40 s"))
+    assert throttle.limit == 1
+
+
+def test_only_a_filters_words_are_a_refusal() -> None:
+    def said(message: str, *codes: str) -> Told:
+        return Told(frozenset(codes), (), message)
+
+    assert blocked(said("Invalid size '3x3'.")) is None
+    assert blocked(said("The prompt is too long.", "invalid_request_error")) is None
+    assert blocked(said("x", "moderation_blocked")) == "refused"
+    assert blocked(said("The image was flagged as unsafe.")) == "refused"
+
+
+def test_a_word_of_the_prompt_is_no_field() -> None:
+    said = Told(frozenset(), (), "Cannot draw 'a sesame seed'.")
+    assert refused_field(said, {"seed", "size"}, "a sesame seed") is None
+    assert refused_field(said, {"seed", "size"}, "a rose") == "seed"
+    both = Told(frozenset(), (), "seed or size?")
+    assert refused_field(both, {"seed", "size"}, "a rose") is None
+    named = Told(frozenset(), ("prompt",), "seed?")
+    assert refused_field(named, {"seed", "size"}, "a rose") is None
+
+
+def test_an_image_of_any_mode_is_rgb() -> None:
+    buffer = io.BytesIO()
+    Image.new("L", (4, 4), 9).save(buffer, format="PNG")
+    reply: Said = (200, {"content-type": "image/png"}, buffer.getvalue())
+    with speaking(lambda *_: reply) as (url, _):
+        (drawn,) = endpoint(url).generate(requests(PROMPTS[:1], 1))
+    assert drawn.image is not None and drawn.image.mode == "RGB"

@@ -1,0 +1,311 @@
+"""Faster generation: prompts encoded once, batches that fit, and what changes images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators import create_generator
+from t2ibench.models.generators import diffusers as module
+from t2ibench.models.generators.batches import BatchSize
+from t2ibench.models.generators.diffusers import DiffusersGenerator
+from t2ibench.models.generators.prompts import EncodedPrompts
+from t2ibench.models.protocols import ImageRequest, ReportsSettings
+from tests.models import tiny
+
+ARGS = {"steps": "2", "size": "32"}
+REQUESTS = [
+    ImageRequest(f"a photo of a {word}", index, 1000 * index + len(word))
+    for word in ("nurse", "clerk", "rose", "ant")
+    for index in range(2)
+]
+CASES: dict[str, dict[str, str]] = {
+    "stable_diffusion": {"negative_prompt": "a rose"},
+    "sdxl": {"negative_prompt": "a rose"},
+    "sd3": {},
+    "flux": {"negative_prompt": "a rose", "true_cfg": "2"},
+    "cogview4": {"negative_prompt": "a rose"},
+}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("pipelines")
+    return {name: getattr(tiny, name)(root / name) for name in CASES}
+
+
+def made(folder: Path, **args: str) -> DiffusersGenerator:
+    generator = create_generator(str(folder), {**ARGS, **args}, device="cpu")
+    assert isinstance(generator, DiffusersGenerator)
+    return generator
+
+
+def draw(generator: DiffusersGenerator, size: int) -> list[np.ndarray]:
+    found = []
+    for start in range(0, len(REQUESTS), size):
+        found += generator.generate(REQUESTS[start : start + size])
+    return [np.asarray(one.image, dtype=int) for one in found]
+
+
+def apart(one: list[np.ndarray], two: list[np.ndarray]) -> int:
+    return max(int(np.abs(a - b).max()) for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_prompt_is_encoded_once_and_the_image_is_that_of_the_plain_pipeline(
+    name: str, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = made(folders[name], **CASES[name])
+    waiting = made(folders[name], offload="text", **CASES[name])
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "encode_once", lambda *_: None)
+        plain = made(folders[name], **CASES[name])
+        alone, together = draw(plain, 1), draw(plain, 8)
+    assert ours.fingerprint == waiting.fingerprint == plain.fingerprint
+    for generator in (ours, waiting):
+        generator.expect(list(dict.fromkeys(one.prompt for one in REQUESTS)))
+        assert apart(draw(generator, 1), alone) == 0
+        assert apart(draw(generator, 8), together) <= 1  # of the pipeline's own rounding
+        encoded = generator._prompts
+        assert encoded is not None and encoded.works
+        negative = 1 if name == "flux" else 0  # it encodes prompts of both kinds in turn
+        assert encoded.calls == 4 + negative + 1  # the last to compare a pair
+    parts = [part for name, part in waiting._pipeline.components.items() if "text_enc" in name]
+    assert parts and not any(parts)
+
+
+class Coder:
+    """An `encode_prompt` that counts what it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def plain(
+        self, prompt: list[str], device: str, negative_prompt: list[str] | None = None
+    ) -> tuple[Any, Any, Any]:
+        import torch
+
+        self.asked.append(list(prompt))
+        rows = torch.tensor([[float(len(one)), float(ord(one[-1]))] for one in prompt])
+        return rows, None, torch.zeros(3, 3)
+
+    def both(self, prompt: list[str], device: str) -> Any:
+        """Two rows a prompt, all the first ones before all the second ones."""
+        import torch
+
+        self.asked.append(list(prompt))
+        return torch.tensor([[float(len(one))] for one in prompt] + [[0.0] for _ in prompt])
+
+    def longest(self, prompt: list[str], device: str) -> Any:
+        """Padded to the longest prompt of the batch."""
+        import torch
+
+        self.asked.append(list(prompt))
+        return torch.ones(len(prompt), max(map(len, prompt)))
+
+
+def test_rows_are_put_together_from_prompts_that_were_encoded_alone() -> None:
+    coder = Coder()
+    once = EncodedPrompts(coder.plain)
+    rows, nothing, shared = once(["ab", "c", "ab"], "cpu", negative_prompt=["x"] * 3)
+    assert rows.tolist() == [[2, 98], [1, 99], [2, 98]]
+    assert nothing is None and shared.shape == (3, 3)
+    assert coder.asked == [["ab"], ["c"], ["ab", "c"]]  # each, and two to compare
+    assert once(["c", "ab"], "cpu", ["x"] * 2)[0].tolist() == [[1, 99], [2, 98]]
+    assert len(coder.asked) == 3
+    once(["c"], "cpu", negative_prompt=["y"])
+    once(["c"], "meta", negative_prompt=["x"])
+    assert len(coder.asked) == 5  # what else decides an encoding is told apart
+
+
+@pytest.mark.parametrize("name", ["both", "longest"])
+def test_what_is_not_row_by_row_goes_to_the_pipeline_itself(name: str) -> None:
+    import torch
+
+    coder = Coder()
+    method: Callable[..., Any] = getattr(coder, name)
+    once = EncodedPrompts(method)
+    for batch in (["abc", "d"], ["e", "fg"]):
+        assert torch.equal(once(batch, "cpu"), method(batch, "cpu"))
+    assert not once.works
+
+
+def test_prompts_to_come_are_encoded_while_the_text_encoders_are_there() -> None:
+    coder = Coder()
+    once = EncodedPrompts(coder.plain, ahead=True)
+    once.expect(["a", "b", "c"])
+    once(["a"], "cpu")
+    assert coder.asked == [["a"], ["b"], ["c"]]
+    for prompt in "abc":
+        once([prompt], "cpu")
+    assert len(coder.asked) == 3
+
+
+def test_encodings_beyond_the_limit_are_made_again() -> None:
+    coder = Coder()
+    once = EncodedPrompts(coder.plain, limit=100)  # two of them
+    for prompt in "abcca":
+        assert once([prompt], "cpu")[0].tolist() == [[1, ord(prompt)]]
+    assert coder.asked == [["a"], ["b"], ["c"], ["a"]]
+
+
+class Device:
+    """A device of a hundred bytes, seven an image."""
+
+    free_bytes = 100
+
+    def __init__(self, each: int = 7) -> None:
+        self.each, self.size = each, 0
+
+    def name(self) -> str:
+        return "a device"
+
+    def start(self) -> None:
+        self.size = 0
+
+    def used(self) -> int:
+        return self.each * self.size
+
+    def free(self) -> int:
+        return self.free_bytes
+
+
+def test_a_batch_grows_while_memory_lasts_and_is_remembered(tmp_path: Path) -> None:
+    device = Device()
+    size = BatchSize(2, device, "key", tmp_path)
+    sizes = []
+    for _ in range(4):
+        sizes.append(size.now)
+        size.watch()
+        device.size = size.now
+        size.fitted(size.now)
+    assert sizes == [2, 4, 8, 8]  # 16 would be 112 bytes
+    size.fitted(3)  # a last, smaller one
+    assert size.now == 8
+    later = BatchSize(2, Device(), "key", tmp_path)
+    later.begin()
+    assert later.now == 8
+    other = BatchSize(2, Device(), "another model", tmp_path)
+    other.begin()
+    assert other.now == 2
+    size.too_large(8)
+    device.size = 1
+    for _ in range(3):
+        size.fitted(size.now)
+    assert size.now == 4  # not tried again
+    assert list(json.loads((tmp_path / "batch-sizes.json").read_text()).values()) == [4]
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"key a device": "many"}', '{"key a device": 0}'])
+def test_a_size_that_cannot_be_read_is_forgotten(content: str, tmp_path: Path) -> None:
+    (tmp_path / "batch-sizes.json").write_text(content)
+    size = BatchSize(2, Device(), "key", tmp_path)
+    size.begin()
+    assert size.now == 2
+    BatchSize(3, None, "key", tmp_path).begin()
+
+
+def test_a_machine_that_remembers_nothing_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    size = BatchSize(2, Device(1), "key", tmp_path / "file")
+    size.fitted(2)
+    assert size.now == 4
+
+
+def test_only_what_changes_images_changes_the_fingerprint(tmp_path: Path) -> None:
+    (tmp_path / "model_index.json").write_text("{}")
+    plain = made(tmp_path).fingerprint
+    for same in (
+        {"compile": "false"}, {"channels_last": "no"}, {"attention": "sdpa"}, {"cache": "none"},
+        {"offload": "text"}, {"cache": "none", "cache.threshold": "1"},
+    ):  # fmt: skip
+        assert made(tmp_path, **same).fingerprint == plain, same
+        assert made(tmp_path, **same).settings == made(tmp_path).settings
+    others = [
+        {"compile": "true"}, {"channels_last": "true"}, {"attention": "xformers"},
+        {"cache": "taylorseer"}, {"cache": "taylorseer", "cache.cache_interval": "2"},
+    ]  # fmt: skip
+    assert len({plain, *(made(tmp_path, **one).fingerprint for one in others)}) == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("stable_diffusion", {"channels_last": "true"}),
+        ("flux", {"attention": "_native_math"}),
+        ("flux", {"cache": "first_block", "cache.threshold": "0.5"}),
+        ("flux", {"cache": "taylorseer", "cache.cache_interval": "2"}),
+        ("flux", {"cache": "mag"}),
+        ("flux", {"cache": "pyramid"}),
+        ("flux", {"cache": "faster"}),
+    ],
+)
+def test_what_makes_it_faster_is_in_effect_and_the_batch_decides_nothing(
+    name: str, args: dict[str, str], folders: dict[str, Path]
+) -> None:
+    generator = made(folders[name], **{**args, "steps": "4"})
+    images = draw(generator, 8)
+    assert apart(images, draw(generator, 1)) <= 1
+    assert isinstance(generator, ReportsSettings)
+    effective = generator.effective_settings()
+    assert {key: str(effective[key]).lower() for key in args} == args
+    plain = made(folders[name], steps="4")
+    assert "cache" not in plain.effective_settings()
+    draw(plain, 8)
+    backends = {
+        module.processor._attention_backend
+        for module in getattr(plain._pipeline, "transformer", plain._pipeline.vae).modules()
+        if hasattr(getattr(module, "processor", None), "_attention_backend")
+    }
+    assert backends <= {None}  # of this model alone
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "part"), [("stable_diffusion", "unet"), ("flux", "transformer")])
+def test_the_denoiser_alone_is_compiled(name: str, part: str, folders: dict[str, Path]) -> None:
+    """That torch compiles it is left to torch: it takes minutes."""
+    generator = made(folders[name], compile="true")
+    generator.load()
+    found = {
+        key: any(module._compiled_call_impl is not None for module in value.modules())
+        for key, value in generator._pipeline.components.items()
+        if hasattr(value, "modules")
+    }
+    assert found == {key: key == part for key in found}
+    assert generator.effective_settings()["compile"] is True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "args", "message"),
+    [
+        ("flux", {"attention": "nativ"}, "Did you mean 'native'"),
+        ("flux", {"attention": "flash_hub"}, "expected sdpa or a back-end of diffusers"),
+        ("flux", {"attention": "flash"}, "cannot be used here"),
+        ("stable_diffusion", {"attention": "flash"}, "takes xformers or sdpa only"),
+        ("stable_diffusion", {"cache": "mag"}, "a UNet2DConditionModel has no caches"),
+        ("flux", {"cache": "mag", "cache.threshhold": "1"}, "Did you mean 'threshold'"),
+        ("cogview4", {"cache": "mag"}, "cannot be used with CogView4Pipeline: `mag_ratios` must"),
+    ],
+)
+def test_what_a_pipeline_cannot_do_is_one_line(
+    name: str, args: dict[str, str], message: str, folders: dict[str, Path]
+) -> None:
+    with pytest.raises(T2IBenchError) as caught:
+        made(folders[name], **args).generate(REQUESTS[:1])
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "model_index.json").write_text("{}")
+    for args in ({"cache": "teacache"}, {"compile": "maybe"}):
+        with pytest.raises(T2IBenchError, match=r"expected|valid boolean"):
+            made(tmp_path, **args)

@@ -1,0 +1,160 @@
+"""Servers are held to the classes where they can be, and asked plainly where they cannot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.judges import create_judges
+from t2ibench.models.protocols import Judge, Query
+from t2ibench.toyland import draw
+from t2ibench.toyland.reader import read
+from tests.models.chat import posted_image, serving
+
+GENDER = ("male", "female")
+DECLINES = {"error": {"message": "Unrecognized request argument supplied"}}
+
+
+def judge(url: str, **args: str) -> Judge:
+    (found,) = create_judges(["openai:eye"], {"base_url": url, **args})
+    return found
+
+
+def queries(count: int = 6, *classes: str) -> list[Query]:
+    images = [draw(f"a photo of a {('man', 'woman')[n % 2]}", n) for n in range(count)]
+    return [
+        Query(image, "", n, str(n), "Which?", classes or GENDER) for n, image in enumerate(images)
+    ]
+
+
+def schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
+    form = body.get("response_format")
+    return form["json_schema"]["schema"] if form else None
+
+
+def constrained(body: dict[str, Any]) -> tuple[int, Any]:
+    """A server that says in words what it sees, unless it is held to a schema or a choice."""
+    seen = read(posted_image(body)).top("gender")
+    schema = schema_of(body)
+    options = schema["properties"]["answer"]["enum"] if schema else None
+    options = options or body.get("structured_outputs", {}).get("choice")
+    if not options:
+        return 200, f"Neither male nor female is certain, but {seen} is likelier"
+    said = seen if seen in options else options[-1]
+    text = json.dumps({"answer": said}) if schema else said
+    choice: dict[str, Any] = {"message": {"role": "assistant", "content": text}}
+    if body.get("logprobs"):
+        tokens = [{"token": part, "logprob": -0.25} for part in (text[:3], text[3:])]
+        choice["logprobs"] = {"content": tokens}
+    return 200, {"choices": [choice]}
+
+
+@pytest.mark.parametrize("structured", ["schema", "choice"])
+def test_a_server_is_held_to_the_classes(structured: str) -> None:
+    with serving(constrained) as (url, posted):
+        answers = judge(url, structured=structured).answer(queries())
+    assert [found.answer for found in answers] == ["male", "female"] * 3
+    assert len(posted) == 6
+    raw = json.loads(answers[0].raw)
+    assert raw["logprob"] == -0.5 and "male" in raw["reply"]
+    if structured == "schema":
+        schema = schema_of(posted[0])
+        assert schema and schema["properties"]["answer"]["enum"] == [*GENDER, "unknown"]
+        assert posted[0]["response_format"]["json_schema"]["strict"] is True
+        assert schema["required"] == ["answer"] and schema["additionalProperties"] is False
+    else:
+        assert posted[0]["structured_outputs"] == {"choice": [*GENDER, "unknown"]}
+        assert posted[0]["guided_choice"] == [*GENDER, "unknown"]  # vLLM before 0.12
+
+
+def test_without_it_the_reply_is_parsed() -> None:
+    with serving(constrained) as (url, posted):
+        answers = judge(url, structured="none").answer(queries())
+    assert {found.answer for found in answers} == {"unknown"}  # it names both
+    assert not any({"response_format", "logprobs", "structured_outputs"} & set(b) for b in posted)
+
+
+def declining(*members: str, status: int = 400) -> Callable[[dict[str, Any]], tuple[int, Any]]:
+    """A server that declines requests with these members."""
+
+    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+        if set(members) & set(body):
+            return status, DECLINES
+        return (200, "female") if "response_format" not in body else constrained(body)
+
+    return speak
+
+
+@pytest.mark.parametrize(
+    ("members", "status", "first", "then"),
+    [
+        (("logprobs",), 400, 2, {"response_format"}),
+        (("logprobs", "response_format"), 400, 3, set[str]()),
+        (("response_format",), 422, 3, set[str]()),
+    ],
+)
+def test_what_a_server_declines_is_remembered(
+    members: tuple[str, ...], status: int, first: int, then: set[str]
+) -> None:
+    with serving(declining(*members, status=status)) as (url, posted):
+        one = judge(url, workers="1")
+        found = one.answer(queries())
+        assert all(answer.answer in GENDER for answer in found)
+        assert len(posted) == first + 5  # only the first question is sent more than once
+        one.answer(queries())
+        assert len(posted) == first + 5 + 6
+    assert all({"response_format", "logprobs"} & set(body) == then for body in posted[first:])
+
+
+def test_a_question_that_is_declined_however_it_is_put_costs_itself_only() -> None:
+    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+        if read(posted_image(body)).top("gender") == "male":
+            return 400, {"error": {"message": "image too large"}}
+        return constrained(body)
+
+    with serving(speak) as (url, posted):
+        answers = judge(url, workers="1").answer(queries())
+    assert [found.answer for found in answers] == [None, "female"] * 3
+    assert answers[0].reason == "the server replied 400: image too large"
+    assert all("response_format" in body for body in posted[3:4])  # nothing was unlearnt
+    assert len(posted) == 3 * 3 + 3
+
+
+def test_free_text_is_asked_plainly() -> None:
+    with serving(lambda _: (200, "a chef")) as (url, posted):
+        (found,) = judge(url).answer([Query(queries()[0].image, "", 0, "0", "What is it?")])
+    assert found.answer == "a chef" and "response_format" not in posted[0]
+
+
+def test_a_server_that_ignores_it_all_is_understood_as_before() -> None:
+    with serving(lambda _: (200, "**Female**.")) as (url, posted):
+        answers = judge(url).answer(queries())
+    assert {found.answer for found in answers} == {"female"} and len(posted) == 6
+    assert answers[0].raw == "**Female**."
+
+
+@pytest.mark.parametrize("tokens", [None, [], [{"token": "a"}], [{"logprob": "x"}], "no", [3]])
+def test_odd_log_probabilities_cost_nothing(tokens: Any) -> None:
+    message = {"role": "assistant", "content": "male"}
+    said = {"choices": [{"message": message, "logprobs": {"content": tokens}}]}
+    with serving(lambda _: (200, said)) as (url, _):
+        (found,) = judge(url).answer(queries(1))
+    assert (found.answer, found.raw) == ("male", "male")
+
+
+def test_stored_answers_of_the_plain_way_are_still_found() -> None:
+    plain, schema, choice = (
+        judge("http://127.0.0.1:1/v1", structured=way) for way in ("none", "schema", "choice")
+    )
+    before = {
+        "adapter": "openai judge 1",
+        "model": "eye",
+        "url": "http://127.0.0.1:1/v1/chat/completions",
+        "max_tokens": 64,
+    }
+    assert plain.fingerprint == fingerprint(before)
+    assert len({plain.fingerprint, schema.fingerprint, choice.fingerprint}) == 3

@@ -1,0 +1,111 @@
+"""Runs of t2ibench in processes, for tests of engines."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from t2ibench.results.run import open_run
+from t2ibench.store.jsonl import read_rows
+from t2ibench.store.locks import FOLDER
+
+ROOT = Path(__file__).parents[2]
+WAIT = 120.0
+FLAGS = (
+    *("--model", "tests.pipeline.slow:Generator", "--encoder", "tests.pipeline.slow:Encoder"),
+    *("--judge", "tests.pipeline.slow:Judge", "--control-encoder", "none"),
+    *("--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "3"),
+    *("--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100"),
+)
+TWO = ("--workers", "2")
+
+
+def environment(**more: object) -> dict[str, str]:
+    found = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    return found | {name: str(value) for name, value in more.items()}
+
+
+class Runs:
+    """Starts runs in a folder, all with the same relative paths, so that commands are the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run = folder / "runs" / "toyland"
+        self.started: list[subprocess.Popen[str]] = []
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def start(self, *more: str, flags: tuple[str, ...] = FLAGS, **env: object) -> Started:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "t2ibench", *flags, *more],
+            cwd=self.folder,
+            env=environment(**env),
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self.started.append(process)
+        return process
+
+    def end(self, process: Started, status: int = 0) -> str:
+        said = process.communicate(timeout=WAIT)[1]
+        assert process.returncode == status, said
+        return said
+
+    def until(self, happens: Callable[[], object]) -> None:
+        end = time.monotonic() + WAIT
+        while not happens():
+            assert time.monotonic() < end, "nothing happened"
+            time.sleep(0.01)
+
+    def marked(self, what: str) -> set[int]:
+        """Processes that have left a mark: here-, embeds- or asks- and their number."""
+        return {int(path.name.split("-")[1]) for path in self.folder.glob(f"{what}-*")}
+
+    def attempts(self) -> Counter[str]:
+        rows = [row for path in self.run.glob("images/*.jsonl") for row in read_rows(path)]
+        return Counter(row["key"] for row in rows)
+
+    def answers(self) -> Counter[tuple[str, str]]:
+        rows = [row for path in self.run.glob("evidence/*/*.jsonl") for row in read_rows(path)]
+        return Counter((row["image"], row["question"]) for row in rows)
+
+    def outputs(self) -> dict[str, bytes]:
+        samples = sorted((self.run / "samples").iterdir())
+        files = ["results.json", "results.md", *(f"samples/{path.name}" for path in samples)]
+        return {name: (self.run / name).read_bytes() for name in files}
+
+    def equals(self, other: Runs) -> None:
+        """Nothing is lost, nothing is there twice, and every number is the same."""
+        assert self.outputs() == other.outputs()
+        assert self.attempts() == other.attempts() and set(self.attempts().values()) == {1}
+        assert self.answers() == other.answers() and set(self.answers().values()) == {1}
+        assert not list(self.run.glob(f"{FOLDER}/claim-*.lock"))
+        mine, theirs = (open_run(one.run).record.generator for one in (self, other))
+        assert mine == theirs
+
+    def kill(self) -> None:
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+
+Started = subprocess.Popen[str]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process lives; one that only waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def end(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)

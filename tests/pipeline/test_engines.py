@@ -1,0 +1,334 @@
+"""--workers and --engine: whoever works, dies or comes later, the results are the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from t2ibench import evaluate
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.pipeline.executors import EXECUTORS
+from t2ibench.pipeline.executors.crew import MOST_RESTARTS, Crew
+from t2ibench.pipeline.executors.local import Processes, visible_gpus
+from t2ibench.pipeline.executors.messages import Failed, Gone, Message, Ready, Unit
+from t2ibench.pipeline.progress import SilentReporter
+from tests.pipeline.engines import FLAGS, TWO, Runs, alive, end, environment
+from tests.pipeline.slow import Generator
+
+Cli = Callable[..., tuple[int, str, str]]
+SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100}
+TASK = "t2iat_flowers_insects"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    found = Runs(tmp_path / "several")
+    yield found
+    found.kill()
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """What one process gives."""
+    one = Runs(tmp_path_factory.mktemp("one"))
+    one.end(one.start())
+    return one
+
+
+def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
+    process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.05)
+    said = runs.end(process)
+    runs.equals(alone)
+    assert said.startswith("2 workers of 1 threads each.\n")
+    assert "Generated now: 172 ok (of 172 images)." in said
+    # Not the leader: it has no models.
+    for what in ("here", "embeds", "asks"):
+        assert len(runs.marked(what)) == 2 and process.pid not in runs.marked(what)
+    assert "Nothing to do" in runs.end(runs.start(*TWO))
+    runs.equals(alone)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_replaced_and_its_work_is_done(runs: Runs, alone: Runs) -> None:
+    process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.1)
+    runs.until(lambda: len(runs.attempts()) > 20)
+    end(min(runs.marked("here")))
+    said = runs.end(process)
+    runs.equals(alone)
+    assert re.search(
+        r"was ended by SIGKILL.*; others do its work, and it starts again \(1 of", said
+    )
+    assert len(runs.marked("here")) == 3
+
+
+@pytest.mark.slow
+def test_workers_end_with_a_leader_that_is_killed(runs: Runs, alone: Runs) -> None:
+    process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.1)
+    runs.until(lambda: len(runs.attempts()) > 20)
+    workers = runs.marked("here")
+    assert len(workers) == 2 and all(map(alive, workers))
+    process.kill()
+    runs.until(lambda: not any(map(alive, workers)))
+    runs.end(runs.start(*TWO))
+    runs.equals(alone)
+
+
+@pytest.mark.slow
+def test_workers_that_come_in_the_middle_take_a_share(runs: Runs, alone: Runs) -> None:
+    first = runs.start(*TWO, T2I_MEET=4, T2I_PAUSE=0.05)
+    runs.until(lambda: len(runs.marked("here")) == 2)
+    second = runs.start(*TWO, T2I_MEET=4, T2I_PAUSE=0.05)
+    said = [runs.end(process) for process in (first, second)]
+    runs.equals(alone)
+    assert all("by other processes" in text for text in said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("workers", "number"),
+    [("1", signal.SIGTERM), ("2", signal.SIGTERM), ("2", signal.SIGINT)],
+)
+def test_a_run_that_is_asked_to_stop(
+    runs: Runs, alone: Runs, workers: str, number: signal.Signals
+) -> None:
+    process = runs.start("--workers", workers, T2I_MEET=workers, T2I_PAUSE=0.1)
+    runs.until(lambda: len(runs.attempts()) > 8)
+    process.send_signal(number)
+    said = runs.end(process, 130)
+    assert "interrupted. Everything done so far is kept." in said
+    assert not any(map(alive, runs.marked("here")))
+    stored = len(runs.attempts())
+    assert 8 < stored < 172
+    # The batch in hand was stored, and none was begun after it.
+    assert stored % 4 == 0 and stored == len(list(runs.run.glob("images/*/*.png")))
+    runs.end(runs.start("--workers", workers))
+    runs.equals(alone)
+
+
+class _Doomed:
+    """Workers that die as soon as they have something to do."""
+
+    count, elsewhere = 2, False
+
+    def __init__(self) -> None:
+        self.said: list[tuple[int, Message]] = []
+        self.starts = 0
+
+    def start(self, hand: int) -> None:
+        self.starts += 1
+        self.said.append((hand, Ready(f"process {hand}", None, (), {}, ())))
+
+    def send(self, hand: int, unit: Unit) -> None:
+        self.said.append((hand, Gone("was ended by SIGKILL")))
+
+    def wait(self, seconds: float) -> list[tuple[int, Message]]:
+        said, self.said = self.said, []
+        return said
+
+    def stop(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_workers_that_only_die_end_the_run() -> None:
+    class Work:
+        stopped: ClassVar[dict[str, str]] = {}
+
+    hands, reporter = _Doomed(), SilentReporter()
+    crew = Crew(hands, None, reporter)
+    with pytest.raises(T2IBenchError, match=r"No worker is left: worker \d .*SIGKILL.*--workers"):
+        crew.again(Work(), [], 4, lambda _: None)  # type: ignore[arg-type]
+    assert hands.starts == 1 + MOST_RESTARTS == len(reporter.warnings)
+
+
+def test_an_error_of_a_worker_is_one_line(runs: Runs) -> None:
+    flags = list(FLAGS)
+    flags[flags.index("tests.pipeline.slow:Encoder")] = "tests.pipeline.slow:Nobody"
+    said = runs.end(runs.start(*TWO, flags=tuple(flags)), 1)
+    lines = said.splitlines()
+    assert len(lines) == 2 and lines[1].startswith("t2ibench: ") and "Nobody" in lines[1]
+
+
+@pytest.mark.slow
+def test_damaged_images_are_mended_by_the_workers(runs: Runs, alone: Runs) -> None:
+    runs.end(runs.start("--generate-only"))
+    images = sorted(runs.run.glob("images/*/*.png"))
+    for image in images[:3]:
+        image.write_bytes(b"no image")
+    process = runs.start(*TWO)
+    said = runs.end(process)
+    assert said.count("It is generated again") == 3
+    assert runs.outputs() == alone.outputs()
+    assert process.pid not in {int(path.name.split("-")[1]) for path in runs.folder.glob("*s-*")}
+
+
+@pytest.mark.slow
+def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
+    from t2ibench.models.encoders.toyland import ToylandEncoder
+
+    class Here(ToylandGenerator):
+        pass
+
+    with pytest.raises(T2IBenchError, match=r"'toyland' is a Python object that cannot be sent"):
+        evaluate(Here({}), TASK, output_dir=tmp_path / "a", workers=2, **SMALL)
+    two = evaluate(
+        Generator(),
+        TASK,
+        encoder=ToylandEncoder(),
+        output_dir=tmp_path / "a",
+        workers=2,
+        control_encoder="none",
+        **SMALL,
+    )
+    one = evaluate(
+        Generator(),
+        TASK,
+        encoder=ToylandEncoder(),
+        output_dir=tmp_path / "b",
+        control_encoder="none",
+        **SMALL,
+    )
+    assert two.tasks == one.tasks
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--engine", "slum"), "Unknown executor 'slum'. Did you mean 'slurm'?"),
+        (("--workers", "2", "--engine-args", "thread=1"), "Did you mean 'threads'?"),
+        (("--engine", "ray", "--engine-args", "gpus=1"), "Did you mean 'num_gpus'?"),
+        (("--engine", "slurm", "--engine-args", "submit=yes"), "needs sbatch"),
+        (("--engine", "slurm", "--engine-args", "options='--a"), "--engine-args"),
+        (("--engine", "slurm", "--budget", "100"), "--budget has to score"),
+        (("--no-score", "--until-precise", ".1"), "leave --no-score out"),
+        (("--engine", "backwards", "--workers", "2"), "'backwards' takes no --workers"),
+    ],
+)
+def test_wrong_engines_are_one_line(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], line: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(EXECUTORS._entries, "backwards", "tests.pipeline.test_engines:BACKWARDS")
+    status, _, said = cli("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, *words)
+    assert status == 1 and said.count("\n") == 1 and line in said
+
+
+class _Backwards:
+    description = "one process"
+
+    def run(self) -> None: ...
+
+
+BACKWARDS = _Backwards()
+
+
+def test_ray_that_is_not_installed_is_named(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "t2ibench.pipeline.executors.ray.find_spec",
+        lambda name: None if name == "ray" else find(name),
+    )
+    words = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path)
+    for more in ((), ("--dry-run",)):
+        status, _, said = cli(*words, "--engine", "ray", *more)
+        assert (status, said.count("\n")) == (1, 1) and "pip install 't2ibench[ray]'" in said
+
+
+def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
+    assert visible_gpus() == ["3", "5"]
+    for none in ("", "-1"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", none)
+        assert visible_gpus() == []
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    hands = Processes.__new__(Processes)
+    hands._gpus, hands._threads = ["3", "5"], 4
+    found = [hands._environment(hand) for hand in range(3)]
+    assert [one["CUDA_VISIBLE_DEVICES"] for one in found] == ["3", "5", "3"]
+    assert (
+        {one["OMP_NUM_THREADS"] for one in found}
+        == {"4"}
+        == {one["MKL_NUM_THREADS"] for one in found}
+    )
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")  # fewer, by the user's own wish
+    assert hands._environment(0)["OMP_NUM_THREADS"] == "2"
+
+
+def test_errors_of_any_kind_come_back() -> None:
+    class Local(Exception):
+        pass
+
+    with pytest.raises(RuntimeError, match="Local: no") as found:
+        Failed.because(Local("no")).reraise()
+    assert "in a worker" in str(found.value.__cause__)
+    with pytest.raises(T2IBenchError) as known:
+        Failed.because(T2IBenchError("What.", "Then.")).reraise()
+    assert (known.value.message, known.value.hint) == ("What.", "Then.")
+
+
+def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
+    words = ("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "2")
+    words += ("--permutations", "200", "--bootstrap", "100", "--output-dir", str(tmp_path))
+    config = tmp_path / "run.yaml"
+    config.write_text("engine: local\nworkers: 2\nengine_args: {threads: 1}\nno_score: true\n")
+    status, _, said = cli(*words, "--config", config)
+    assert status == 0 and f"Not scored yet: t2ibench score {tmp_path / 'toyland'}" in said
+    assert not (tmp_path / "toyland" / "results.json").exists()
+    assert cli("score", tmp_path / "toyland")[0] == 0
+    scored = (tmp_path / "toyland" / "results.json").read_bytes()
+    assert b'"workers"' not in scored and b'"engine"' not in scored
+    assert cli(*words, "--workers", "auto")[0] == 0
+    assert (tmp_path / "toyland" / "results.json").read_bytes() == scored
+
+
+def slurm_scripts(runs: Runs, *more: str) -> Path:
+    said = runs.end(runs.start("--engine", "slurm", *more))
+    (script,) = runs.run.glob("slurm/*/submit.sh")
+    assert f"Submit: bash {script}" in said
+    return script.parent
+
+
+@pytest.mark.slow
+def test_slurm_scripts_do_the_run(runs: Runs, alone: Runs, tmp_path: Path) -> None:
+    """As Slurm would run them, with a stand-in for its commands."""
+    options = "time=4:00:00,gpus=1,cpus=1,options=--qos=high --mail-type=END,setup=export A=b"
+    folder = slurm_scripts(runs, "--workers", "3", "--engine-args", options)
+    text = (folder / "array.sh").read_text()
+    for line in ("array=1-3", "time=4:00:00", "gpus=1", "qos=high", "mail-type=END", "requeue"):
+        assert f"\n#SBATCH --{line}\n" in text
+    assert "\nexport A=b\n" in text and "gpus" not in (folder / "score.sh").read_text()
+    log = tmp_path / "log"
+    for name in ("sbatch", "scontrol"):
+        file = tmp_path / "bin" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f'#!/bin/bash\necho {name} "$@" >> {log}\necho 7\n')
+        file.chmod(0o755)
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    subprocess.run(["bash", folder / "submit.sh"], check=True, env=environment(PATH=path))
+    array, score = log.read_text().splitlines()
+    assert array == f"sbatch --parsable {folder / 'array.sh'}"
+    assert score == f"sbatch --parsable --dependency=afterany:7 {folder / 'score.sh'}"
+    env = environment(PATH=path, SLURM_ARRAY_JOB_ID=7, SLURM_ARRAY_TASK_ID=2)
+    first = subprocess.Popen(["bash", folder / "array.sh"], env=env | {"T2I_PAUSE": "0.1"})
+    runs.until(lambda: len(runs.attempts()) > 8)
+    first.send_signal(signal.SIGUSR1)  # soon its time is over
+    assert first.wait(60) == 130
+    assert log.read_text().splitlines()[-1] == "scontrol requeue 7_2"
+    assert 8 < len(runs.attempts()) < 172
+    both = [subprocess.Popen(["bash", folder / "array.sh"], env=env) for _ in range(2)]
+    assert [one.wait(120) for one in both] == [0, 0]
+    assert len(log.read_text().splitlines()) == 3
+    subprocess.run(["bash", folder / "score.sh"], check=True, env=env, capture_output=True)
+    runs.equals(alone)

@@ -1,0 +1,232 @@
+"""Storing behind the model, and decoding ahead of encoders."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.pipeline.encoding import in_order
+from t2ibench.pipeline.observers import open_encoder
+from t2ibench.pipeline.work import embed, generate
+from t2ibench.store.images import Attempt, ImageStore
+
+REQUESTS = [ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)]
+
+
+def picture(seed: int) -> Image.Image:
+    pixels = np.random.default_rng(seed).integers(1, 256, (8, 8, 3), dtype=np.uint8)
+    return Image.fromarray(pixels)
+
+
+class Painter:
+    """A generator of nothing but the Protocol's members."""
+
+    name, fingerprint, revision = "painter", "9" * 64, None
+    settings: Mapping[str, Any] = MappingProxyType({})
+    images_per_prompt = guided_images_per_prompt = None
+    batch_size = 2
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return [Drawn("ok", picture(request.seed)) for request in requests]
+
+    def available(self, prompt: str) -> int | None:
+        return None
+
+
+class SlowStore(ImageStore):
+    """Its first images take longest, so that threads end in another order."""
+
+    def add_image(self, prompt: str, index: int, seed: int, image: Image.Image) -> Attempt:
+        time.sleep(0.02 * (12 - seed) / 12)
+        return super().add_image(prompt, index, seed, image)
+
+
+def keys(attempts: Sequence[Attempt]) -> list[int]:
+    return [attempt.seed for attempt in attempts]
+
+
+def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
+    store = SlowStore(tmp_path, Painter.fingerprint)
+    told: list[int] = []
+    caller = threading.current_thread()
+
+    def note(batch: Sequence[Attempt]) -> None:
+        assert threading.current_thread() is caller
+        assert all(store.has_file(attempt) for attempt in batch)
+        told.extend(keys(batch))
+
+    attempts = generate(REQUESTS, Painter(), store, on_batch=note)
+    assert keys(attempts) == told == list(range(12))
+    stored = [ImageStore(tmp_path, Painter.fingerprint).get(r.prompt, r.index) for r in REQUESTS]
+    assert [attempt and attempt.sha256 for attempt in stored] == [a.sha256 for a in attempts]
+
+
+def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -> None:
+    class Growing(Painter):
+        def __init__(self) -> None:
+            self.sizes: list[int] = []
+            self.expected: list[Sequence[str]] = []
+
+        def expect(self, prompts: Sequence[str]) -> None:
+            self.expected.append(prompts)
+
+        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+            self.sizes.append(len(requests))
+            self.batch_size = 2 * len(requests)
+            return super().generate(requests)
+
+    generator = Growing()
+    store = ImageStore(tmp_path, Painter.fingerprint)
+    assert keys(generate(REQUESTS, generator, store)) == list(range(12))
+    assert generator.sizes == [2, 4, 6]
+    assert generator.expected == [[f"prompt {number}" for number in range(6)]]
+
+
+def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
+    class Odd(Painter):
+        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+            drawn = super().generate(requests)
+            if requests[0].seed == 4:
+                drawn[0] = Drawn("ok", Image.new("F", (8, 8), 200.0))
+            return drawn
+
+    store = ImageStore(tmp_path, Painter.fingerprint)
+    attempts = generate(REQUESTS, Odd(), store)
+    assert [one.seed for one in attempts if one.status != "ok"] == [4]
+    assert "could not be stored" in (attempts[4].reason or "")
+    assert keys(generate(REQUESTS, Painter(), store)) == [4]  # tried again
+
+
+def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> None:
+    class Ending(Painter):
+        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+            if requests[0].seed == 8:
+                raise T2IBenchError("no more")
+            return super().generate(requests)
+
+    store = SlowStore(tmp_path, Painter.fingerprint)
+    with pytest.raises(T2IBenchError, match="no more"):
+        generate(REQUESTS, Ending(), store)
+    again = ImageStore(tmp_path, Painter.fingerprint)
+    assert len(again) == 8 and keys(generate(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
+
+
+@pytest.mark.parametrize("seed", [5, 11])
+def test_a_full_disk_stops_and_what_was_written_is_kept(seed: int, tmp_path: Path) -> None:
+    class Full(SlowStore):
+        def add_image(self, prompt: str, index: int, number: int, image: Image.Image) -> Attempt:
+            if number == seed:
+                raise T2IBenchError("The disk is full")
+            return super().add_image(prompt, index, number, image)
+
+    with pytest.raises(T2IBenchError, match="disk is full"):
+        generate(REQUESTS, Painter(), Full(tmp_path, Painter.fingerprint))
+    again = ImageStore(tmp_path, Painter.fingerprint)
+    left = keys(generate(REQUESTS, Painter(), again))
+    assert seed in left and not set(left) & set(range(seed))
+    assert seed - 1 not in left  # of the same batch
+
+
+def test_stopping_in_the_middle_keeps_what_was_generated(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(batch: Sequence[Attempt]) -> None:
+        if batch[0].seed >= 4:
+            raise Stop
+
+    with pytest.raises(Stop):
+        generate(REQUESTS, Painter(), SlowStore(tmp_path, Painter.fingerprint), on_batch=stop)
+    assert len(ImageStore(tmp_path, Painter.fingerprint)) >= 6
+
+
+def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
+    class Reusing(Painter):
+        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+            paths = [tmp_path / f"{number}.png" for number in range(len(requests))]
+            for request, path in zip(requests, paths, strict=True):
+                picture(request.seed).save(path)
+            return [Drawn("ok", path=path) for path in paths]
+
+    store = ImageStore(tmp_path / "images", Painter.fingerprint)
+    attempts = generate(REQUESTS, Reusing(), store)
+    for attempt in attempts:
+        found = np.asarray(store.image(attempt).read())
+        assert np.array_equal(found, np.asarray(picture(attempt.seed)))
+
+
+class Colours:
+    """An encoder: the mean colour of an image, as a direction."""
+
+    embeds_images = True
+
+    def __init__(self, batch_size: int, fails_at: int | None = None) -> None:
+        self.name = f"colours {batch_size}"
+        self.batch_size, self.fails_at = batch_size, fails_at
+        self.fingerprint = f"{batch_size:064x}"
+        self.batches: list[int] = []
+
+    def prepare(self, image: Image.Image) -> Any:
+        return np.asarray(image, dtype=np.float32).mean(axis=(0, 1))
+
+    def encode_images(self, prepared: Sequence[Any]) -> Any:
+        self.batches.append(len(prepared))
+        if len(self.batches) == self.fails_at:
+            raise ValueError("no memory")
+        rows = np.stack(list(prepared))
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        return np.ones((len(texts), 3), dtype=np.float32) / np.sqrt(3)
+
+
+def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
+    store = ImageStore(tmp_path / "images", Painter.fingerprint)
+    images = [store.image(attempt) for attempt in generate(REQUESTS, Painter(), store)]
+    encoders = [Colours(5), Colours(1), Colours(100)]
+    runs = [open_encoder(encoder, tmp_path / str(encoder.batch_size)) for encoder in encoders]
+    told: list[int] = []
+    report = embed(images, runs, told.append)
+    assert report.embedded == sum(told) == 12 and not report.failures
+    assert [encoder.batches for encoder in encoders] == [[5, 5, 2], [1] * 12, [12]]
+    for image in images:
+        rows = [run.store.get("images", image.sha256) for run in runs]
+        assert np.array_equal(rows[0], rows[1]) and np.array_equal(rows[0], rows[2])
+        mean = np.asarray(image.read(), dtype=np.float32).mean(axis=(0, 1))
+        assert np.allclose(rows[0], mean / np.linalg.norm(mean))
+
+
+def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(tmp_path: Path) -> None:
+    store = ImageStore(tmp_path / "images", Painter.fingerprint)
+    images = [store.image(attempt) for attempt in generate(REQUESTS, Painter(), store)]
+    runs = [open_encoder(one, tmp_path / "e") for one in (Colours(5, fails_at=2), Colours(4))]
+    report = embed(images, runs)
+    assert "no memory" in report.failures["colours 5"]
+    kept = [run.store.missing("images", [image.sha256 for image in images]) for run in runs]
+    assert [len(keys) for keys in kept] == [7, 0]
+
+
+def test_results_come_in_order_and_only_some_are_made_ahead() -> None:
+    started: list[int] = []
+
+    def call(number: int) -> int:
+        started.append(number)
+        time.sleep(0.01 if number % 2 else 0)
+        return number
+
+    with ThreadPoolExecutor(4) as pool:
+        results = in_order(pool, call, range(40), 5)
+        assert [next(results) for _ in range(3)] == [0, 1, 2]
+        assert max(started) <= 8
+        assert list(results) == list(range(3, 40))

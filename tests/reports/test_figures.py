@@ -1,0 +1,234 @@
+"""Figures: where marks and names stand, and that both kinds of file show the same."""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ET
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from t2ibench.methods.core.presentation import (
+    Arrows,
+    Axis,
+    Bars,
+    Distribution,
+    Figure,
+    Quantity,
+    RowSeries,
+    Scatter,
+)
+from t2ibench.reports.figures.canvas import BOXES, DISCS, LINES, TEXTS, Canvas, Disc, Text
+from t2ibench.reports.figures.draw import Drawn, draw
+from t2ibench.reports.figures.forest import forest
+from t2ibench.reports.figures.labels import labels
+from t2ibench.reports.figures.raster import SCALE, png
+from t2ibench.reports.html.numbers import at
+from t2ibench.reports.html.page import environment
+from t2ibench.reports.view import Mark, TaskView, run_view, series_view
+from t2ibench.results.schema import Row, Score
+from tests import hand
+
+AXIS = Axis("female", "male")
+VALUES = {"nurse": -0.8, "clerk": 0.0, "chef": 0.25, "guard": 0.9}
+
+
+def task_of(scores: dict[str, dict[str, float]]) -> TaskView:
+    """A task whose rows have these scores."""
+    record = hand.record(hand.mean_lean({"x": [1.0, 1.0, 1.0, -1.0]}))
+    by = [
+        Row(name=name, scores={key: Score(value=value) for key, value in values.items()})
+        for name, values in scores.items()
+    ]
+    (view,) = run_view(hand.results(a=record.model_copy(update={"by": by}))).tasks
+    return view
+
+
+def drawn(figure: Figure, samples: list[dict[str, object]] | None = None) -> Drawn:
+    task = task_of({name: {"lean": value, "words": -value} for name, value in VALUES.items()})
+    found = draw(figure, task, samples or [])
+    assert found is not None
+    return found
+
+
+def test_an_arrow_goes_from_the_words_to_the_images_on_one_axis() -> None:
+    canvas = drawn(Arrows("t", "words", "lean", AXIS, "c")).canvas
+    heads = {mark.tip.split(",")[0]: mark for mark in canvas.marks if isinstance(mark, Disc)}
+    middle = [mark.points[0][0] for mark in canvas.marks if getattr(mark, "name", "") == "zero"]
+    assert heads["clerk"].x == middle[0]
+    assert heads["nurse"].x < middle[0] < heads["chef"].x < heads["guard"].x
+    ratio = (middle[0] - heads["nurse"].x) / (heads["guard"].x - middle[0])
+    assert ratio == pytest.approx(0.8 / 0.9)
+
+
+def test_a_point_lies_where_its_numbers_say() -> None:
+    share = Quantity("share", "lean", share="high")
+    canvas = drawn(Scatter("t", share, share, "c", diagonal=True)).canvas
+    points = [mark for mark in canvas.marks if isinstance(mark, Disc)]
+    (line,) = [mark for mark in canvas.marks if getattr(mark, "name", "") == "eq"]
+    (x1, y1), (x2, y2) = line.points
+    for point in points:  # equal numbers lie on the line
+        assert (point.x - x1) / (x2 - x1) == pytest.approx((point.y - y1) / (y2 - y1))
+
+
+def test_every_image_is_one_dot_and_none_covers_another() -> None:
+    rows = [{"concept": "c", "lean": value / 50} for value in range(-40, 41)] + [
+        {"concept": "c", "lean": 0.5} for _ in range(9)
+    ]
+    canvas = drawn(Distribution("t", "lean", "concept", AXIS, "c"), rows).canvas
+    dots = [mark for mark in canvas.marks if isinstance(mark, Disc) and mark.name == "pt"]
+    assert len(dots) == len(rows)
+    assert len({(round(dot.x, 3), round(dot.y, 3)) for dot in dots}) == len(rows)
+
+
+def test_bars_begin_at_one_place_and_end_at_their_value() -> None:
+    task = task_of({"a": {"mad": 0.5, "cas:x": 1.0, "cas:y": 0.25}})
+    found = draw(Bars("t", "cas:", "mad", "c"), task, [])
+    assert found is not None
+    widths = [mark.width for mark in found.canvas.marks if getattr(mark, "name", "") == "bar"]
+    assert widths[1] == pytest.approx(widths[0] / 4)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(44, 440, width=32), st.floats(24, 260, width=32)),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_no_name_covers_a_point_or_a_name(points: list[tuple[float, float]]) -> None:
+    names = [f"occupation {number}" for number in range(len(points))]
+    found = labels(points, names, range(len(points)), (44, 460), 14)
+    boxes = [label.box(names[label.number]) for label in found]
+    assert len(found) <= 14 and all(box[0] >= 44 and box[2] <= 460 for box in boxes)
+    for a, b in combinations(boxes, 2):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+    for label, (left, top, right, bottom) in zip(found, boxes, strict=True):
+        others = [point for k, point in enumerate(points) if k != label.number]
+        assert not any(left < x < right and top < y < bottom for x, y in others)
+
+
+def test_a_name_goes_to_the_left_where_there_is_no_room() -> None:
+    (label,) = labels([(450, 50)], ["nurse"], [0], (0, 460), 5)
+    assert label.anchor == "end" and label.x < 450
+
+
+def picture(canvas: Canvas) -> Image.Image:
+    return Image.open(io.BytesIO(png(canvas))).convert("RGB")
+
+
+def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
+    canvas = Canvas(100, 60, "t")
+    canvas.dot(20, 30, "low", 6)
+    canvas.dot(80, 30, "high", 6)
+    canvas.dot(50, 30, "hollow", 6)
+    canvas.box(10, 50, 30, 5)
+    canvas.line(0, 10, 100, 10, "zero")
+    image = picture(canvas)
+    assert image.size == (100 * SCALE, 60 * SCALE)
+    seen = {
+        name: "#{:02x}{:02x}{:02x}".format(*image.getpixel((x * SCALE, y * SCALE)))
+        for name, (x, y) in {
+            "low": (20, 30), "high": (80, 30), "hollow": (50, 30),
+            "bar": (25, 52), "paper": (70, 52),
+        }.items()
+    }  # fmt: skip
+    assert seen == {
+        "low": DISCS["low"].fill,
+        "high": DISCS["high"].fill,
+        "hollow": DISCS["hollow"].fill,
+        "bar": BOXES["bar"].fill,
+        "paper": "#ffffff",
+    }
+    assert png(canvas) == png(canvas)
+
+
+def width_of(text: str, **marks: str) -> int:
+    """How many pixels across a text covers."""
+    canvas = Canvas(200, 30, "t")
+    canvas.text(100, 20, text, **marks)
+    ink = picture(canvas).convert("L").point(lambda value: 255 if value < 200 else 0)
+    box = ink.getbbox()
+    assert box is not None
+    return box[2] - box[0]
+
+
+def test_texts_of_a_png_stand_where_they_are_anchored() -> None:
+    for anchor, test in (
+        ("start", lambda box: abs(box[0] - 200) < 6),
+        ("end", lambda box: abs(box[2] - 200) < 6),
+        ("middle", lambda box: abs((box[0] + box[2]) / 2 - 200) < 6),
+    ):
+        canvas = Canvas(200, 30, "t")
+        canvas.text(100, 20, "nurse", anchor)
+        ink = picture(canvas).convert("L").point(lambda value: 255 if value < 200 else 0)
+        assert test(ink.getbbox()), anchor
+    assert width_of("nurse", name="strong") > width_of("nurse")
+
+
+@pytest.mark.parametrize("sign", ["◂", "▸", "→", "α", "δ"])
+def test_signs_that_the_font_lacks_are_drawn_all_the_same(sign: str) -> None:
+    assert width_of(f"a{sign}") > width_of("a") + 5
+    assert width_of(sign) != width_of("\uffff")
+
+
+def test_both_files_have_every_class_and_a_title() -> None:
+    figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
+    alone = figure.canvas.alone("A title, <b>")
+    root = ET.fromstring(alone.svg(alone=True))
+    style = root[0].text or ""
+    for table in (LINES, DISCS, BOXES, TEXTS):
+        for name, ink in table.items():
+            assert (ink.fill or ink.stroke) in style, name
+    assert "A title, <b>" in {node.text for node in root}
+    assert alone.width > figure.canvas.width and len(alone.marks) == len(figure.canvas.marks) + 1
+    texts = [mark for mark in alone.marks if isinstance(mark, Text)]
+    assert texts[0].y < min(mark.y for mark in texts[1:])
+
+
+def test_the_forest_shows_every_test_on_one_axis() -> None:
+    images = {"x": [1.0] * 30 + [-1.0] * 10, "y": [1.0] * 30 + [-1.0] * 10}
+    tasks = {"a": hand.mean_lean(images), "b": hand.mean_square(images)}
+    run = run_view(hand.results(**{name: hand.record(found) for name, found in tasks.items()}))
+    drawn_ = forest(run)
+    assert drawn_ is not None and len(drawn_.rows) == 2
+    zero = next(
+        one.points[0][0] for one in drawn_.canvas.marks if getattr(one, "name", "") == "zero"
+    )
+    ticks = {
+        m.text: m.x for m in drawn_.canvas.marks if isinstance(m, Text) and m.anchor == "middle"
+    }
+    discs = [mark for mark in drawn_.canvas.marks if isinstance(mark, Disc)]
+    shown = [task.mark.value for task in run.tasks]
+    for disc, value in zip(discs, shown, strict=True):
+        assert value is not None
+        assert (disc.x - zero) / (ticks["+1"] - zero) == pytest.approx(value, abs=1e-6)
+    assert forest(run_view(hand.results())) is None
+    assert picture(drawn_.canvas.alone("t")).width == SCALE * round(drawn_.canvas.alone("t").width)
+
+
+def test_what_has_no_direction_is_drawn_from_0() -> None:
+    row = Row(name="a", scores={"h": Score(value=0.25, ci_low=-0.01, ci_high=0.49)})
+    (found,) = series_view(RowSeries("h", "bias", square=True), [row]).rows
+    macros = environment().get_template("marks.html").module
+    html = str(macros.rail(found.mark, "a", from0=True))  # type: ignore[attr-defined]
+    assert 'class="rail null from0"' in html
+    places = dict(re.findall(r"--(v|lo|hi):(-?[\d.]+)", html))
+    # The axis from -1 to 1 of the style sheet means 0 to 1 here.
+    assert places == {"v": "0.000", "lo": "-1.000", "hi": "0.400"}
+    assert 'class="axis"' in html and "NaN" not in html
+
+
+def test_an_axis_from_0_reaches_as_far_as_its_span() -> None:
+    assert (at(0.0, 1.4, True), at(0.7, 1.4, True), at(9, 1.4, True)) == (
+        "-1.400",
+        "0.000",
+        "1.400",
+    )
+    mark = Mark(0.5, 0.4, 0.6, "clear", None)
+    macros = environment().get_template("marks.html").module
+    assert "rail plain clear half" in str(macros.rail(mark, "a", half=True))  # type: ignore[attr-defined]

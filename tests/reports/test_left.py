@@ -1,0 +1,133 @@
+"""What was left out, by group of prompts: a generator that refuses one group."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import t2ibench
+from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.registry import needs
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.reports.files import task_files
+from t2ibench.reports.left import TaskLoss, left_of, losses
+from t2ibench.reports.view import run_view
+from t2ibench.results.reading import read_results
+from t2ibench.settings import Settings
+from t2ibench.tasks import load_tasks
+
+TASKS = "occupations_tibet,openbias_examples,t2iat_flowers_insects"
+REASON = "<b>policy</b>"
+SMALL = {"images_per_prompt": 3, "guided_images_per_prompt": 3, "permutations": 200}
+FEW = {"bootstrap": 50, "limit": 4, "control_encoder": "none"}
+
+
+class Refuser(ToylandGenerator):
+    """Refuses two of three images of women, and filters every image of a aster."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.name = "refuser"
+        self.fingerprint = hashlib.sha256(b"refuses women").hexdigest()
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return [self._one(request) for request in requests]
+
+    def _one(self, request: ImageRequest) -> Drawn:
+        words = request.prompt.split()
+        if "female" in words and request.index:
+            return Drawn("refused", reason=REASON)
+        if "aster" in words:
+            return Drawn("filtered", reason="the safety checker")
+        return super().generate([request])[0]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    t2ibench.evaluate(
+        Refuser(), TASKS, encoder="toyland", judge="toyland", output_dir=root, **SMALL, **FEW
+    )
+    return root / "refuser"
+
+
+@pytest.fixture(scope="module")
+def lost(run: Path) -> dict[str, TaskLoss]:
+    results = read_results(run)
+    found = losses(run_view(results, task_files(results, run)), run)
+    return {one.task.id: one for one in found}
+
+
+def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskLoss]) -> None:
+    first, *others = lost["occupations_tibet"].groups
+    assert first.group == "female" and first.verdict == "more than the others"
+    assert (first.count, first.total) == (2 * first.prompts, 3 * first.prompts)
+    assert first.touched == first.prompts and first.why == f"{first.count} refused"
+    assert first.mark.value == pytest.approx(2 / 3)
+    assert first.mark.low is not None and 0.4 < first.mark.low < 2 / 3
+    assert {one.group for one in others} == {"male", "no group named"}
+    assert all(one.count == 0 and one.mark.high is not None for one in others)
+    assert lost["occupations_tibet"].differs
+    assert all(one.differs for one in lost.values())
+    shares = [one.groups[0].mark.value or 0.0 for one in lost.values()]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_the_counts_are_those_of_the_results(run: Path, lost: dict[str, TaskLoss]) -> None:
+    results = read_results(run)
+    assert set(lost) == {
+        name for name, task in results.tasks.items() if any(task.excluded.values())
+    }
+    for name, one in lost.items():
+        total, left = left_of(results.tasks[name])
+        assert sum(group.total for group in one.groups) == total
+        for reason, count in left.items():
+            assert sum(group.left[reason] for group in one.groups) == count
+        assert sum(prompt.count for prompt in one.prompts) == sum(left.values())
+
+
+def test_what_a_judge_cannot_tell_was_made(lost: dict[str, TaskLoss]) -> None:
+    one = lost["openbias_examples"]
+    unknown = sum(group.left["unknown"] for group in one.groups)
+    assert unknown and sum(group.total for group in one.groups) == one.task.result.n_images
+    assert "without an answer" in one.groups[0].why
+
+
+def test_a_prompt_that_lost_every_image_says_why(lost: dict[str, TaskLoss]) -> None:
+    worst = lost["t2iat_flowers_insects"].prompts[0]
+    assert "aster" in worst.prompt and worst.count == worst.total
+    assert worst.reason == "the safety checker"
+
+
+def test_the_page_shows_it_and_a_reason_stays_text(run: Path) -> None:
+    text = (run / "report.html").read_text(encoding="utf-8")
+    section = text.split('id="left"')[1].split("</section>")[0]
+    assert "more than the others" in section and "&lt;b&gt;policy" in section
+    assert "<b>policy" not in section
+    assert re.search(r"female: 67 % left out, interval \d+ to \d+ %", section)
+    card = text.split('id="occupations_tibet"')[1].split("</article>")[0]
+    assert "Left out: " in card and 'href="#left"' in card
+
+
+def test_a_run_without_its_record_of_attempts_still_has_its_tests(
+    run: Path, tmp_path: Path
+) -> None:
+    results = read_results(run)
+    assert losses(run_view(results, task_files(results, run)), tmp_path) == []
+
+
+@pytest.mark.parametrize("task", load_tasks("all"), ids=lambda task: task.id)
+def test_every_prompt_of_every_task_stands_for_something(task: object) -> None:
+    asked = needs(task.spec, Settings())  # type: ignore[attr-defined]
+    assert set(asked.groups) == set(asked.images_by_prompt)
+    assert all(asked.groups.values())
+
+
+def test_a_prompt_of_two_groups_counts_to_the_first_that_has_a_name() -> None:
+    asked = Needs((PromptNeed("a", 1), PromptNeed("a", 4, "x"), PromptNeed("a", 2, "y")))
+    assert asked.groups == {"a": "x"}
