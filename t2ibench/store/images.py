@@ -22,7 +22,7 @@ from t2ibench.store.attempts import (
 from t2ibench.store.checks import Damage
 from t2ibench.store.files import write_bytes
 from t2ibench.store.one_image import StoredImage
-from t2ibench.store.pack_index import Pack
+from t2ibench.store.pack import Pack
 from t2ibench.store.packs import Packs
 from t2ibench.store.problems import reading
 from t2ibench.store.rows import RowFolder
@@ -101,6 +101,7 @@ class ImageStore:
 
     def __init__(self, root: Path, fingerprint: str) -> None:
         self.root = root
+        self._base = str(root)
         self.fingerprint = fingerprint
         self.damage = Damage("line of the record of images", "lines of the record of images")
         self.packs = Packs(root, fingerprint)
@@ -183,7 +184,7 @@ class ImageStore:
         """
         known = self._attempts.get((prompt, index))
         packed = self._packed(prompt, index, known)
-        return known if packed is None else packed[0].member(packed[1], prompt).attempt()
+        return known if packed is None else packed[0].attempt(packed[1], prompt)
 
     def has_file(self, attempt: Attempt) -> bool:
         """Whether an image is there, as a file or in a pack.
@@ -199,7 +200,7 @@ class ImageStore:
         found = self.packs.find(attempt.prompt, attempt.index) if self.packs.packs else None
         if found is not None and found[0].has(found[1]):
             pack, row = found
-            if pack.member(row, attempt.prompt).sha256 == attempt.sha256:
+            if pack.sha256(row) == attempt.sha256:
                 return True
         if self._absent is None:
             self._absent = self._look(self._attempts.values())
@@ -231,7 +232,7 @@ class ImageStore:
             assert attempt is not None
             yield attempt
         for pack, row, prompt in self._only_packed():
-            yield pack.member(row, prompt).attempt()
+            yield pack.attempt(row, prompt)
 
     def removed(self) -> int:
         """How many images have no file any more.
@@ -256,7 +257,7 @@ class ImageStore:
         packed = self._packed(prompt, index, known)
         if packed is not None and packed[0].has(packed[1]):
             return True
-        attempt = known if packed is None else packed[0].member(packed[1], prompt).attempt()
+        attempt = known if packed is None else packed[0].attempt(packed[1], prompt)
         return attempt is not None and attempt.status != "failed" and self.has_file(attempt)
 
     def path(self, attempt: Attempt) -> Path:
@@ -280,7 +281,9 @@ class ImageStore:
             The image file; it is not read.
         """
         assert attempt.sha256 is not None
-        return StoredImage(self.path(attempt), attempt.sha256, attempt.prompt, attempt.index)
+        return StoredImage(
+            f"{self._base}/{attempt.file}", attempt.sha256, attempt.prompt, attempt.index
+        )
 
     def add_image(self, prompt: str, index: int, seed: int, image: Image) -> Attempt:
         """Store a generated image as PNG; `record` makes it known.

@@ -19,16 +19,22 @@ class StoredImage:
     """One image, in a file of its own or in a pack.
 
     Attributes:
-        path: The file, or the one that it would be outside of its pack.
+        place: The file, or the one that it would be outside of its pack. A million images are
+            described in seconds because this is made a path only when it is used.
         sha256: Hash of the file as it was when it was stored.
         prompt: What it was generated for.
         index: Which sample of the prompt.
     """
 
-    path: Path
+    place: Path | str
     sha256: str
     prompt: str
     index: int
+
+    @property
+    def path(self) -> Path:
+        """The file, or the one that it would be outside of its pack."""
+        return Path(self.place)
 
     def data(self) -> bytes:
         """Its bytes, as they were stored.
@@ -40,13 +46,14 @@ class StoredImage:
             UnreadableImageError: it has changed, or is gone.
         """
         reason, gone = "it has changed since it was stored", None
+        path = self.path
         try:
-            data = self.path.read_bytes()
+            data = path.read_bytes()
             if hashlib.sha256(data).hexdigest() == self.sha256:
                 return data
         except OSError as error:
             reason, gone = error.strerror or type(error).__name__, error
-        for data in packed_bytes(self.path):
+        for data in packed_bytes(path):
             if hashlib.sha256(data).hexdigest() == self.sha256:
                 return data
             reason = "it has changed since it was packed"

@@ -1,4 +1,4 @@
-"""One pack: a tar of images, and the index of what is in it and where."""
+"""The index of a pack: written beside its tar, mapped into memory, or read again from the tar."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import json
 import mmap
 import tarfile
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save
 
-from t2ibench.store.attempts import Attempt
 from t2ibench.store.files import write_bytes
 from t2ibench.store.jsonl import checked_row
-from t2ibench.store.remote import origin
+from t2ibench.store.pack import ORDER, Member, Pack
 
-ORDER = (
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".webp",
-    ".bmp",
-    ".gif",
-    ".tif",
-    ".tiff",
-)  # an index has the number
 _FORMAT = "t2ibench pack 1"
 _ABOUT = "t2ibench"
 _COLUMNS: dict[str, tuple[str, int]] = {  # name to type and width
@@ -46,192 +34,6 @@ _COLUMNS: dict[str, tuple[str, int]] = {  # name to type and width
     "texts": ("u1", 0),
 }
 _TYPES = {"U8": "u1", "I64": "i8", "U64": "u8", "I32": "i4"}
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One image of a pack.
-
-    Attributes:
-        key: Which image, 64 hexadecimal digits.
-        prompt: What it was generated for.
-        index: Which sample of the prompt.
-        seed: Its seed.
-        sha256: Hash of its bytes.
-        suffix: Of its file.
-        tries: Attempts before the one that gave it.
-        offset: Where in the tar its bytes begin.
-        size: How many they are.
-    """
-
-    key: str
-    prompt: str
-    index: int
-    seed: int
-    sha256: str
-    suffix: str
-    tries: int
-    offset: int
-    size: int
-
-    def attempt(self) -> Attempt:
-        """The attempt that gave it."""
-        file = f"{self.key[:2]}/{self.key}{self.suffix}"
-        return Attempt(
-            self.key, self.prompt, self.index, self.seed, "ok", file, self.sha256, None, self.tries
-        )
-
-
-class Pack:
-    """A tar of images with its index.
-
-    Args:
-        path: The tar.
-        fingerprint: The generator's.
-        columns: The index, as `write_index` writes it.
-        lost: Whether the index was damaged or absent, and was read from the tar.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        fingerprint: str,
-        columns: dict[str, npt.NDArray[Any]],
-        lost: bool = False,
-    ) -> None:
-        self.path = path
-        self.fingerprint = fingerprint
-        self.lost = lost
-        self._columns = columns
-        # One number of a memoryview is several times cheaper than one of an array.
-        self._index = columns["index"].data
-        self._tries = columns["tries"].data
-        self._starts = columns["starts"].data
-        self._elsewhere = None
-        try:
-            self._bytes = path.stat().st_size
-        except OSError:
-            self._elsewhere = origin(path)
-            self._bytes = self._elsewhere[0].packs[self._elsewhere[1]] if self._elsewhere else 0
-        ends = columns["offset"] + columns["size"]
-        self.whole = bool(not len(ends) or int(ends.max()) <= self._bytes)
-
-    def __len__(self) -> int:
-        """Images in it."""
-        return len(self._columns["index"])
-
-    def prompts(self) -> list[str]:
-        """The prompts, in the order of the rows."""
-        text = self._columns["texts"].tobytes()
-        ends = self._columns["ends"].tolist()
-        starts = [0, *ends[:-1]]
-        return [
-            text[start:end].decode("utf-8", "surrogatepass")
-            for start, end in zip(starts, ends, strict=True)
-        ]
-
-    def rows_of(self, number: int) -> tuple[int, int]:
-        """The rows of one prompt.
-
-        Args:
-            number: Of the prompt.
-
-        Returns:
-            The first, and the one behind the last.
-        """
-        return self._starts[number], self._starts[number + 1]
-
-    def row(self, start: int, end: int, index: int) -> int | None:
-        """The row of one sample among those of its prompt.
-
-        Args:
-            start: The prompt's first row.
-            end: The one behind its last.
-            index: Which sample.
-
-        Returns:
-            The row; None if the pack does not have it.
-        """
-        guess = start + index - self._index[start]
-        if start <= guess < end and self._index[guess] == index:
-            return guess
-        place = start + int(np.searchsorted(self._columns["index"][start:end], index))
-        return place if place < end and self._index[place] == index else None
-
-    def index(self, row: int) -> int:
-        """Which sample of its prompt a row is."""
-        return int(self._index[row])
-
-    def tries(self, row: int) -> int:
-        """How many attempts came before the one in a row."""
-        return int(self._tries[row])
-
-    def has(self, row: int) -> bool:
-        """Whether the tar is there, and reaches as far as the bytes of a row."""
-        if self.whole:
-            return True
-        columns = self._columns
-        return bool(columns["offset"][row] + columns["size"][row] <= self._bytes)
-
-    def has_tar(self) -> bool:
-        """Whether the tar is there at all, and not the index alone."""
-        return self._bytes > 0
-
-    def member(self, row: int, prompt: str) -> Member:
-        """What the index says of a row.
-
-        Args:
-            row: The row.
-            prompt: Its prompt.
-
-        Returns:
-            The image.
-        """
-        columns = self._columns
-        return Member(
-            columns["keys"][row].tobytes().hex(),
-            prompt,
-            self._index[row],
-            int(columns["seed"][row]),
-            columns["hashes"][row].tobytes().hex(),
-            ORDER[columns["suffix"][row]],
-            self._tries[row],
-            int(columns["offset"][row]),
-            int(columns["size"][row]),
-        )
-
-    def members(self) -> Iterator[Member]:
-        """Every image, in the order of prompts and indices."""
-        for number, prompt in enumerate(self.prompts()):
-            for row in range(*self.rows_of(number)):
-                yield self.member(row, prompt)
-
-    def heads(self) -> npt.NDArray[np.uint64]:
-        """The first eight bytes of each key, as numbers; shape (n,)."""
-        keys = np.ascontiguousarray(self._columns["keys"][:, :8])
-        return keys.view(">u8").reshape(-1).astype(np.uint64)
-
-    def read(self, row: int) -> tuple[str, bytes]:
-        """The bytes of an image.
-
-        Args:
-            row: Its row.
-
-        Returns:
-            Its key, and as many bytes of it as there are.
-
-        Raises:
-            OSError: the tar cannot be read.
-        """
-        columns = self._columns
-        key = columns["keys"][row].tobytes().hex()
-        offset, size = int(columns["offset"][row]), int(columns["size"][row])
-        if self._elsewhere is not None and not self.path.is_file():
-            remote, name = self._elsewhere
-            return key, remote.read(name, offset, size)
-        with self.path.open("rb") as file:
-            file.seek(offset)
-            return key, file.read(size)
 
 
 def index_path(pack: Path) -> Path:

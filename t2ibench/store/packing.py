@@ -24,7 +24,8 @@ from t2ibench.store.files import write_atomically
 from t2ibench.store.images import ImageStore
 from t2ibench.store.jsonl import dump_rows
 from t2ibench.store.locks import SILENT, Claims, Notices, locked
-from t2ibench.store.pack_index import ORDER, Member, write_index
+from t2ibench.store.pack import ORDER, Member
+from t2ibench.store.pack_index import write_index
 from t2ibench.store.problems import disk_errors
 
 SIZE = 512 * 2**20  # bytes of a pack

@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.store.pack_index import Pack, read_pack
+from t2ibench.store.pack import Pack
+from t2ibench.store.pack_index import read_pack
 
 FOLDER = "packs"  # below images/
 _KEY = re.compile(r"[0-9a-f]{64}")

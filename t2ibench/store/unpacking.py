@@ -12,7 +12,8 @@ from pathlib import Path
 from t2ibench.store.attempts import row_of
 from t2ibench.store.files import sync, write_bytes
 from t2ibench.store.images import ImageStore
-from t2ibench.store.pack_index import Member, Pack, index_path
+from t2ibench.store.pack import Member, Pack
+from t2ibench.store.pack_index import index_path
 from t2ibench.store.packing import THREADS, Report, has_hash, remove_files
 
 Advance = Callable[[int], None]

@@ -59,7 +59,8 @@ def test_a_command_parses(page: str, line: str) -> None:
     index, _ = build_index()
     index.select([name for name in tasks.split(",") if name and name not in OTHERS])
     format_ = getattr(arguments, "format", None)
-    assert format_ in {None, "jsonl", *WRITERS.names()}
+    exports = {"imagefolder", "datasets", "geneval"}
+    assert format_ in {None, "jsonl", *WRITERS.names(), *exports}
 
 
 def test_a_wrong_command_is_found() -> None:

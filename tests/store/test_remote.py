@@ -249,7 +249,9 @@ def test_what_was_removed_here_is_removed_there(s3: Any, tmp_path: Path) -> None
 
 def test_a_missing_package_is_one_line(s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3")
+    known = sys.modules["fsspec.registry"]._registry
+    for name in ("s3", "s3a"):
+        monkeypatch.delitem(known, name, raising=False)
     status, _, errors = cli(*FLAGS, "--output-dir", URL)
     assert status == 1 and "pip install s3fs" in errors and len(errors.strip().splitlines()) == 1
 
