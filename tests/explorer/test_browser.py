@@ -331,12 +331,12 @@ def test_a_session_is_opened_by_keyboard(watch: Watch, tmp_path: Path) -> None:
     session["state"]["tree"]["nodes"][-1]["label"] = "pilot"
     path = tmp_path / "session.json"
     path.write_text(json.dumps(session))
-    page.locator("#files summary").focus()
-    page.keyboard.press("Enter")
-    for _ in range(3):
-        page.keyboard.press("Tab")
-    expect(page.locator("#open")).to_be_focused()
-    with page.expect_file_chooser() as chooser:
+    with page.expect_file_chooser() as chooser:  # from here on, so that it is watched in time
+        page.locator("#files summary").focus()
+        page.keyboard.press("Enter")
+        for _ in range(3):
+            page.keyboard.press("Tab")
+        expect(page.locator("#open")).to_be_focused()
         page.keyboard.press("Enter")
     chooser.value.set_files(path)
     page.wait_for_selector('#tree .label:text-is("pilot")')

@@ -1,4 +1,4 @@
-"""The site at every size: none and 500 models, a phone and a wall, without scripts, on paper."""
+"""The site at every size: none and 200 models, a phone and a wall, without scripts, on paper."""
 
 from __future__ import annotations
 
@@ -144,21 +144,21 @@ def test_none_and_one(count: int, browser: Any, tmp_path: Path) -> None:
     assert wrong == []
 
 
-def test_five_hundred(board: Path, browser: Any, tmp_path: Path) -> None:
+def test_two_hundred(board: Path, browser: Any, tmp_path: Path) -> None:
     shown = board_of(board)
     shown.entries = [
-        renamed(shown, number % 3, f"model-{number:03}") for number in range(500)
+        renamed(shown, number % 3, f"model-{number:03}") for number in range(200)
     ]  # fmt: skip
     data = site.build(shown, tmp_path)
-    assert len(data["models"]) == 500 and not data["paired"]
-    assert (tmp_path / "index.html").stat().st_size < 4_000_000
+    assert len(data["models"]) == 200 and not data["paired"]
+    assert (tmp_path / "index.html").stat().st_size < 1_600_000
     page = browser.new_page()
     page.goto((tmp_path / "index.html").as_uri())
     page.wait_for_selector("body[data-ready=yes]")
-    assert page.locator(".board tr[data-id]").count() == 500
+    assert page.locator(".board tr[data-id]").count() == 200
     page.locator('th[data-key="openbias"] button').click()
     page.locator("#find").fill("model-04")
-    assert page.locator("#found").inner_text() == "10 of 500 models"
+    assert page.locator("#found").inner_text() == "10 of 200 models"
     page.goto((tmp_path / "compare.html").as_uri() + "#models=model-000,model-001")
     assert page.locator("#diff tbody tr").count() == 5
     page.close()

@@ -90,7 +90,7 @@ function summary(first, second) {
 function differenceCell(task, first, second, span) {
   const label = `${second.name} less ${first.name}`;
   const found = between(first, second)?.find((row) => row.task === task);
-  if (!found) return make("td", { className: "small muted", "data-of": label, text: D.paired ? "–" : "too many models: t2ibench compare" });
+  if (!found) return make("td", { className: "small muted", "data-of": label, text: "–" });
   // A row holds the first of two less the second, in the order of their table.
   const turn = pairs.get(first.id)?.[second.id] ? -1 : 1;
   if (found.value === null) return make("td", { className: "small muted", "data-of": label, text: found.notes || "–" });
@@ -158,14 +158,17 @@ function table(models) {
     const [x, y] = [a, b].map((name) => [families.indexOf(D.tasks[name].family), order[models[0].tasks[name]?.state] ?? 4, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
     return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
   });
-  const [first, ...others] = models;
+  const [first, ...rest] = models;
+  const others = D.paired ? rest : [];
   const apart = others.flatMap((model) => pairs.get(first.id)?.[model.id] ?? pairs.get(model.id)?.[first.id] ?? []);
   const span = apart.some((row) => Math.abs(row.value ?? 0) > 1) ? 2 : 1;
   const heads = [make("th", { scope: "col", text: "Test" }), ...models.map((model) => make("th", { scope: "col", className: "d" }, make("a", { href: `model/${model.page}.html` }, make("bdi", { text: model.name })), make("span", { className: "badge", text: model.level }), scale())),
     ...others.map((model) => make("th", { scope: "col", className: "d" }, make("span", { text: `${model.name} less ${first.name}` }), scale(span)))];
   const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `task/${encodeURIComponent(name)}.html`, text: models.find((model) => model.tasks[name]).tasks[name].name }), make("span", { className: "micro faint fs", text: D.families[D.tasks[name].family] })),
     ...models.map((model) => taskCell(model, name)), ...others.map((model) => differenceCell(name, first, model, span))));
-  return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)), make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the mean squares; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item." }),
+  return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)),
+    D.paired ? null : make("p", { className: "note small", text: "There are too many models here to compare every two beforehand. With the runs at hand, t2ibench compare RUN RUN gives the differences and their intervals." }),
+    make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the mean squares; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item." }),
     make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" }, make("table", { className: "axis stack", id: "diff" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))));
 }
 
