@@ -93,8 +93,9 @@ def test_what_is_declared_is_imported_or_says_why_it_is_needed() -> None:
     everywhere = imported("t2ibench", "tests", "tools", "benchmarks")
     needless |= names(DEV) - set(everywhere) - explained()
     assert not needless
-    assert names(OPTIONAL) <= set(imported("t2ibench"))
-    assert names(OPTIONAL) <= names(DEV)
+    assert names(OPTIONAL) - explained() <= set(imported("t2ibench"))
+    # litellm is large; the tests use what speaks its interface.
+    assert names(OPTIONAL) - {"litellm"} <= names(DEV)
 
 
 def test_every_dependency_has_a_lower_bound_that_can_be_installed() -> None:
