@@ -249,7 +249,7 @@ def test_a_word_is_found_with_every_test_that_asks_about_it(page: Any) -> None:
     page.locator("#find").fill("zyzzyva")
     assert page.locator("[data-find]:visible").count() == 0
     page.locator("#find").fill("X")
-    assert "find=X" in page.url
+    expect(page).to_have_url(re.compile("find=X"))
     page.reload()
     page.wait_for_selector("body[data-ready=yes]")
     found = page.locator("#words li:visible", has=page.locator("b", has_text=re.compile("^x$")))
