@@ -57,8 +57,8 @@ class Runs:
         assert process.returncode == status, said
         return said
 
-    def until(self, happens: Callable[[], object]) -> None:
-        end = time.monotonic() + WAIT
+    def until(self, happens: Callable[[], object], wait: float = WAIT) -> None:
+        end = time.monotonic() + wait
         while not happens():
             assert time.monotonic() < end, "nothing happened"
             time.sleep(0.01)

@@ -17,7 +17,7 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from tests.pipeline.engines import Runs, alive, end, environment
+from tests.pipeline.engines import WAIT, Runs, alive, end, environment
 
 pytestmark = pytest.mark.slow
 
@@ -176,6 +176,6 @@ def test_a_slurm_array_with_a_requeued_and_a_killed_task(
         time.sleep(0.5)
         return "COMPLETED" in asked(slurm, "scontrol", "show", "job", str(int(array) + 1))
 
-    runs.until(scored)
+    runs.until(scored, 3 * WAIT)
     runs.equals(alone)
     assert "interrupted" in next(runs.run.glob("slurm/*/*_1.log")).read_text()

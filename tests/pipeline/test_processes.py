@@ -35,7 +35,7 @@ import glob, os, sys, time
 import t2ibench.results.write as write
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
-import t2ibench.pipeline.work as work
+from t2ibench.models.encoders.toyland import ToylandEncoder
 
 pause, between = float(sys.argv[1]), float(sys.argv[2])
 
@@ -60,7 +60,7 @@ def met(*args):
 ToylandGenerator.generate = met
 ToylandGenerator.generate = slow(ToylandGenerator.generate)
 ToylandJudge.answer = slow(ToylandJudge.answer)
-work.encode = slow(work.encode)
+ToylandEncoder.encode_images = slow(ToylandEncoder.encode_images)
 stored = write.stored_results
 
 def read(folder):

@@ -112,7 +112,9 @@ def _disc(draw: ImageDraw.ImageDraw, disc: Disc, ink: Ink, factor: int) -> None:
 
 def _box(draw: ImageDraw.ImageDraw, box: Box, ink: Ink, factor: int) -> None:
     right, bottom = box.x + box.width, box.y + box.height
-    corners = [box.x * factor, box.y * factor, right * factor - 1, bottom * factor - 1]
+    left, top = box.x * factor, box.y * factor
+    # A box of less than a pixel, such as the band of a value without spread, is a line.
+    corners = [left, top, max(left, right * factor - 1), max(top, bottom * factor - 1)]
     draw.rectangle(corners, _colour(ink.fill, ink.opacity))
 
 

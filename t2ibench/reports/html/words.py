@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from markupsafe import Markup, escape
 
 from t2ibench.methods import METHODS
-from t2ibench.methods.core.presentation import RowSeries
+from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.html.numbers import at, plain, signed
 from t2ibench.reports.overview import brief
@@ -105,17 +105,16 @@ def spoken(task: TaskView) -> str:
     return f"{', '.join([*parts, WORDS[task.mark.state]])}. {task.sentence}"
 
 
-def row_spoken(row: RowView, series: RowSeries) -> str:
+def row_spoken(row: RowView, axis: Axis | None) -> str:
     """A row's mark in words.
 
     Args:
         row: The row.
-        series: What is shown of it.
+        axis: The poles; None where there is a size but no direction.
 
     Returns:
         Name, number, the pole that it clearly leans to, interval and state.
     """
-    axis = series.axis
     interval = ends(row.mark, axis is None)
     told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
