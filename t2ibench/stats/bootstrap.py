@@ -184,8 +184,8 @@ def one_sample_bootstraps(
     Example:
         >>> rng = np.random.default_rng(0)
         >>> one, other = one_sample_bootstraps([[1, 2, 3], [2, 4, 6]], n_draws=4, rng=rng)
-        >>> (other["mean"] == 2 * one["mean"]).all()
-        np.True_
+        >>> bool((other["mean"] == 2 * one["mean"]).all())
+        True
     """
     require_known(statistics, (*_ONE_SAMPLE, *_QUANTILES))
     needs = Need.SQUARES if "std" in statistics else Need.MEANS
