@@ -170,6 +170,9 @@ def test_a_slurm_array_with_a_requeued_and_a_killed_task(
         if alive(pid):
             end(pid)
 
+    # A node takes a job that starts again within the second it ended in for the one that ended.
+    time.sleep(3)
+
     def scored() -> bool:
         # Slurm would wait two minutes before it starts the first again.
         asked(slurm, "scontrol", "update", f"jobid={array}_1", "StartTime=now")

@@ -129,11 +129,11 @@ def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
         RowView("nurse", None, 4, Mark(-0.5, -0.75, -0.25, state, "low"), False, row)
         for state in ("clear", "not_clear")
     )
-    told = row_spoken(clear, series)
+    told = row_spoken(clear, series.axis)
     assert told == "nurse: −0.50 (to female), interval −0.75 to −0.25, clear lean"
-    assert "female" not in row_spoken(not_clear, series)
+    assert "female" not in row_spoken(not_clear, series.axis)
     sized = RowSeries("h", "bias", square=True)
-    assert row_spoken(clear, sized).startswith("nurse: −0.50, interval")
+    assert row_spoken(clear, sized.axis).startswith("nurse: −0.50, interval")
 
 
 def test_a_page_without_images_says_so(tmp_path: Path) -> None:
