@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import json
@@ -10,6 +11,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from t2ibench.models.api_key import ApiKey
+from t2ibench.models.fetching import fetch_image
 from t2ibench.models.http import BadReplyError, Reply, ServerAwayError, one_line
 from t2ibench.models.protocols import Drawn, Status
 
@@ -283,3 +286,45 @@ def drawn(data: bytes, revised_prompt: str | None) -> Drawn:
     except UnreadableImageError as error:
         return Drawn("failed", reason=f"the server's image: {error}", revised_prompt=revised_prompt)
     return Drawn("ok", image, revised_prompt=revised_prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """How images that a reply names by their address are fetched; see `fetching.fetch_image`.
+
+    Attributes:
+        base_url: The address of the server.
+        key: What is sent to that server.
+        largest: Bytes of an image.
+        timeout: Seconds for one.
+    """
+
+    base_url: str
+    key: ApiKey
+    largest: int
+    timeout: float
+
+
+async def drawn_of(item: Item, key: ApiKey, sender: Sender) -> Drawn:
+    """The image of an entry of a reply, fetched where it is only named.
+
+    Args:
+        item: The entry.
+        key: The server's key, which its words are shown without.
+        sender: How images are fetched.
+
+    Returns:
+        The image, or why there is none.
+    """
+    revised = None if item.revised_prompt is None else key.hide(item.revised_prompt)
+    if item.blocked is not None:
+        return Drawn("filtered", reason=item.blocked, revised_prompt=revised)
+    data = item.data
+    if data is None:
+        try:
+            data = await fetch_image(
+                item.url or "", sender.base_url, sender.key, sender.largest, sender.timeout
+            )
+        except BadReplyError as error:
+            return Drawn("failed", reason=str(error), revised_prompt=revised)
+    return await asyncio.to_thread(drawn, data, revised)

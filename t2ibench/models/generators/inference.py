@@ -11,19 +11,13 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
 from t2ibench.models.generators.library import Library, LibraryImages
+from t2ibench.models.generators.request_fields import NAMES
 from t2ibench.models.http import checked_address
 from t2ibench.store.pixels import as_rgb
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_NAMES = {
-    "size": "size",
-    "steps": "num_inference_steps",
-    "guidance": "guidance_scale",
-    "true_cfg": "true_cfg_scale",
-    "negative_prompt": "negative_prompt",
-}
 _OWN = {"num_inference_steps", "guidance_scale", "negative_prompt", "seed", "scheduler"}
 
 
@@ -78,7 +72,7 @@ def _create(request: Request[InferenceArguments]) -> HostedGenerator:
         call=lambda prompt, _, optional: _call(client, prompt, optional),
         code_of=lambda _: None,
         hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
-        names=_NAMES,
+        names=NAMES,
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}
     name = f"{request.spec} ({address or args.provider})"

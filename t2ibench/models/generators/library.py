@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from t2ibench.errors import first_line
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.fetching import fetch_image
 from t2ibench.models.generators.hosted import HostedArguments, Received
-from t2ibench.models.generators.image_replies import Images, Item, UnusableServerError, drawn
+from t2ibench.models.generators.image_replies import (
+    Images,
+    Sender,
+    UnusableServerError,
+    drawn_of,
+)
 from t2ibench.models.generators.request_fields import Fields
-from t2ibench.models.http import BadReplyError, Reply, ServerAwayError, pause
+from t2ibench.models.http import Reply, ServerAwayError, pause
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.models.retries import BUSY, RATE_LIMITED, Failure, Patience, seconds_asked
 from t2ibench.models.throttle import Throttle
@@ -130,25 +134,15 @@ class LibraryImages:
         self._answered = True
         if not isinstance(found, Images):
             return Received((Drawn("ok", found),), 1)
-        outcomes = await asyncio.gather(*(self._drawn(item) for item in found.items[:images]))
+        no_key = ApiKey("T2IBENCH_NO_KEY")
+        without_key = Sender(self._base, no_key, _LARGEST, self._timeout)
+        outcomes = await asyncio.gather(
+            *(drawn_of(item, self._key, without_key) for item in found.items[:images])
+        )
         missing = Drawn("filtered", reason="the reply has no image, as where a filter takes it")
         made = sum(item.blocked is None for item in found.items)
         lacking = [missing] * (images - len(outcomes))
         return Received((*outcomes, *lacking), made, found.cost)
-
-    async def _drawn(self, item: Item) -> Drawn:
-        revised = None if item.revised_prompt is None else self._key.hide(item.revised_prompt)
-        if item.blocked is not None:
-            return Drawn("filtered", reason=item.blocked, revised_prompt=revised)
-        data = item.data
-        if data is None:
-            try:
-                data = await fetch_image(
-                    item.url or "", self._base, ApiKey("T2IBENCH_NO_KEY"), _LARGEST, self._timeout
-                )
-            except BadReplyError as error:
-                return Drawn("failed", reason=str(error), revised_prompt=revised)
-        return await asyncio.to_thread(drawn, data, revised)
 
     def _read(self, error: Exception) -> Reply | Failure:
         """An exception of the library as what a server replied, or as no answer."""

@@ -13,16 +13,10 @@ from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
 from t2ibench.models.generators.image_replies import Images, read_item
 from t2ibench.models.generators.library import Library, LibraryImages
+from t2ibench.models.generators.request_fields import NAMES
 from t2ibench.models.http import checked_address
 
 _SECRET = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
-_NAMES = {
-    "size": "size",
-    "steps": "num_inference_steps",
-    "guidance": "guidance_scale",
-    "true_cfg": "true_cfg_scale",
-    "negative_prompt": "negative_prompt",
-}
 
 
 class LitellmArguments(HostedArguments):
@@ -94,7 +88,7 @@ def _create(request: Request[LitellmArguments]) -> HostedGenerator:
         blocked = isinstance(error, litellm.exceptions.ContentPolicyViolationError)
         return "content_policy_violation" if blocked else None
 
-    library = Library(call, code_of, (ImportError, NotImplementedError), _NAMES)
+    library = Library(call, code_of, (ImportError, NotImplementedError), NAMES)
     prices = litellm.model_cost.get(request.source, {})
     known = prices.get("output_cost_per_image") or prices.get("input_cost_per_image")
     price = None if known is None else float(known)

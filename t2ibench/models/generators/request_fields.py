@@ -17,6 +17,14 @@ from t2ibench.models.generators.image_replies import (
 from t2ibench.models.http import Reply, one_line
 from t2ibench.models.protocols import Drawn, ImageRequest
 
+# Arguments to the names that vLLM-Omni, SGLang, client libraries and most others give them.
+NAMES = {
+    "size": "size",
+    "steps": "num_inference_steps",
+    "guidance": "guidance_scale",
+    "true_cfg": "true_cfg_scale",
+    "negative_prompt": "negative_prompt",
+}
 _SEED_BITS = (63, 32, 31)
 
 

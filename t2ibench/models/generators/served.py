@@ -12,17 +12,16 @@ from urllib.parse import urlsplit
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.fetching import fetch_image
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator, Received
 from t2ibench.models.generators.image_replies import (
-    Item,
+    Sender,
     UnusableServerError,
     blocked,
-    drawn,
+    drawn_of,
     read_images,
     told,
 )
-from t2ibench.models.generators.request_fields import Fields
+from t2ibench.models.generators.request_fields import NAMES, Fields
 from t2ibench.models.http import (
     BadReplyError,
     HttpSession,
@@ -34,14 +33,6 @@ from t2ibench.models.throttle import Throttle
 
 _LARGEST = 100_000_000  # bytes of a reply, or of an image at an address
 _FIRST_ATTEMPTS = 2  # at a server that never answered
-# Arguments to the names that vLLM-Omni, SGLang and most others give them.
-_FIELDS = {
-    "size": "size",
-    "steps": "num_inference_steps",
-    "guidance": "guidance_scale",
-    "true_cfg": "true_cfg_scale",
-    "negative_prompt": "negative_prompt",
-}
 # Asked for where the server takes them; what they change is the way an image comes.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
 _GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
@@ -84,7 +75,7 @@ class ServedImages:
             **args.deciding(),
         }
         self.price: float | None = None
-        self._fields = Fields(self.where, self._key, args, _FIELDS, _WISHES)
+        self._fields = Fields(self.where, self._key, args, NAMES, _WISHES)
         self._nonce = secrets.token_hex(8)
         self._session = HttpSession(
             self.where,
@@ -149,7 +140,10 @@ class ServedImages:
                 ) from None
             raise
         self._fields.took(optional)
-        outcomes = await asyncio.gather(*(self._drawn(item) for item in found.items[:images]))
+        from_server = Sender(self._base, self._key, _LARGEST, self._timeout)
+        outcomes = await asyncio.gather(
+            *(drawn_of(item, self._key, from_server) for item in found.items[:images])
+        )
         # An empty list is how some servers say that a filter took all images.
         status, lack = ("failed", "fewer images than were asked for")
         if not found.items:
@@ -158,20 +152,6 @@ class ServedImages:
         made = sum(item.blocked is None for item in found.items)
         drawn_now = [*outcomes, *[missing] * (images - len(outcomes))]
         return Received(tuple(drawn_now), made, found.cost)
-
-    async def _drawn(self, item: Item) -> Drawn:
-        revised = None if item.revised_prompt is None else self._key.hide(item.revised_prompt)
-        if item.blocked is not None:
-            return Drawn("filtered", reason=item.blocked, revised_prompt=revised)
-        data = item.data
-        if data is None:
-            try:
-                data = await fetch_image(
-                    item.url or "", self._base, self._key, _LARGEST, self._timeout
-                )
-            except BadReplyError as error:
-                return Drawn("failed", reason=str(error), revised_prompt=revised)
-        return await asyncio.to_thread(drawn, data, revised)
 
 
 def _create(request: Request[ServedArguments]) -> HostedGenerator:
