@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments
@@ -12,7 +12,7 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
-from t2ibench.models.encoders.untrained import untrained_twin
+from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.places import loading_hint
 
@@ -91,7 +91,7 @@ class ClipEncoder:
         return untrained_twin(
             self,
             lambda: AutoModel.from_config(config, dtype=torch.float32),
-            {"config": _architecture(config.to_dict()), "dtype": str(self._dtype)},
+            {"config": architecture(config.to_dict()), "dtype": str(self._dtype)},
             "transformers",
         )
 
@@ -125,15 +125,6 @@ class ClipEncoder:
             return _tensor(self.towers().get_text_features(**inputs))
 
         return unit_rows(encode(texts, self._batch, call))
-
-
-def _architecture(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration without what decides no weight: where it lay, and who wrote it."""
-    return {
-        key: _architecture(value) if isinstance(value, Mapping) else str(value)
-        for key, value in config.items()
-        if key not in {"_name_or_path", "transformers_version", "dtype"}
-    }
 
 
 def _create(request: Request[Arguments]) -> ClipEncoder:

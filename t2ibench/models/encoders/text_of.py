@@ -18,7 +18,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.encoders.towers import encode, unit_rows
-from t2ibench.models.encoders.untrained import untrained_twin
+from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.places import loading_hint
 
@@ -74,7 +74,11 @@ class TextEncoderOf:
         return untrained_twin(
             self,
             lambda: kind._from_config(config, dtype=torch.float32),
-            {"class": kind.__name__, "config": _sizes(config.to_dict()), "dtype": str(self._dtype)},
+            {
+                "class": kind.__name__,
+                "config": architecture(config.to_dict()),
+                "dtype": str(self._dtype),
+            },
             "transformers",
         )
 
@@ -205,12 +209,6 @@ def _index(where: str) -> Mapping[str, Any]:
             loading_hint(where, error) or "Give a text-to-image pipeline that diffusers saved.",
         ) from error
     return index if isinstance(index, Mapping) else {}
-
-
-def _sizes(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration without what decides no weight: where it lay, and who wrote it."""
-    left_out = {"_name_or_path", "transformers_version", "dtype"}
-    return {key: str(value) for key, value in config.items() if key not in left_out}
 
 
 def _create(request: Request[Arguments]) -> TextEncoderOf:

@@ -68,3 +68,19 @@ def untrained_twin(
         }
     )
     return twin
+
+
+def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration without what decides no weight: where it lay, and who wrote it.
+
+    Args:
+        config: Of a model of transformers.
+
+    Returns:
+        Names to texts, part by part.
+    """
+    return {
+        key: architecture(value) if isinstance(value, Mapping) else str(value)
+        for key, value in config.items()
+        if key not in {"_name_or_path", "transformers_version", "dtype"}
+    }
