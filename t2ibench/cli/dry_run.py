@@ -38,14 +38,7 @@ def show(prepared: Prepared) -> None:
             else:
                 left.append(request)
                 waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
-    print(f"Run folder: {prepared.folder.path}")
-    if prepared.rewriter is not None:
-        print(f"Rewriter: {_rewriting(prepared, prepared.rewriter)}")
-    if plan.needs_encoder:
-        print(f"Encoders: {', '.join(prepared.settings.encoder)}")
-    if plan.questions:
-        print(f"Judges: {', '.join(prepared.settings.judge)}")
-    print()
+    _heading(prepared)
     rows = []
     for task in plan.tasks:
         needs = plan.needs[task.id]
@@ -77,6 +70,18 @@ def show(prepared: Prepared) -> None:
         print(f"  {count:5d} {waiting.get(prompt, 0):5d}  {json.dumps(prompt, ensure_ascii=False)}")
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
         print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
+
+
+def _heading(prepared: Prepared) -> None:
+    plan = prepared.plan
+    print(f"Run folder: {prepared.folder.path}")
+    if prepared.rewriter is not None:
+        print(f"Rewriter: {_rewriting(prepared, prepared.rewriter)}")
+    if plan.needs_encoder:
+        print(f"Encoders: {', '.join(prepared.settings.encoder)}")
+    if plan.questions:
+        print(f"Judges: {', '.join(prepared.settings.judge)}")
+    print()
 
 
 def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:

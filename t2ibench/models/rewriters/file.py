@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -43,7 +44,8 @@ class FileRewriter:
 
     JSON Lines and CSV have 'prompt', 'rewritten' and, where an image has a rewriting of its own,
     'index'; YAML maps prompts to rewritings. In JSON Lines and YAML several rewritings of a prompt
-    are a list, and its images take them in turn: image 0 the first, image 1 the second, and so on.
+    are a list, from which each image draws one by its seed: the images of a prompt stay alike in
+    distribution, as every interval and control supposes. In turn they would not.
 
     Args:
         path: The file; its suffix says its form.
@@ -133,7 +135,7 @@ class FileRewriter:
         prompt = request.prompt
         found = self._places.get((prompt, request.index)) or self._places.get((prompt, None))
         if found is None and (texts := self._turns.get(prompt)):
-            found = Rewriting("ok", texts[(request.index or 0) % len(texts)])
+            found = Rewriting("ok", texts[_draw(request, len(texts))])
         if found is None and self._missing == "keep":
             found = Rewriting("ok", prompt)
         return found
@@ -158,7 +160,7 @@ class FileRewriter:
             raise T2IBenchError(
                 f"{shown(self._path, 400)} has no rewriting of image {first.index} of "
                 f"'{shown(prompts[0])}' (of {len(missing)} images in all).",
-                "Add rows for them, or give a list of rewritings, which images take in turn.",
+                "Add rows for them, or give a list of rewritings, from which images draw.",
             )
         names = ", ".join(f"'{shown(prompt)}'" for prompt in prompts[:_NAMED])
         more = ", …" if len(prompts) > _NAMED else ""
@@ -173,6 +175,12 @@ class FileRewriter:
         """What the file says."""
         absent = Rewriting("failed", reason=f"{self._path.name} has no rewriting of it")
         return [self._find(one) or absent for one in requests]
+
+
+def _draw(request: RewriteRequest, count: int) -> int:
+    """One of so many texts; another hash than the noise that an image begins with."""
+    digest = hashlib.sha256(f"rewriting\0{request.seed}".encode()).digest()
+    return int.from_bytes(digest[:8], "little") % count
 
 
 def _twice(where: str, prompt: str, index: int | None) -> T2IBenchError:
