@@ -26,10 +26,11 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.rewriters import create_rewriter
-from t2ibench.models.rewritten import RewriterInfo, Rewritten
+from t2ibench.models.rewritten import RewriterInfo, Rewritten, describe, rewritten
 from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stopping import between_batches, check
+from t2ibench.results.run import RunFolder
 from t2ibench.settings import RunSettings
 from t2ibench.store.images import ImageStore, image_seed
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
@@ -281,6 +282,38 @@ def _tell(generator: Rewritten, store: RewriteStore, reporter: Reporter) -> None
                 f"{generator.inner.name} cannot draw what these words of rewritten prompts mean: "
                 f"{shown}{more}."
             )
+
+
+def rewriting_again(generator: Generator, run: RunFolder, device: str | None) -> Generator:
+    """The model of a stored run, for further prompts: they are rewritten as they come.
+
+    Args:
+        generator: The run's generator alone.
+        run: The run.
+        device: Where a rewriter runs; None to choose.
+
+    Returns:
+        The generator behind the run's rewriter; itself where the run has none.
+
+    Raises:
+        T2IBenchError: the rewriter cannot be made here.
+    """
+    recorded = run.record.generator
+    if recorded is None or recorded.rewriter is None:
+        return generator
+    settings = run.record.settings
+    rewriter = create_rewriter(
+        settings.rewriter or recorded.rewriter.name,
+        settings.rewriter_args,
+        device=device,
+        dtype=settings.dtype,
+        recorded=True,
+    )
+    model = rewritten(generator, describe(rewriter, generator))
+    assert isinstance(model, Rewritten)
+    store = RewriteStore(run.path, rewriter.fingerprint)
+    model.rewritings = Asking(store, rewriter, run.record.measurement.seed)
+    return model
 
 
 class Asking:
