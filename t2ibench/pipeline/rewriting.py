@@ -163,7 +163,7 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
     with prepared.folder.locked("rewrites"):
         store.refresh()
         if store.damage:
-            reporter.warn(f"{store.damage} Their prompts are rewritten again.")
+            reporter.warn(store.damage.mended())
             store.mend()
         _recover(prepared.plan.prompts, generator, store, prepared.images)
         todo = to_rewrite(prepared)

@@ -53,7 +53,7 @@ class RewriteStore:
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.path = folder / FILE
-        self.damage = Damage(f"line of {FILE}", f"lines of {FILE}", again="")
+        self.damage = Damage(f"line of {FILE}", f"lines of {FILE}")
         self._fingerprint = fingerprint
         self._rows: dict[tuple[str, int | None], StoredRewriting] = {}
         self._size = -1
@@ -146,7 +146,7 @@ def _row(one: StoredRewriting) -> dict[str, Any]:
 def _rewriting(row: dict[str, Any]) -> StoredRewriting | None:
     """The record in a row; None for a row of another form."""
     try:
-        found = StoredRewriting(**row)
+        found = StoredRewriting(**{"index": None, **row})
     except TypeError:
         return None
     texts = (found.prompt, found.status, found.rewriter, found.fingerprint)
