@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from PIL import Image
@@ -257,7 +257,7 @@ class Plain:
 
     name = "plain"
     fingerprint = "f" * 64
-    settings: dict[str, Any] = {"size": 8}
+    settings: ClassVar[dict[str, Any]] = {"size": 8}
     revision = None
     images_per_prompt = None
     guided_images_per_prompt = None

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -51,7 +51,7 @@ class Counts:
 
     name = "counts"
     fingerprint = "c" * 64
-    settings: dict[str, Any] = {"word": "joy"}
+    settings: ClassVar[dict[str, Any]] = {"word": "joy"}
     per = "prompt"
 
     def __init__(self, refuses: str = "-", fails: str = "-") -> None:
