@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +16,7 @@ import pytest
 
 from t2ibench import Rewriting, evaluate
 from t2ibench.errors import T2IBenchError
+from t2ibench.explorer.generation import GenerationQueue
 from t2ibench.methods import needs
 from t2ibench.models.language import RewriteRequest
 from t2ibench.results.compare import compare
@@ -25,6 +28,7 @@ from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.store.jsonl import read_rows
 from t2ibench.tasks.index import load_tasks
+from tests.explorer.api import explore, opened
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.pipeline.engines import environment
 
@@ -321,3 +325,83 @@ def test_processes_that_start_together_rewrite_once(tmp_path: Path) -> None:
     texts = {row["prompt"]: row["rewritten"] for row in rows(folder)}
     assert len(posted) == len(rows(folder)) == len(texts)
     assert all(one.revised_prompt == texts[one.prompt] for one in attempts(folder))
+
+
+def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path) -> None:
+    flags = ("--model", "toyland", "--tasks", TASK, "--images-per-prompt", "2")
+    out = ("--output-dir", tmp_path / "runs")
+    file = tmp_path / "words.yaml"
+    (task,) = load_tasks([TASK], ())
+    prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
+    file.write_text("".join(f'"{one}": "{one} at night"\n' for one in prompts), encoding="utf-8")
+    assert cli(*flags, *out, "--rewriter", f"file:{file}")[0] == 0
+    file.unlink()
+    (run_folder,) = (tmp_path / "runs").iterdir()
+    status, _, said = cli("leaderboard", "add", run_folder, "--to", tmp_path / "submissions")
+    assert status == 0, said
+    (folder,) = (tmp_path / "submissions").iterdir()
+    assert str(tmp_path) not in (folder / "results.json").read_text(encoding="utf-8")
+    status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
+    assert status == 0, out_text + said
+    assert "6 images" in out_text + said
+    # Other rewritings than those of the images are found out.
+    lines = (folder / "attempts.jsonl").read_text(encoding="utf-8")
+    forged = lines.replace(" at night", " at dawn, joy")
+    assert forged != lines
+    (folder / "attempts.jsonl").write_text(forged, encoding="utf-8")
+    manifest = json.loads((folder / "submission.json").read_text(encoding="utf-8"))
+    manifest["files"]["attempts.jsonl"] = hashlib.sha256(forged.encode()).hexdigest()
+    (folder / "submission.json").write_text(json.dumps(manifest), encoding="utf-8")
+    status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
+    assert status != 0, out_text + said
+
+
+def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
+    file = tmp_path / "words.yaml"
+    (task,) = load_tasks([TASK], ())
+    prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
+    lines = [f'"{one}": "{one} at night"\n' for one in prompts]
+    file.write_text("".join(lines), encoding="utf-8")
+    args = {"missing": "keep"}
+    results = run(tmp_path / "runs", f"file:{file}", rewriter_args=args)
+    assert results.folder is not None
+    collection = opened(results.folder)
+    with explore(collection, tmp_path / "session.json") as client:
+        known = client.get("/api/image/0/scores")
+    assert known["rewritten"] == f"{known['prompt']} at night"
+    queue = GenerationQueue(collection)
+    assert queue.can_generate(0)
+    count = len(collection.pictures)
+    job = queue.start(0, "a photo of a nurse", 2)
+    for _ in range(600):
+        if job.state in {"done", "failed"}:
+            break
+        time.sleep(0.05)
+    assert (job.state, job.reason, len(collection.pictures)) == ("done", "", count + 2)
+    stored = {row["prompt"]: row["rewritten"] for row in rows(results.folder)}
+    assert stored["a photo of a nurse"] == "a photo of a nurse"
+
+
+def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
+    first = run(tmp_path / "a", Counts())
+    assert rewriting_line(first, first) == "Both runs have the same rewriter, counts."
+    other = Counts()
+    other.fingerprint = "d" * 64
+    second = run(tmp_path / "b", other, seed=1, model_args={"all.gender.female": 0.5})
+    line = rewriting_line(first, second)
+    assert line == (
+        "The rewriter differs (counts and counts), and so do the generator and the seed."
+    )
+    plain = evaluate("toyland", TASK, output_dir=tmp_path / "c", **SMALL)
+    assert rewriting_line(plain, plain) is None
+
+
+def test_packing_keeps_what_prompts_were_rewritten_to(cli: Cli, tmp_path: Path) -> None:
+    results = run(tmp_path, Counts())
+    before = {(one.prompt, one.index): one.revised_prompt for one in attempts(results.folder)}
+    assert cli("pack", results.folder)[0] == 0
+    assert not list(results.folder.glob("images/*/*.png"))
+    after = {(one.prompt, one.index): one.revised_prompt for one in attempts(results.folder)}
+    assert after == before
+    assert cli("score", results.folder)[0] == 0
+    assert read_results(results.folder).tasks[TASK].treatment == results.tasks[TASK].treatment

@@ -137,7 +137,8 @@ class FileRewriter:
         if found is None and (texts := self._turns.get(prompt)):
             found = Rewriting("ok", texts[_draw(request, len(texts))])
         if found is None and self._missing == "keep":
-            found = Rewriting("ok", prompt)
+            blank = Rewriting("failed", reason="the prompt is empty")
+            found = Rewriting("ok", prompt) if prompt.strip() else blank
         return found
 
     def check(self, requests: Sequence[RewriteRequest]) -> None:
