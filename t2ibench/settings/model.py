@@ -192,7 +192,7 @@ class RunSettings(Measurement):
 
     Attributes:
         model: The generator; None to score text encoders alone.
-        tasks: Ids, globs, groups, 'tag:NAME' or 'all'.
+        tasks: Ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         model_args: Arguments of the generator, as text.
         rewriter: What rewrites prompts before the generator gets them; None for nothing.
         rewriter_args: Arguments of the rewriter, as text.
