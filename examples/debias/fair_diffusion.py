@@ -1,4 +1,4 @@
-"""Fair Diffusion as a hook: of prompts that name no gender, half of the images are steered each way.
+"""Fair Diffusion as a hook: images of prompts that name no gender are steered by a coin.
 
 Friedrich et al. 2023, "Fair Diffusion: Instructing Text-to-Image Generation Models on Fairness",
 with the semantic guidance of Brack et al. 2023, "SEGA: Instructing Text-to-Image Models using

@@ -162,8 +162,13 @@ def compare_agreement(
         if not done:
             continue
         level = first.tasks[tasks[0]].settings.level
-        every = [every_prompt(paired, encoder, tasks) for paired in (first_paired, second_paired)]
-        whole = _change(encoder, "", *every, level)
+        whole = _change(
+            encoder,
+            "",
+            every_prompt(first_paired, encoder, tasks),
+            every_prompt(second_paired, encoder, tasks),
+            level,
+        )
         p_values = holm([one.p for one in done])
         corrected = [replace(one, p_holm=p) for one, p in zip(done, p_values, strict=True)]
         found += [*([whole] if whole else []), *corrected]
@@ -240,8 +245,8 @@ def _words(whole: AgreementChange, names: Sequence[str]) -> str:
 def _amount(value: float, high: float | None, low: float | None) -> str:
     """Second less first, from the ends of first less second."""
     if low is None or high is None:
-        return f"{value:+.3f}"
-    return f"{value:+.3f}, {-high:+.3f} to {-low:+.3f}"
+        return f"{value:+.4f}"
+    return f"{value:+.4f}, {-high:+.4f} to {-low:+.4f}"
 
 
 def _where(tasks: Sequence[AgreementChange]) -> str:

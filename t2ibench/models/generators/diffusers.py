@@ -29,6 +29,7 @@ from t2ibench.models.protocols import Drawn, ImageRequest
 
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
+_WITH_HOOK = 4  # calls that one batch may be divided into
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
@@ -115,7 +116,8 @@ class DiffusersGenerator:
     @property
     def batch_size(self) -> int:
         """Images at once: on a GPU as many as its memory has been found to hold."""
-        return self._size.now
+        # A hook divides them into calls of their own, and calls of a fixed size should be full.
+        return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
 
     def _lora_hash(self) -> str | None:
         lora = self._args.get("lora")
