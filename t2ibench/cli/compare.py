@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     WRITERS.get(arguments.format)  # before any file is read
     gates = parse_gates(arguments.fail_on or [], COMPARISON)
     paths = Path(arguments.first), Path(arguments.second)
-    first, second = (read_results(path) for path in paths)
+    both = [read_results(path) for path in paths]
+    first, second = both
     paired = [read_paired_run(path) for path in paths]
     found = compare(first, second, *paired)
     agreement = compare_agreement(first, second, *paired)
@@ -68,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
     names = _names(first, second, (arguments.first, arguments.second))
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
     table = comparison_table(shown, names, level_of(first), agreement)
-    if not agreement and any(task.n_images for task in first.tasks.values()):
+    measured = [any(task.prompt_agreement for task in one.tasks.values()) for one in both]
+    if not agreement and any(measured):
         print(_NOT_MEASURED, file=sys.stderr)
     print(render(arguments.format, table), end="")
     return report(check_comparison(gates, found)) if gates else 0

@@ -228,7 +228,7 @@ def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str])
 
 
 def _words(whole: AgreementChange, names: Sequence[str]) -> str:
-    amount = _amount(-whole.value, whole.high, whole.low)
+    amount = _amount(0.0 - whole.value, whole.high, whole.low)
     count = f"{whole.n_prompts} prompts, {whole.n_images} images of each"
     if not whole.differs:
         return (
@@ -246,7 +246,7 @@ def _amount(value: float, high: float | None, low: float | None) -> str:
     """Second less first, from the ends of first less second."""
     if low is None or high is None:
         return f"{value:+.4f}"
-    return f"{value:+.4f}, {-high:+.4f} to {-low:+.4f}"
+    return f"{value:+.4f}, {0.0 - high:+.4f} to {0.0 - low:+.4f}"
 
 
 def _where(tasks: Sequence[AgreementChange]) -> str:
