@@ -141,7 +141,7 @@ def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
     return {
         **dict.fromkeys(("task", "row", "score", "scale", *_ENDS)),
         "task": one.task,
-        "row": one.encoder,
+        "row": f"{one.encoder}: {one.group}" if one.group else one.encoder,
         "score": "prompt_agreement",
         "difference": one.value,
         "low": one.low,

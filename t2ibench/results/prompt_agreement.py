@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from t2ibench.methods.core.prompt_agreement import (
     MeanCosine,
     PromptCosines,
@@ -18,7 +20,9 @@ from t2ibench.results.prompt_records import PromptAgreement, PromptDifference
 from t2ibench.results.schema import Results
 from t2ibench.stats import holm
 
-_MANY = 6  # tasks named in a sentence
+_MANY = 4  # groups named in a sentence
+_ALPHA = 0.05
+CHANGED = "prompts with other images"
 
 
 def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[PromptAgreement]:
@@ -75,17 +79,21 @@ class AgreementChange:
     Attributes:
         encoder: Who read it.
         task: Its task; empty for all prompts of both runs, each once.
+        group: What the prompts stand for in the task, empty for all of them; without a task
+            `CHANGED`, where only some prompts have other images.
         value: Mean cosine of the first less that of the second.
         low: Lower end of its interval.
         high: Upper end.
         p: p-value that there is no difference.
-        p_holm: Adjusted over the tasks; for all prompts, over the encoders.
+        p_holm: Adjusted over the tasks, or over the groups of all tasks; for all prompts, over the
+            encoders.
         n_prompts: Prompts that both have.
         n_images: Images of each.
     """
 
     encoder: str
     task: str
+    group: str
     value: float
     low: float | None
     high: float | None
@@ -93,6 +101,11 @@ class AgreementChange:
     n_prompts: int
     n_images: int
     p_holm: float | None = None
+
+    @property
+    def overall(self) -> bool:
+        """Whether it is about all prompts of both runs."""
+        return not self.task and not self.group
 
     @property
     def differs(self) -> bool:
@@ -137,8 +150,8 @@ def compare_agreement(
         second_paired: What is stored of the second's.
 
     Returns:
-        For each encoder that read both runs, first all prompts, then each task; none where it was
-        not measured in both.
+        For each encoder that read both runs all prompts, then each task, then each group of
+        prompts of a task; none where it was not measured in both.
     """
     found: list[AgreementChange] = []
     shared = [
@@ -151,33 +164,73 @@ def compare_agreement(
     ]
     for encoder in dict.fromkeys(key for name in shared for key in first_paired[name].agreement):
         tasks = [name for name in shared if _both(first, second, name, encoder)]
-        by_task = []
-        for name in tasks:
-            mine, theirs = (
-                paired[name].agreement.get(encoder, ()) for paired in (first_paired, second_paired)
-            )
-            level = first.tasks[name].settings.level
-            by_task.append(_change(encoder, name, mine, theirs, level))
-        done = [one for one in by_task if one is not None]
-        if not done:
+        if not tasks:
             continue
         level = first.tasks[tasks[0]].settings.level
+        mine, theirs = (
+            {name: list(paired[name].agreement.get(encoder, ())) for name in tasks}
+            for paired in (first_paired, second_paired)
+        )
         whole = _change(
-            encoder,
-            "",
+            (encoder, "", ""),
             every_prompt(first_paired, encoder, tasks),
             every_prompt(second_paired, encoder, tasks),
             level,
         )
-        p_values = holm([one.p for one in done])
-        corrected = [replace(one, p_holm=p) for one, p in zip(done, p_values, strict=True)]
-        found += [*([whole] if whole else []), *corrected]
+        by_task = [_change((encoder, name, ""), mine[name], theirs[name], level) for name in tasks]
+        by_group = [
+            _change((encoder, name, group), own, theirs[name], level)
+            for name in tasks
+            for group, own in _by_group(mine[name]).items()
+        ]
+        if whole is not None:
+            found += [whole, *_of_changed(whole, mine, theirs, level)]
+        found += [*_adjusted(by_task), *_adjusted(by_group)]
     return _over_encoders(found)
 
 
+def _of_changed(
+    whole: AgreementChange,
+    first: Mapping[str, list[PromptCosines]],
+    second: Mapping[str, list[PromptCosines]],
+    level: float,
+) -> list[AgreementChange]:
+    """All prompts with other images, where a method leaves some prompts as they are."""
+    others = {one.prompt: one for found in second.values() for one in found}
+    changed = {
+        one.prompt: one
+        for found in first.values()
+        for one in found
+        if one.prompt in others and not _same(one, others[one.prompt])
+    }
+    if not 0 < len(changed) < whole.n_prompts:
+        return []
+    theirs = [others[prompt] for prompt in changed]
+    found = _change((whole.encoder, "", CHANGED), list(changed.values()), theirs, level)
+    return [found] if found is not None else []
+
+
+def _same(one: PromptCosines, other: PromptCosines) -> bool:
+    return np.array_equal(one.indices, other.indices) and np.array_equal(one.cosines, other.cosines)
+
+
+def _by_group(prompts: Sequence[PromptCosines]) -> dict[str, list[PromptCosines]]:
+    groups: dict[str, list[PromptCosines]] = {}
+    for one in prompts:
+        groups.setdefault(one.group, []).append(one)
+    return groups if len(groups) > 1 else {}
+
+
+def _adjusted(changes: Sequence[AgreementChange | None]) -> list[AgreementChange]:
+    done = [one for one in changes if one is not None]
+    # Where all images are the same there is nothing to test.
+    p_values = holm([None if one.low == one.high == 0 else one.p for one in done])
+    return [replace(one, p_holm=rounded(p)) for one, p in zip(done, p_values, strict=True)]
+
+
 def _over_encoders(changes: Sequence[AgreementChange]) -> list[AgreementChange]:
-    p_values = iter(holm([one.p for one in changes if not one.task]))
-    return [one if one.task else replace(one, p_holm=next(p_values)) for one in changes]
+    p_values = iter(holm([one.p for one in changes if one.overall]))
+    return [replace(one, p_holm=rounded(next(p_values))) if one.overall else one for one in changes]
 
 
 def _both(first: Results, second: Results, task: str, encoder: str) -> bool:
@@ -187,18 +240,17 @@ def _both(first: Results, second: Results, task: str, encoder: str) -> bool:
 
 
 def _change(
-    encoder: str,
-    task: str,
+    of: tuple[str, str, str],
     first: Sequence[PromptCosines],
     second: Sequence[PromptCosines],
     level: float,
 ) -> AgreementChange | None:
+    """The difference of one encoder, task and group."""
     found = paired_difference(first, second, level)
     if found is None:
         return None
     return AgreementChange(
-        encoder,
-        task,
+        *of,
         rounded(found.value) or 0.0,
         rounded(found.low),
         rounded(found.high),
@@ -219,11 +271,14 @@ def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str])
         A sentence for each encoder; none where agreement was not measured in both runs.
     """
     lines = []
-    wholes = [one for one in changes if not one.task]
+    wholes = [one for one in changes if one.overall]
     for whole in wholes:
         by = f" ({whole.encoder})" if len(wholes) > 1 else ""
-        tasks = [one for one in changes if one.task and one.encoder == whole.encoder]
-        lines.append(f"Agreement with the prompts{by}: {_words(whole, names)}{_where(tasks)}.")
+        own = [one for one in changes if one.encoder == whole.encoder and one.group]
+        groups = [one for one in own if one.task and one.p_holm is not None]
+        lines.append(
+            f"Agreement with the prompts{by}: {_words(whole, names)}{_alone(own)}.{_where(groups)}"
+        )
     return lines
 
 
@@ -249,14 +304,27 @@ def _amount(value: float, high: float | None, low: float | None) -> str:
     return f"{value:+.4f}, {0.0 - high:+.4f} to {0.0 - low:+.4f}"
 
 
-def _where(tasks: Sequence[AgreementChange]) -> str:
-    parts = []
-    for word, chosen in (
-        ("less", [one for one in tasks if one.differs and one.value > 0]),
-        ("more", [one for one in tasks if one.differs and one.value < 0]),
-    ):
-        clear = [one.task for one in chosen if one.p_holm is not None and one.p_holm < 0.05]
-        if clear:
-            more = f" and {len(clear) - _MANY} more" if len(clear) > _MANY else ""
-            parts.append(f"{word} in {', '.join(clear[:_MANY])}{more}")
-    return f"; after Holm's correction {' and '.join(parts)}" if parts and len(tasks) > 1 else ""
+def _alone(changes: Sequence[AgreementChange]) -> str:
+    """The prompts whose images a method changed, where it left the others as they were."""
+    for one in changes:
+        if not one.task:
+            amount = _amount(0.0 - one.value, one.high, one.low)
+            return f"; of the {one.n_prompts} prompts with other images {amount}"
+    return ""
+
+
+def _where(groups: Sequence[AgreementChange]) -> str:
+    """The groups of prompts that clearly changed, the largest change first."""
+    clear = [one for one in groups if one.p_holm is not None and one.p_holm < _ALPHA]
+    if not clear:
+        return ""
+    largest = sorted(clear, key=lambda one: -abs(one.value))[:_MANY]
+    said = [
+        f"'{one.group}' of {one.task} ({_amount(0.0 - one.value, one.high, one.low)})"
+        for one in largest
+    ]
+    more = f" and {len(clear) - _MANY} more" if len(clear) > _MANY else ""
+    return (
+        f" Clear after Holm's correction over {len(groups)} groups of prompts: "
+        f"{', '.join(said)}{more}."
+    )

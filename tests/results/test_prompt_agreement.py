@@ -17,7 +17,7 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.paired import FILE, read_paired
-from t2ibench.results.prompt_agreement import agreement_sentence, compare_agreement
+from t2ibench.results.prompt_agreement import CHANGED, agreement_sentence, compare_agreement
 from t2ibench.results.reading import read_results
 from t2ibench.store.evidence import EvidenceStore, text_key
 
@@ -106,18 +106,22 @@ def test_worse_images_are_said_beside_less_bias(
     assert main(["compare", *map(str, runs)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "the images of off-topic agree less with their prompts than those of toyland (-" in said
-    assert "after Holm's correction less in t2iat_science_arts." in said
+    assert "Clear after Holm's correction over 2 groups of prompts: 'arts' of t2iat_science" in said
     results, paired = [read_results(run) for run in runs], [read_paired(run / FILE) for run in runs]
-    whole, *tasks = compare_agreement(*results, *paired)
-    assert whole.task == "" and whole.value > 0 and whole.low is not None and whole.low > 0
-    by_task = {one.task: one for one in tasks}
-    assert by_task["mcas_sports"].value == 0 and by_task["mcas_sports"].p == 1
+    whole, changed, *others = compare_agreement(*results, *paired)
+    assert whole.overall and whole.value > 0 and whole.low is not None and whole.low > 0
+    assert changed.group == CHANGED and changed.n_prompts == 17 < whole.n_prompts
+    assert changed.value * 17 == pytest.approx(whole.value * whole.n_prompts)
+    found = {(one.task, one.group): one for one in others}
+    assert found["mcas_sports", ""].value == 0 and found["mcas_sports", ""].p_holm is None
+    assert found["t2iat_science_arts", "science"].value > 10 * whole.value
+    assert found["t2iat_science_arts", "science, male"].value == 0
     same = compare_agreement(results[0], results[0], paired[0], paired[0])
-    assert [(one.value, one.low, one.high) for one in same] == [(0, 0, 0)] * 3
+    assert {(one.value, one.low, one.high, one.p) for one in same} == {(0, 0, 0, 1)}
     assert "do not differ beyond chance" in agreement_sentence(same, ("a", "b"))[0]
     assert main(["compare", *map(str, runs), "--format", "csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert sum(",prompt_agreement," in row for row in rows) == 3
+    assert sum(",prompt_agreement," in row for row in rows) == len(others) + 2
 
 
 def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
