@@ -92,12 +92,12 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
     prompts = []
     for stimulus in settings.limited(task.concept.stimuli):
         prompts += [
-            PromptNeed(prompt, n_neutral, "no group named")
+            PromptNeed(prompt, n_neutral, "no group named", stimulus)
             for prompt in neutral_prompts(task, stimulus)
         ]
         for group in task.groups:
             prompts += [
-                PromptNeed(prompt, n_guided, group.name)
+                PromptNeed(prompt, n_guided, group.name, stimulus)
                 for prompt in group_prompts(task, stimulus, group)
             ]
     return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))

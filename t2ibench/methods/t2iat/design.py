@@ -101,11 +101,11 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
     n_neutral, n_guided = task.image_counts(settings)
     prompts = []
     for stimulus in stimuli_of(task, settings):
-        concept = stimulus.concept
-        prompts += [PromptNeed(prompt, n_neutral, concept) for prompt in stimulus.neutral]
+        concept, word = stimulus.concept, stimulus.word
+        prompts += [PromptNeed(prompt, n_neutral, concept, word) for prompt in stimulus.neutral]
         for side, attribute in (("A", task.attributes.A), ("B", task.attributes.B)):
             prompts += [
-                PromptNeed(prompt, n_guided, f"{concept}, {attribute.name}")
+                PromptNeed(prompt, n_guided, f"{concept}, {attribute.name}", word)
                 for prompt in stimulus.guided(side)
             ]
     return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))
