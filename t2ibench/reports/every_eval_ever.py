@@ -167,8 +167,13 @@ def _described(name: str, availability: str, deployment: str, details: Mapping[s
 def _result(
     name: str, task: TaskResult, evaluation: str, about: str | None, results: Results
 ) -> Json:
-    score, low, high = magnitude(task.headline)
     key, meaning = _METRICS.get(task.headline.scale or "", _OLD)
+    least = -1.0 if key == "excess" else 0.0
+    # Unbiased estimates go beyond the ends by chance, where the schema's validator takes none.
+    score, low, high = (
+        None if number is None else min(max(number, least), 1.0)
+        for number in magnitude(task.headline)
+    )
     uncertainty: Json = {"num_samples": task.n_images or task.n_prompts}
     if low is not None and high is not None:
         uncertainty["confidence_interval"] = {
@@ -198,7 +203,7 @@ def _result(
             "metric_unit": "proportion",
             "lower_is_better": True,
             "score_type": "continuous",
-            "min_score": -1.0 if key == "excess" else 0.0,
+            "min_score": least,
             "max_score": 1.0,
             "additional_details": _texts(
                 {"encoders": task.settings.encoders, "judges": task.settings.judges}

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import yaml
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -28,6 +29,7 @@ class Hub:
         return Starlette(
             routes=[
                 Route("/api/repos/create", self.create, methods=["POST"]),
+                Route("/api/validate-yaml", self.validate, methods=["POST"]),
                 Route("/api/{kind}/{o}/{n}/preupload/{rev}", self.preupload, methods=["POST"]),
                 Route("/api/{kind}/{o}/{n}/commit/{rev}", self.commit, methods=["POST"]),
                 Route("/datasets/{o}/{n}/resolve/{rev}/{path:path}", self.file, methods=["HEAD"]),
@@ -50,8 +52,16 @@ class Hub:
         if repo in self.repos:
             return JSONResponse({"error": "You already created this dataset repo", "url": url}, 409)
         self.repos[repo] = {}
-        self.private[repo] = bool(asked.get("private"))
+        # What older and newer versions of huggingface_hub call it.
+        self.private[repo] = bool(asked.get("private")) or asked.get("visibility") == "private"
         return JSONResponse({"url": url, "id": repo, "name": repo.partition("/")[2]})
+
+    @staticmethod
+    async def validate(request: Request) -> Response:
+        _, front, _ = (await request.json())["content"].split("---\n", 2)
+        ok = isinstance(yaml.safe_load(front), dict)
+        errors = [] if ok else [{"message": "no mapping"}]
+        return JSONResponse({"errors": errors, "warnings": []})
 
     @staticmethod
     def _repo(request: Request) -> str:
