@@ -23,6 +23,7 @@ from t2ibench.arguments import (
     LogArgs,
     Names,
     Paths,
+    RewriterArgs,
     format_args,
 )
 
@@ -61,7 +62,7 @@ _auto = BeforeValidator(lambda value: None if value == "auto" else value)
 _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
-REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args", "engine_args", "log_args")
+REPEATED = (*_ONE_FLAG_EACH, "model_args", "rewriter_args", "judge_args", "engine_args", "log_args")
 
 
 class Measurement(BaseModel):
@@ -194,6 +195,8 @@ class RunSettings(Measurement):
         model: The generator; None to score text encoders alone.
         tasks: Ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         model_args: Arguments of the generator, as text.
+        rewriter: What rewrites prompts before the generator gets them; None for nothing.
+        rewriter_args: Arguments of the rewriter, as text.
         encoder: Encoders; empty for the model's default.
         judge: Judges, for tasks that ask questions; empty for the model's default.
         judge_args: Arguments of the judges, as text.
@@ -232,6 +235,18 @@ class RunSettings(Measurement):
     model_args: Annotated[Args, Flag("what to measure", "k=v,…", "see the README")] = Field(
         default_factory=dict
     )
+    rewriter: Annotated[
+        str | None,
+        Flag(
+            "what to measure",
+            "R",
+            "what rewrites prompts first: hf:MODEL, openai:MODEL, file:PATH (see t2ibench ls "
+            "rewriters)",
+        ),
+    ] = None
+    rewriter_args: Annotated[
+        RewriterArgs, Flag("what to measure", "k=v,…", "template=@FILE, per=image, base_url=…")
+    ] = Field(default_factory=dict)
     encoder: Annotated[
         Names, Flag("what to measure", "E,…", "see t2ibench ls encoders; several are averaged")
     ] = ()
