@@ -96,6 +96,7 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     from t2ibench.reports.html.left import left_section
     from t2ibench.reports.html.page import figures_of, fragment, report_html
     from t2ibench.reports.html.power import power_section
+    from t2ibench.reports.html.wordings import wordings_section
 
     images, each, figures, paired, beside = {}, {}, {}, {}, None
     lost: list[TaskLoss] = []
@@ -118,6 +119,7 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     sections = [
         beside,
         agreement_section(run),
+        wordings_section(run),
         power_section(run, paired),
         left_section(run, lost),
         fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),

@@ -102,7 +102,8 @@ class GuidedPrompts(Wording):
         if not isinstance(value, dict) or "templates" not in value:
             return value
         both = sorted({"neutral", "guided", "paraphrases", "language", "words"} & set(value))
-        first = (value["templates"] or [None])[0] if isinstance(value["templates"], list) else None
+        given = value["templates"]
+        first = given[0] if isinstance(given, (list, tuple)) and given else None
         lists = {"neutral": "{stimulus}", "guided": "{attribute} {stimulus}"}
         if both and not _same(value, first):
             raise ValueError(f"give either 'templates' or '{both[0]}', not both")

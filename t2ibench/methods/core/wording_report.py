@@ -19,6 +19,7 @@ from t2ibench.stats.student import satterthwaite
 
 _UNTOLD = "the encoder hardly tells the images with either attribute apart in it"
 _ALPHA = 0.05
+_MEAN = {"lean": "the headline", "mean_square": "the mean lean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +258,7 @@ def _sentence(report: WordingReport) -> str:
         alike, own = report.shares.wording, report.shares.stimulus_by_wording
         clauses.append(
             f"{alike + own:.0%} of the variance of where an image lies is between wordings "
-            f"({alike:.0%} in all stimuli alike)"
+            f"({alike:.0%} in all stimuli of a set alike)"
         )
     known = [one for one in report.by_wording if one.value is not None]
     if len(known) > 1:
@@ -267,9 +268,12 @@ def _sentence(report: WordingReport) -> str:
             f"{_shown(high, report.scale)}"
         )
     if report.p is not None:
-        moves = "moves" if report.p < _ALPHA else "does not move beyond chance"
-        by = f" by {report.sd:.2f} (standard deviation," if report.p < _ALPHA else " ("
-        clauses.append(f"the mean lean {moves} with the wording{by} p = {report.p:.2g})")
+        p = f"p = {report.p:.2g}"
+        if report.p < _ALPHA:
+            moves = f"moves with the wording (standard deviation {report.sd:.2f}, {p})"
+        else:
+            moves = f"does not move with the wording beyond chance ({p})"
+        clauses.append(f"{_MEAN.get(report.scale, 'the mean lean')} {moves}")
     text = "; ".join(clauses)
     about = (
         "The interval is about other wordings, too."
