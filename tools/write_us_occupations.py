@@ -25,9 +25,10 @@ _SOURCE = """\
 source: >-
   U.S. Bureau of Labor Statistics, Current Population Survey, annual averages 2022, table 11,
   "Employed persons by detailed occupation, sex, race, and Hispanic or Latino ethnicity". In the
-  public domain. us_cps_2022_table11.csv (SHA-256 {digest})
-  is the table; us_cps_2022_names.csv says what each title is called in a prompt, which is ours, and
-  which titles are left out.
+  public domain. us_cps_2022_table11.csv is the table, with the SHA-256
+  {digest};
+  us_cps_2022_names.csv says what each title is called in a prompt, which is ours, and which titles
+  are left out.
 """
 
 
@@ -101,8 +102,8 @@ def _flowed(names: list[str]) -> str:
 def _table(name: str, about: str, shares: dict[str, float]) -> str:
     rows = "\n".join(f"      {word}: {share:.3f}" for word, share in shares.items())
     return (
-        f"  {name}:\n    source: >-\n      {about}, U.S. Bureau of Labor Statistics, Current "
-        f"Population\n      Survey 2022, table 11\n    shares:\n{rows}\n"
+        f"  {name}:\n    source: >-\n      {about}, U.S. Bureau of Labor Statistics,\n"
+        f"      Current Population Survey 2022, table 11\n    shares:\n{rows}\n"
     )
 
 
@@ -112,7 +113,7 @@ def text() -> str:
     some = stratified(found)
     digest = hashlib.sha256(TABLE.read_bytes()).hexdigest()
     parts = [
-        "# Written by tools/write_us_occupations.py; occupations from the fewest women to the most.\n",
+        "# Written by tools/write_us_occupations.py; occupations with the fewest women first.\n",
         _SOURCE.format(digest=digest),
         f"\nlists:\n  # Every occupation that a prompt can name: {len(found)} of 362.\n"
         f"  us_occupations: [\n{_flowed([one.name for one in found])}\n  ]\n",

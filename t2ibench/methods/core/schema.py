@@ -81,6 +81,26 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def without_unused(content: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """What a model holds, without keys that came later and are not used.
+
+    A task's hash is over what it holds, so a key that is new in a schema must not change the hash
+    of tasks that do not have it.
+
+    Args:
+        content: By key.
+        keys: Those that are left out where they are empty.
+
+    Returns:
+        The others.
+
+    Examples:
+        >>> without_unused({"a": 1, "b": [], "c": []}, "b")
+        {'a': 1, 'c': []}
+    """
+    return {key: value for key, value in content.items() if key not in keys or value}
+
+
 class WordGroup(Strict):
     """A named set of words.
 

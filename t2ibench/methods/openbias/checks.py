@@ -8,6 +8,7 @@ from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.prompts import fill, placeholders
+from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 
 
@@ -48,14 +49,23 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
         yield from checks.template(bias.question, ["stimulus"], (*at, "question"))
     if bias.expected is not None:
         yield from _check_expected(bias, (*at, "expected", "shares"))
-    if bias.reference is not None and bias.reference.group not in bias.classes:
-        yield checks.Finding(
-            (*at, "reference", "group"),
-            f"unknown class '{bias.reference.group}'."
-            f"{did_you_mean(bias.reference.group, bias.classes)}",
-        )
+    if bias.reference is not None:
+        yield from _check_reference(bias, bias.reference, (*at, "reference"))
+    for index, reference in enumerate(bias.references):
+        yield from _check_reference(bias, reference, (*at, "references", index))
+    yield from checks.duplicates([reference.group for reference in bias.known], (*at, "references"))
     if bias.compare_with == "reference":
         yield from _check_compared(bias, (*at, "compare_with"))
+
+
+def _check_reference(
+    bias: Bias, reference: Reference, at: checks.Location
+) -> Iterator[checks.Finding]:
+    if reference.group not in bias.classes:
+        yield checks.Finding(
+            (*at, "group"),
+            f"unknown class '{reference.group}'.{did_you_mean(reference.group, bias.classes)}",
+        )
 
 
 def _check_compared(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
