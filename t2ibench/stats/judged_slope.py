@@ -10,7 +10,7 @@ import numpy.typing as npt
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.student import t_interval
 
-FEWEST_LABELS = 50
+FEWEST_LABELS = 100
 FEWEST_UNITS = 10  # labelled stimuli
 
 
@@ -59,7 +59,7 @@ def corrected_slope(
         level: Confidence level, in (0, 1).
 
     Returns:
-        The slope; without a value where there are fewer than 50 labels or 10 labelled stimuli.
+        The slope; without a value where there are fewer than 100 labels or 10 labelled stimuli.
 
     Source: Angelopoulos, Duchi & Zrnic 2023, "PPI++"; Efron & Stein 1981 for the jackknife.
 

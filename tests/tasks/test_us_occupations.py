@@ -32,7 +32,9 @@ def rows(name: str) -> list[dict[str, str]]:
 
 def test_the_word_lists_are_what_the_table_and_the_names_give() -> None:
     tool = Path(__file__).parents[2] / "tools" / "write_us_occupations.py"
-    done = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, tool, "--check"], check=False, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
     table = (STIMULI / "us_cps_2022_table11.csv").read_bytes()
     assert hashlib.sha256(table).hexdigest() == DIGEST
