@@ -34,7 +34,7 @@ def test_by_id_and_list(registry: TaskIndex) -> None:
 def test_groups(registry: TaskIndex) -> None:
     assert {name: len(tasks) for name, tasks in registry.groups.items()} == {
         "mcas": 5,
-        "openbias": 2,
+        "openbias": 3,
         "tibet": 2,
         "vibex": 4,
         "occupations": 3,
@@ -65,7 +65,8 @@ def test_globs(registry: TaskIndex) -> None:
 def test_tags(registry: TaskIndex) -> None:
     assert ids(registry.select(["tag:religion"])) == ["t2iat_judaism_christianity"]
     assert ids(registry.select(["tag:age"])) == [
-        *("openbias_examples", "tibet_prompts", "weat_10_young_old_names"),
+        *("openbias_examples", "openbias_intersections", "tibet_prompts"),
+        "weat_10_young_old_names",
     ]
     assert set(registry.tags["benign"]) == {
         "t2iat_flowers_insects",

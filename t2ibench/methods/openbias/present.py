@@ -15,6 +15,7 @@ from t2ibench.methods.core.presentation import (
     Scatter,
 )
 from t2ibench.methods.openbias.answers import full_name
+from t2ibench.methods.openbias.naming import crossing_name
 from t2ibench.methods.openbias.schema import OpenBiasTask
 
 
@@ -66,6 +67,17 @@ def present(task: OpenBiasTask) -> Presentation:
             for reference in bias.known
             if bias.stimuli
         ]
+    figures += [
+        Scatter(
+            f"Which combinations are shown: {crossing_name(task, names)}",
+            Quantity("share if each class were shown alone", "independent_share"),
+            Quantity("share of the images", "joint_share"),
+            "Above the line a combination is more frequent than its parts would make it.",
+            groups=frozenset({crossing_name(task, names)}),
+            diagonal=True,
+        )
+        for names in task.crossings
+    ]
     return Presentation(
         name=task.biases[0].name if len(task.biases) == 1 else f"{len(task.biases)} questions",
         axis=None,

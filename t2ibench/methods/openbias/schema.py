@@ -79,10 +79,18 @@ class OpenBiasTask(ImageTask):
         biases: What to look for.
         pooling: The shares of the context-free score: 'captions' is the mean of the captions'
             shares (the paper's equation 5), 'answers' counts all answers together (its code).
+        crossings: Two or three biases each that are asked about the same captions, by name: which
+            combinations of their classes are shown more or less often than each class would make.
         proposal: Who proposed the biases.
     """
 
     method: Literal["openbias"]
     biases: Annotated[tuple[Bias, ...], Field(min_length=1)]
     pooling: Literal["captions", "answers"] = "captions"
+    crossings: tuple[Annotated[tuple[Text, ...], Field(min_length=2, max_length=3)], ...] = ()
     proposal: ProposedBy | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not used, so that hashes of tasks stay what they were."""
+        return without_unused(serialize(self), "crossings")

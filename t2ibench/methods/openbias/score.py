@@ -19,6 +19,7 @@ from t2ibench.methods.openbias.amplification import amplification
 from t2ibench.methods.openbias.answers import BiasAnswers, captions_of, count_images, gather
 from t2ibench.methods.openbias.controls import controls_of
 from t2ibench.methods.openbias.corrected import corrected_scores, corrected_slopes
+from t2ibench.methods.openbias.crossings import crossings
 from t2ibench.methods.openbias.directions import mean_share_score, share_details, share_scores
 from t2ibench.methods.openbias.rows import CountedRow, rows_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
@@ -88,7 +89,8 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     Returns:
         By bias: 'h', 'h_free', 'share:CLASS', 'lean' (two classes), 'majority_share',
         'unknown_share' and the severities; by stimulus of a template: shares, 'lean', 'shift' and
-        'delta'. For the task means of them, amplification, controls, and in `details` the answers
+        'delta'; by crossing the shares of all combinations. For the task means of them,
+        amplification, interactions, controls, and in `details` the answers
         and the ranking with its intervals.
     """
     answers = [gather(task, bias, evidence, settings) for bias in task.biases]
@@ -131,19 +133,25 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     slopes = [amplification(bias.answers, task.id, settings) for bias in biases]
     corrected = [corrected_slopes(bias.answers, evidence, n, settings) for bias in biases]
     named = [found | more for (found, _), more in zip(slopes, corrected, strict=True)]
+    crossed = crossings(task, answers, settings)
+    together = {name: score for one in crossed for name, score in one.scores.items()}
     rows_by_bias = ((_with_labels(task, b, evidence, settings), *b.stimuli) for b in biases)
     scores = _task_scores([biases[number] for number in counted] or biases, biases)
     return MethodResult(
         headline=headline,
-        scores=scores | _named(named, biases) if classified else {},
-        by=[item for items in rows_by_bias for item in items],
+        scores=scores | _named(named, biases) | together if classified else {},
+        by=[
+            *(item for items in rows_by_bias for item in items),
+            *(item for one in crossed for item in one.items),
+        ],
         n_images=images.images,
         n_prompts=images.prompts,
         excluded=images.excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
         details=_details(task, biases, counted, settings)
-        | {"amplification": [detail for _, found in slopes for detail in found]},
+        | {"amplification": [detail for _, found in slopes for detail in found]}
+        | ({"crossings": [one.detail for one in crossed]} if crossed else {}),
         samples=[asdict(row) for found in answers for row in found.rows],
         reason=None if classified else NO_ANSWER,
         controls=found_controls,
