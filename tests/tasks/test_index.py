@@ -39,6 +39,8 @@ def test_groups(registry: TaskIndex) -> None:
         "tibet": 2,
         "vibex": 4,
         "occupations": 3,
+        "occupations_us": 4,
+        "occupations_us_all": 2,
         "t2iat": 8,
         "weat": 10,
     }
@@ -64,7 +66,8 @@ def test_globs(registry: TaskIndex) -> None:
 def test_tags(registry: TaskIndex) -> None:
     assert ids(registry.select(["tag:religion"])) == ["t2iat_judaism_christianity"]
     assert ids(registry.select(["tag:age"])) == [
-        *("objects_age", "openbias_examples", "tibet_prompts", "weat_10_young_old_names"),
+        *("openbias_intersections", "objects_age", "openbias_examples", "tibet_prompts"),
+        "weat_10_young_old_names",
     ]
     assert set(registry.tags["benign"]) == {
         "t2iat_flowers_insects",

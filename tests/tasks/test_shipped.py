@@ -122,9 +122,11 @@ def test_t2iat_table_1() -> None:
 def test_occupations() -> None:
     specs = {spec.id: spec for spec in of(OccupationsTask)}
     sizes = {name: len(spec.concept.stimuli) for name, spec in specs.items()}
-    assert sizes == {"occupations_t2iat": 8, "occupations_tibet": 11, "occupations_winobias": 40}
+    default = {name: size for name, size in sizes.items() if not specs[name].extended}
+    assert default == {"occupations_t2iat": 8, "occupations_tibet": 11, "occupations_winobias": 40}
     for spec in specs.values():
-        assert [group.name for group in spec.groups] == ["male", "female"]  # above zero: male
+        if "gender" in spec.tags:
+            assert [group.name for group in spec.groups] == ["male", "female"]  # above zero: male
         neutral = fill(spec.prompts.neutral, stimulus="accountant")
         guided = fill(spec.prompts.guided, stimulus="accountant", attribute="female")
         assert (neutral, guided) == ("A photo of an accountant", "A photo of a female accountant")
