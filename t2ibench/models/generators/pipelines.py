@@ -23,13 +23,15 @@ CALL_NAMES = {
     "negative_prompt": "negative_prompt",
     "max_sequence_length": "max_sequence_length",
 }
-# They pad every prompt to one length, so that a batch may mix prompts. Others pad to the longest
-# prompt of the batch, and what is padded changes an image (CogView4), or nobody has tried.
+# They pad every prompt to one length, so that a batch may mix prompts: docs/models/diffusers.md.
+# Others pad to the longest prompt of the batch, which changes images (CogView4), or nobody tried.
 _FIXED_LENGTH = {
-    *("StableDiffusionPipeline", "StableDiffusionXLPipeline", "StableDiffusion3Pipeline"),
-    *("FluxPipeline", "ChromaPipeline", "AuraFlowPipeline", "LatentConsistencyModelPipeline"),
-    *("PixArtAlphaPipeline", "PixArtSigmaPipeline", "CogView3PlusPipeline"),
-    *("Kandinsky3Pipeline", "Flux2KleinPipeline"),
+    *("AuraFlowPipeline", "BriaPipeline", "ChromaPipeline", "CogView3PlusPipeline"),
+    *("Flux2KleinPipeline", "Flux2Pipeline", "FluxPipeline", "HiDreamImagePipeline"),
+    *("HunyuanDiTPipeline", "IFPipeline", "Krea2Pipeline", "LatentConsistencyModelPipeline"),
+    *("Lumina2Pipeline", "OvisImagePipeline", "PixArtAlphaPipeline", "PixArtSigmaPipeline"),
+    *("SanaPipeline", "SanaSprintPipeline", "StableDiffusion3Pipeline"),
+    *("StableDiffusionPipeline", "StableDiffusionXLPipeline"),
 }
 _VARIANT = (
     "Weights have to be safetensors; where they are of a variant only, name it: "
@@ -58,6 +60,7 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     from diffusers.utils import logging as diffusers_logging
 
     diffusers_logging.disable_progress_bar()
+    _find_moved()
     kind = _pipeline_class(source, args.get("revision"))
     if kind is not None:
         _check_class(kind, source, args)
@@ -87,6 +90,16 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
         pipeline = _move(pipeline, args.get("offload", "none"), device)
     speed.speed_up(pipeline, args)
     return pipeline
+
+
+def _find_moved() -> None:
+    """Let diffusers find a module that it moved by the name that saved pipelines have for it."""
+    from diffusers import pipelines
+
+    if not hasattr(pipelines, "wuerstchen"):  # part of Stable Cascade
+        from diffusers.pipelines.deprecated import wuerstchen
+
+        pipelines.wuerstchen = wuerstchen
 
 
 def _unknown_cause(source: str) -> str:
