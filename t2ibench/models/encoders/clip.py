@@ -14,6 +14,7 @@ from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dt
 from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
 from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.hub import ask_hub
 from t2ibench.models.places import loading_hint
 
 if TYPE_CHECKING:
@@ -55,16 +56,23 @@ class ClipEncoder:
         )
 
     def _load(self, source: str) -> Any:
+        local = ask_hub(source, "config.json")
         from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
         try:
             with quietly():
                 model = AutoModel.from_pretrained(
-                    source, use_safetensors=True, trust_remote_code=False, dtype=self._dtype
+                    source,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    dtype=self._dtype,
+                    **local,
                 )
-                self._tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+                self._tokenizer = AutoTokenizer.from_pretrained(
+                    source, trust_remote_code=False, **local
+                )
                 self._processor = AutoImageProcessor.from_pretrained(
-                    source, trust_remote_code=False
+                    source, trust_remote_code=False, **local
                 )
         except Exception as error:
             raise T2IBenchError(

@@ -11,6 +11,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly, torch_dtype
 from t2ibench.models.generators import passed, speed
 from t2ibench.models.generators.prompts import without_text_encoders
+from t2ibench.models.hub import ask_hub
 from t2ibench.models.places import exists, loading_hint
 
 # Argument to the name that pipelines give it.
@@ -56,15 +57,16 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     Raises:
         T2IBenchError: it cannot be loaded, or does not take the arguments.
     """
+    local = ask_hub(source, "model_index.json", args.get("revision"))
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
     from diffusers.utils import logging as diffusers_logging
 
     diffusers_logging.disable_progress_bar()
     _find_moved()
-    kind = _pipeline_class(source, args.get("revision"))
+    kind = _pipeline_class(source, {**local, "revision": args.get("revision")})
     if kind is not None:
         _check_class(kind, source, args)
-    options: dict[str, Any] = {"torch_dtype": torch_dtype(dtype), "use_safetensors": True}
+    options: dict[str, Any] = {"torch_dtype": torch_dtype(dtype), "use_safetensors": True, **local}
     options |= {key: args[key] for key in ("revision", "variant") if key in args}
     options |= passed.of(args, passed.LOAD)
     if args.get("safety_checker") is False:
@@ -111,13 +113,13 @@ def _unknown_cause(source: str) -> str:
     )
 
 
-def _pipeline_class(source: str, revision: str | None) -> type[Any] | None:
+def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
     """The class that model_index.json names; None where diffusers cannot tell or does not know."""
     import diffusers
 
     try:
         with quietly():
-            config = diffusers.DiffusionPipeline.load_config(source, revision=revision)
+            config = diffusers.DiffusionPipeline.load_config(source, **options)
         name = config.get("_class_name")
     except Exception:  # loading the pipeline says what is wrong
         return None

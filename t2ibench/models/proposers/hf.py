@@ -10,6 +10,7 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.hub import ask_hub
 from t2ibench.models.places import loading_hint
 from t2ibench.models.protocols import Message
 
@@ -59,13 +60,20 @@ class ModelProposer:
         )
 
     def _load(self, source: str) -> None:
+        local = ask_hub(source, "config.json")
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         try:
             with quietly():
-                self._tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+                self._tokenizer = AutoTokenizer.from_pretrained(
+                    source, trust_remote_code=False, **local
+                )
                 model = AutoModelForCausalLM.from_pretrained(
-                    source, use_safetensors=True, trust_remote_code=False, dtype=self._dtype
+                    source,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    dtype=self._dtype,
+                    **local,
                 )
         except Exception as error:
             raise T2IBenchError(
