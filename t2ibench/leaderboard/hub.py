@@ -87,17 +87,12 @@ def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
         The text of the YAML file; inconclusive tasks are left out.
 
     Raises:
-        T2IBenchError: the folder has no results, or huggingface_hub is too old.
+        T2IBenchError: the folder has no results, or none to show.
     """
     import yaml
 
-    try:
-        from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-    except ImportError:
-        raise T2IBenchError(
-            "This huggingface_hub does not know .eval_results yet.",
-            "pip install --upgrade huggingface_hub",
-        ) from None
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
     with materialised(folder) as whole:
         results = read_results(whole)
     entries = []

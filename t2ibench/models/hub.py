@@ -18,6 +18,7 @@ _ATTEMPTS = 2
 _PAUSE = 1.0
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _TOO_MANY = 429
+_UNKNOWN = 401  # of what is private, and of what is not there, to those who are not logged in
 
 
 def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
@@ -120,13 +121,15 @@ def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2
         )
     if "EntryNotFoundError" in kinds:
         return T2IBenchError(f"'{model}' has no {file}.", _OTHERWISE.get(file))
-    if "RepositoryNotFoundError" in kinds:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if "RepositoryNotFoundError" in kinds or status == _UNKNOWN:
         return T2IBenchError(
             f"The hub has no model '{model}', or it is private.",
             "Check the name; a private or gated model needs `hf auth login`.",
         )
     return T2IBenchError(
-        f"The hub declined '{model}': {first_line(error)}", "Log in with `hf auth login`."
+        f"The hub declined '{model}': {first_line(error)}",
+        "The token of `hf auth login` may not be allowed to read it.",
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
-from t2ibench.models.devices import quietly, torch_dtype
+from t2ibench.models.devices import quietly
 from t2ibench.models.generators import passed, speed
+from t2ibench.models.generators.load_options import load_options
 from t2ibench.models.generators.prompts import without_text_encoders
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.places import exists, loading_hint
@@ -39,6 +42,12 @@ _VARIANT = (
     "--model-args variant=fp16."
 )
 _FRAMES = {"num_frames", "video_length", "num_video_frames"}
+_SOUND = {"audio_duration", "audio_end_in_s", "audio_length_in_s", "lyrics"}
+# Their denoisers are other ones than those that make an image of a prompt alone.
+_FROM_IMAGE = re.compile(
+    "Inpaint|InstructPix2Pix|Upscale|SuperResolution|Depth2Img|ControlNet|Adapter|I2I|Fill|Redux"
+    "|Refiner|ImageVariation|Marigold|(?<!Flux)Control(?!Net)|ImageEdit"
+)
 _REPORTED = ("steps", "guidance", "true_cfg", "max_sequence_length")
 
 
@@ -66,12 +75,8 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     kind = _pipeline_class(source, {**local, "revision": args.get("revision")})
     if kind is not None:
         _check_class(kind, source, args)
-    options: dict[str, Any] = {"torch_dtype": torch_dtype(dtype), "use_safetensors": True, **local}
-    options |= {key: args[key] for key in ("revision", "variant") if key in args}
-    options |= passed.of(args, passed.LOAD)
-    if args.get("safety_checker") is False:
-        options |= {"safety_checker": None, "requires_safety_checker": False}
     try:
+        options = local | load_options(source, kind, args, dtype)
         with quietly():
             try:
                 pipeline = AutoPipelineForText2Image.from_pretrained(source, **options)
@@ -79,6 +84,8 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
                 if "AutoPipeline" not in str(error):
                     raise
                 pipeline = DiffusionPipeline.from_pretrained(source, **options)
+    except T2IBenchError:
+        raise
     except Exception as error:
         raise T2IBenchError(
             f"diffusers could not load '{source}': {first_line(error)}",
@@ -136,10 +143,16 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
 def _check_class(kind: type[Any], source: str, args: Mapping[str, Any]) -> None:
     """Refuse, before any weights are loaded, what makes no images of a prompt."""
     known = inspect.signature(kind.__call__).parameters
+    name, problem = kind.__name__, None
     if _FRAMES & set(known):
+        problem = "makes videos"
+    elif "audio" in name.lower() or _SOUND & set(known):
+        problem = "makes sound"
+    elif _FROM_IMAGE.search(name):
+        problem = "needs an image besides the prompt"
+    if problem:
         raise T2IBenchError(
-            f"'{source}' is a {kind.__name__}, which makes videos.",
-            "Give a text-to-image pipeline.",
+            f"'{source}' is a {name}, which {problem}.", "Give a text-to-image pipeline."
         )
     passed.check_load(kind, args)
 
@@ -154,6 +167,20 @@ def mixes_prompts(pipeline: Any) -> bool:
         False unless the pipeline is known to pad every prompt to one length.
     """
     return type(pipeline).__name__ in _FIXED_LENGTH
+
+
+def call_defaults(pipeline: Any) -> dict[str, Any]:
+    """What a pipeline's call is told where the user says nothing.
+
+    Args:
+        pipeline: The pipeline.
+
+    Returns:
+        `clean_caption=False` where it takes that: by default some clean prompts if two further
+        packages are installed and leave them alone if not, and images would depend on that.
+    """
+    known = inspect.signature(type(pipeline).__call__).parameters
+    return {"clean_caption": False} if "clean_caption" in known else {}
 
 
 def images_of(output: Any, pipeline: Any) -> Any:
@@ -203,10 +230,21 @@ def _check_call(pipeline: Any, source: str, args: Mapping[str, Any]) -> None:
                 f"Of these it takes: {', '.join(taken)}.",
             )
     passed.check_call(type(pipeline), args, CALL_NAMES)
+    _check_cleaning(args)
     if "prompt" not in known:
         raise T2IBenchError(
             f"'{source}' is a {type(pipeline).__name__}, which takes no prompt.",
             "Give a text-to-image pipeline.",
+        )
+
+
+def _check_cleaning(args: Mapping[str, Any]) -> None:
+    if not args.get(f"{passed.CALL}clean_caption"):
+        return
+    if missing := [name for name in ("bs4", "ftfy") if importlib.util.find_spec(name) is None]:
+        raise T2IBenchError(
+            f"--model-args: {passed.CALL}clean_caption=true needs {' and '.join(missing)}.",
+            "pip install beautifulsoup4 ftfy",
         )
 
 
@@ -278,7 +316,10 @@ def effective_settings(
             settings[CALL_NAMES[key]] = value
     return settings | {
         **{"height": height, "width": width, "dtype": dtype},
-        **{f"{passed.CALL}{name}": value for name, value in passed.of(args, passed.CALL).items()},
+        **{
+            f"{passed.CALL}{name}": value
+            for name, value in {**call_defaults(pipeline), **passed.of(args, passed.CALL)}.items()
+        },
         **speed.in_effect(args),
     }
 
