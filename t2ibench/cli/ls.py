@@ -99,6 +99,7 @@ KINDS = {
     "models": Kind("t2ibench.models.generators:GENERATORS", _models),
     "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
     "judges": Kind("t2ibench.models.judges:JUDGES", _judges),
+    "rewriters": Kind("t2ibench.models.rewriters:REWRITERS"),
     "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
     "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
     "executors": Kind("t2ibench.pipeline.executors:EXECUTORS", _described),
@@ -175,6 +176,7 @@ def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
             "task": task.id,
             "method": task.spec.method,
             "version": task.spec.version,
+            "suite": "extended" if task.spec.extended else "all",
             "tags": list(task.spec.tags),
             "title": task.spec.title,
         }

@@ -90,7 +90,6 @@ def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
         T2IBenchError: the folder has no results, or none to show.
     """
     import yaml
-
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     with materialised(folder) as whole:

@@ -71,10 +71,10 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     from diffusers.utils import logging as diffusers_logging
 
     diffusers_logging.disable_progress_bar()
-    _find_moved()
     kind = _pipeline_class(source, {**local, "revision": args.get("revision")})
     if kind is not None:
         _check_class(kind, source, args)
+        _find_moved(kind)
     try:
         options = local | load_options(source, kind, args, dtype)
         with quietly():
@@ -101,11 +101,11 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     return pipeline
 
 
-def _find_moved() -> None:
+def _find_moved(kind: type[Any]) -> None:
     """Let diffusers find a module that it moved by the name that saved pipelines have for it."""
     from diffusers import pipelines
 
-    if not hasattr(pipelines, "wuerstchen"):  # part of Stable Cascade
+    if "Cascade" in kind.__name__ and not hasattr(pipelines, "wuerstchen"):
         from diffusers.pipelines.deprecated import wuerstchen
 
         pipelines.wuerstchen = wuerstchen
