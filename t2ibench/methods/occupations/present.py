@@ -61,6 +61,18 @@ def present(task: OccupationsTask) -> Presentation:
             "Wang et al. (2023), figure 4",
         )
     )
+    if task.crossing:
+        title = " x ".join(task.crossing)
+        figures.append(
+            Scatter(
+                f"Which combinations are shown: {title}",
+                Quantity("share that its parts alone would make", "independent_share"),
+                Quantity("share of the images", "joint_share"),
+                "Above the line a combination is more frequent than its parts would make it.",
+                groups=frozenset({title}),
+                diagonal=True,
+            )
+        )
     return Presentation(
         name=name,
         axis=None,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from itertools import product
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from t2ibench.methods.core.schema import (
     Concept,
     GuidedPrompts,
     ImageTask,
     Reference,
+    Text,
     WordGroup,
+    without_unused,
 )
 
 
@@ -23,6 +26,9 @@ class OccupationsTask(ImageTask):
         groups: Two or more attribute groups; every pair is compared.
         prompts: Templates.
         reference: Known shares to compare with.
+        crossing: Name of an attribute to its two groups, for two or three attributes: every
+            combination of their words is generated too, and the shares of the combinations in the
+            images without a group are measured.
     """
 
     method: Literal["occupations"]
@@ -30,3 +36,23 @@ class OccupationsTask(ImageTask):
     groups: Annotated[tuple[WordGroup, ...], Field(min_length=2)]
     prompts: GuidedPrompts
     reference: Reference | None = None
+    crossing: Annotated[
+        dict[Text, Annotated[tuple[WordGroup, ...], Field(min_length=2, max_length=2)]],
+        Field(max_length=3),
+    ] = Field(default_factory=dict)
+
+    @property
+    def combined_words(self) -> list[list[str]]:
+        """The words of every combination of crossed groups, the last attribute changing first.
+
+        Those of later attributes stand first, as in "old female".
+        """
+        return [
+            [" ".join(reversed(words)) for words in product(*(group.words for group in groups))]
+            for groups in product(*self.crossing.values())
+        ]
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not used, so that hashes of tasks stay what they were."""
+        return without_unused(serialize(self), "crossing")
