@@ -99,8 +99,10 @@ KINDS = {
     "models": Kind("t2ibench.models.generators:GENERATORS", _models),
     "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
     "judges": Kind("t2ibench.models.judges:JUDGES", _judges),
+    "rewriters": Kind("t2ibench.models.rewriters:REWRITERS"),
     "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
     "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
+    "destinations": Kind("t2ibench.reports.destinations:DESTINATIONS", _described),
     "executors": Kind("t2ibench.pipeline.executors:EXECUTORS", _described),
 }
 CHOICES = ("tasks", "groups", "tags", *KINDS)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.pipeline.agreeing import prompt_agreement
 from t2ibench.pipeline.blind import held_against
 from t2ibench.pipeline.forks import each_of
 from t2ibench.pipeline.kept import KeptScores, inputs_of
@@ -22,7 +23,7 @@ from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
-from t2ibench.results.treatment import revised_line, treatment
+from t2ibench.results.treatment import is_revised, revised_line, treatment
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.checks import Damage
@@ -279,10 +280,24 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
         combined, by_encoder = _undefined("no encoder of this run embeds images")
     lacking = any(one.lacking for one in (*evidence.values(), *blind.values()))
     try:
-        return _written(plan, task, combined, by_encoder, settings, images, lacking)
+        written = _written(plan, task, combined, by_encoder, settings, images, lacking)
     except Exception as error:  # results that cannot be written down are a defect, too
         undefined = _undefined(_defect(task, error))
-        return _written(plan, task, *undefined, settings, images, lacking)
+        written = _written(plan, task, *undefined, settings, images, lacking)
+    return _with_agreement(plan, task, written, images, stores)
+
+
+def _with_agreement(
+    plan: Plan, task: LoadedTask, scored: TaskScored, images: Images | None, stores: Stores
+) -> TaskScored:
+    """The same, with how well the images agree with their prompts."""
+    needs, level = plan.needs[task.id], plan.settings.level
+    records, cosines = prompt_agreement(needs, images, stores.encoders, level)
+    return replace(
+        scored,
+        result=scored.result.model_copy(update={"prompt_agreement": records}),
+        paired=replace(scored.paired, agreement=cosines),
+    )
 
 
 def _written(
@@ -350,10 +365,13 @@ def _task_settings(
 
 
 def _sample_rows(rows: Sequence[dict[str, Any]], images: Images | None) -> list[dict[str, Any]]:
-    """Sample rows with the file of each image."""
+    """Sample rows with the file of each image, and its prompt where another one was used."""
     filled = []
     for row in rows:
         attempt = images.get(row["prompt"], row["index"]) if images else None
         file = f"images/{attempt.file}" if attempt and attempt.file else None
-        filled.append({**row, "file": file, "sha256": attempt.sha256 if attempt else None})
+        new = {**row, "file": file, "sha256": attempt.sha256 if attempt else None}
+        if attempt is not None and is_revised(attempt):
+            new["revised_prompt"] = attempt.revised_prompt
+        filled.append(new)
     return filled

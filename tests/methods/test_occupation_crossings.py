@@ -74,9 +74,7 @@ def evidence(
 
 
 def crossed(task: OccupationsTask, found: WorldEvidence) -> Any:
-    result = crossing_scores(task, ImageCollector(found), SETTINGS)
-    assert result is not None
-    return result
+    return crossing_scores(task, ImageCollector(found), SETTINGS)
 
 
 def test_what_goes_together_is_found_with_its_size() -> None:

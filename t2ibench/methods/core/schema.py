@@ -227,34 +227,6 @@ class TwoWordGroups(Strict):
     B: WordGroup
 
 
-class Wording(Strict):
-    """One way to ask for an image, with and without an attribute.
-
-    Attributes:
-        neutral: With '{stimulus}' (or '{a stimulus}'), without the attribute.
-        guided: With '{stimulus}' and '{attribute}'.
-    """
-
-    neutral: Text
-    guided: Text
-
-
-class GuidedPrompts(Wording):
-    """Prompt templates with and without an attribute.
-
-    Attributes:
-        paraphrases: Further wordings of the same two prompts. With one wording, what it happens to
-            do to the images cannot be told from what is measured.
-    """
-
-    paraphrases: tuple[Wording, ...] = ()
-
-    @property
-    def wordings(self) -> tuple[Wording, ...]:
-        """Every wording, the first one first."""
-        return (self, *self.paraphrases)
-
-
 class ProposedBy(Strict):
     """Who proposed what a task asks about; a proposal is pinned, so a run never asks again.
 

@@ -63,7 +63,7 @@ class _Mixture:
 
 def crossing_scores(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
-) -> CrossingScores | None:
+) -> CrossingScores:
     """Shares of combinations of groups, stimulus by stimulus.
 
     The images without a group are taken for a mixture of those of the combinations ("an old female
@@ -78,13 +78,13 @@ def crossing_scores(
         settings: How it is measured.
 
     Returns:
-        The scores; None where the task crosses nothing.
+        The scores; nothing where the task crosses nothing.
 
     Raises:
         MissingEvidence: an image was never observed.
     """
     if not task.crossing:
-        return None
+        return CrossingScores({}, [], {})
     names = list(task.crossing)
     title = JOIN.join(names)
     images = _collected(task, collector, settings)

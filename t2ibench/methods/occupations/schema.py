@@ -7,39 +7,32 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from t2ibench.methods.core.schema import (
-    Concept,
-    GuidedPrompts,
-    ImageTask,
-    Reference,
-    Text,
-    WordGroup,
-    without_unused,
-)
+from t2ibench.methods.core.guided import GuidedTask
+from t2ibench.methods.core.schema import Concept, Reference, Text, WordGroup, without_unused
 
 
-class OccupationsTask(ImageTask):
+class OccupationsTask(GuidedTask):
     """The association of each stimulus with groups (Wang et al. 2023, sections 5.3 and 5.4).
 
     Attributes:
         concept: The stimuli, for example occupations.
         groups: Two or more attribute groups; every pair is compared.
-        prompts: Templates.
         reference: Known shares to compare with.
         crossing: Name of an attribute to its two groups, for two or three attributes: every
             combination of their words is generated too, and the shares of the combinations in the
             images without a group are measured.
+        likeness: Whether to measure how far apart the images of the groups are, too.
     """
 
     method: Literal["occupations"]
     concept: Concept
     groups: Annotated[tuple[WordGroup, ...], Field(min_length=2)]
-    prompts: GuidedPrompts
     reference: Reference | None = None
     crossing: Annotated[
         dict[Text, Annotated[tuple[WordGroup, ...], Field(min_length=2, max_length=2)]],
         Field(max_length=3),
     ] = Field(default_factory=dict)
+    likeness: bool = False
 
     @property
     def combined_words(self) -> list[list[str]]:
@@ -53,6 +46,6 @@ class OccupationsTask(ImageTask):
         ]
 
     @model_serializer(mode="wrap")
-    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what is not used, so that hashes of tasks stay what they were."""
-        return without_unused(serialize(self), "crossing")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Tasks without the keys that came later keep their hashes."""
+        return without_unused(handler(self), "likeness", "crossing")

@@ -24,6 +24,11 @@ from t2ibench.methods.core.lean_controls import adherence_control
 from t2ibench.methods.core.lean_scores import positions
 from t2ibench.methods.occupations.crossing import crossing_scores
 from t2ibench.methods.occupations.design import group_pairs, group_prompts
+from t2ibench.methods.occupations.further import (
+    likeness_rows,
+    likeness_scores,
+    wording_details,
+)
 from t2ibench.methods.occupations.headline import controls_of, headline_of
 from t2ibench.methods.occupations.images import StimulusImages, collect
 from t2ibench.methods.occupations.leans import PairLeans, pair_leans, pair_rows, pair_scores
@@ -87,8 +92,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     for found in pairs:
         scores |= pair_scores(found, settings.level)
     crossed = crossing_scores(task, collector, settings)
-    if crossed is not None:
-        scores |= crossed.scores
+    scores |= crossed.scores | likeness_scores(task, pairs, settings)
     return MethodResult(
         headline,
         {
@@ -96,14 +100,15 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
             **published_scores(task, stimuli, settings),
             "adherence": adherence_estimate(hits, total),
         },
-        _rows(task, stimuli, pairs, settings) + (crossed.items if crossed is not None else []),
+        _rows(task, stimuli, pairs, settings) + crossed.items,
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
         conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "group"),
         details=reference_details(task, [images.name for images in complete])
-        | (crossed.details if crossed is not None else {}),
+        | wording_details(task, pairs, settings)
+        | crossed.details,
         samples=_samples(stimuli, pairs),
         controls=controls,
         inconclusive=contradiction(controls),
@@ -137,6 +142,8 @@ def _rows(
     settings: Settings,
 ) -> list[Item]:
     columns = [pair_rows(found, settings.level) for found in pairs]
+    further = likeness_rows(task, pairs, settings)
+    columns += [further] if further else []
     rows = []
     for number, one in enumerate(stimuli):
         scores: dict[str, Estimate] = {}

@@ -11,12 +11,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile
+from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile, rewritten_to
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView
 from t2ibench.results.compare import Difference, compare
 from t2ibench.results.paired import read_paired_run
+from t2ibench.results.prompt_agreement import agreement_sentence, compare_agreement
 from t2ibench.results.reading import read_results
+from t2ibench.results.rewriting import rewriting_line
 from t2ibench.results.schema import Results
 from t2ibench.store.jsonl import read_rows
 
@@ -115,9 +117,9 @@ def baseline_section(
     from t2ibench.results.display import displayed
 
     name = baseline.name if baseline.name != run.name else baseline.folder.name
-    found = compare(
-        run.results, baseline.results, read_paired_run(folder), read_paired_run(baseline.folder)
-    )
+    paired = read_paired_run(folder), read_paired_run(baseline.folder)
+    found = compare(run.results, baseline.results, *paired)
+    agreement = compare_agreement(run.results, baseline.results, *paired)
     differences = {one.task: one for one in found if not one.row}
     by_row = {(one.task, one.row, one.name): one for one in found if one.row}
     changes = []
@@ -135,9 +137,11 @@ def baseline_section(
     theirs = Thumbnails(baseline.folder, thumbnails.budget // 4)
     return fragment(
         "baseline.html",
+        agreement=agreement_sentence(agreement, (run.name, name)),
         changes=changes,
         name=name,
         run=run,
+        remark=rewriting_line(run.results, baseline.results),
         strips=_pairs(ids, (folder, run.name, thumbnails), (baseline.folder, name, theirs)),
     )
 
@@ -174,7 +178,11 @@ def _pairs(tasks: Sequence[str], first: _Side, second: _Side) -> list[Strip]:
     strips = []
     for rows, (_, name, thumbnails) in ((mine, first), (theirs, second)):
         tiles = tuple(
-            Tile(thumbnails.of(rows[key]), f"{key[0]}, number {key[1]}, from {name}", key[0])
+            Tile(
+                thumbnails.of(rows[key]),
+                f"{key[0]}{rewritten_to(rows[key])}, number {key[1]}, from {name}",
+                f"{key[0]}{rewritten_to(rows[key])}",
+            )
             for key in chosen
         )
         strips.append(Strip(name, rule, tiles))
