@@ -49,7 +49,7 @@ def evaluate(
     Args:
         model: As for --model, or an object with the members of `Generator`; None to score text
             encoders alone.
-        tasks: Task ids, globs, groups, 'tag:NAME' or 'all'.
+        tasks: Task ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         encoder: One or more encoders, by name or as objects; empty for the model's default.
         judge: The same for judges, which tasks that ask questions need.
         progress: Show progress on standard error.

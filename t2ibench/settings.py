@@ -185,7 +185,7 @@ class RunSettings(Measurement):
 
     Attributes:
         model: The generator; None to score text encoders alone.
-        tasks: Ids, globs, groups, 'tag:NAME' or 'all'.
+        tasks: Ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         model_args: Arguments of the generator, as text.
         encoder: Encoders; empty for the model's default.
         judge: Judges, for tasks that ask questions; empty for the model's default.

@@ -176,6 +176,7 @@ def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
             "task": task.id,
             "method": task.spec.method,
             "version": task.spec.version,
+            "suite": "extended" if task.spec.extended else "all",
             "tags": list(task.spec.tags),
             "title": task.spec.title,
         }

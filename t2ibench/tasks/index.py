@@ -1,4 +1,4 @@
-"""Finding tasks by name, glob, group, tag or 'all'."""
+"""Finding tasks by name, glob, group or tag, 'all' or 'extended'."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.store.files import natural_key
 from t2ibench.tasks.loader import (
+    RESERVED,
     LoadedTask,
     library_for,
     load_folder,
@@ -100,7 +101,8 @@ class TaskIndex:
         """The tasks that match any of the patterns, in the index's order.
 
         Args:
-            patterns: Task ids, globs, group names, 'tag:NAME' or 'all'.
+            patterns: Task ids, globs, group names, 'tag:NAME', 'all' (every task but the extended
+                ones) or 'extended'.
 
         Returns:
             The tasks, each once.
@@ -114,7 +116,8 @@ class TaskIndex:
             raise_errors(self._problems_of(pattern))
             matches = self._match(pattern)
             if not matches:
-                names = [*self.tasks, *self.groups, *(f"tag:{tag}" for tag in self.tags), "all"]
+                tags = (f"tag:{tag}" for tag in self.tags)
+                names = [*self.tasks, *self.groups, *tags, *RESERVED]
                 raise T2IBenchError(
                     f"Unknown task, group or tag '{shown(pattern)}'.{did_you_mean(pattern, names)}",
                     "`t2ibench ls tasks` lists them" + self._also(),
@@ -123,8 +126,9 @@ class TaskIndex:
         return [task for name, task in self.tasks.items() if name in chosen]
 
     def _match(self, pattern: str) -> list[str]:
-        if pattern == "all":
-            return list(self.tasks)
+        if pattern in RESERVED:
+            extended = pattern == "extended"
+            return [name for name, task in self.tasks.items() if task.spec.extended == extended]
         if pattern.startswith("tag:"):
             return self.tags.get(pattern.removeprefix("tag:"), [])
         if _GLOB.search(pattern):
@@ -221,8 +225,8 @@ def load_tasks(
     """Load tasks by name.
 
     Args:
-        patterns: Task ids, globs, groups, 'tag:NAME' or 'all'; a string may hold several,
-            separated by commas.
+        patterns: Task ids, globs, groups, 'tag:NAME', 'all' or 'extended'; a string may hold
+            several, separated by commas.
         include_path: Folders with further task files.
         on_left_out: Told of each file with errors; tasks of other files do not need it.
 

@@ -20,12 +20,13 @@ from t2ibench.tasks.explain import explain, mended
 from t2ibench.tasks.source import Document, Location, Problem, read_yaml
 from t2ibench.tasks.stimuli import StimuliFile
 
-RESERVED = ("all",)  # what --tasks takes beside the names of tasks, groups and tags
+RESERVED = ("all", "extended")  # what --tasks takes beside the names of tasks, groups and tags
 _NOT_SCORED = {
     "title",
     "description",
     "citation",
     "tags",
+    "extended",
     "notes",
     "published",
     "expected_warnings",
@@ -102,7 +103,7 @@ def shipped_tasks(roots: Iterable[Path]) -> Path:
 
 
 def task_hash(spec: BaseTask) -> str:
-    """SHA-256 of what decides a task's score; titles, notes and tags do not.
+    """SHA-256 of what decides a task's score; titles, notes, tags and the suite do not.
 
     Args:
         spec: The task.

@@ -112,13 +112,29 @@ def test_include_path_with_its_own_stimuli(tmp_path: Path) -> None:
     load(tmp_path, spoil(edited, ("[warm, hot]", "pleasant_9")), "drinks/hot/tea.yaml")
     registry, problems = build_index([tmp_path])
     assert [problem.message for problem in problems if not problem.warning] == []
-    assert len(registry.tasks) == 35
+    assert len(registry.select(["all"])) == 35
     task = registry.tasks["tea_coffee"]
     assert task.spec.method == "t2iat"
     assert task.spec.concepts.X.stimuli == ("oolong", "assam")
     assert task.spec.concepts.Y.stimuli[0] == "John"
     assert (task.group, task.line) == ("drinks/hot", 1)
     assert registry.groups["drinks"] == registry.groups["drinks/hot"] == ["tea_coffee"]
+
+
+def test_an_extended_task_is_left_out_of_all(tmp_path: Path) -> None:
+    load(tmp_path, TEA, "extended/t2iat/tea.yaml")
+    standard = {task.id: task.hash for task in build_index([tmp_path])[0].select(["all"])}
+    spoiled = spoil(TEA, ("version: 1", "version: 1\nextended: true"))
+    load(tmp_path, spoiled, "extended/t2iat/tea.yaml")
+    registry, problems = build_index([tmp_path])
+    assert problems == []
+    assert [task.id for task in registry.select(["all"])] == [
+        name for name in standard if name != "tea_coffee"
+    ]
+    for pattern in ("extended", "tea_coffee", "extended/t2iat", "tea*"):
+        assert "tea_coffee" in {task.id for task in registry.select([pattern])}
+    assert "tea_coffee" not in {task.id for task in registry.select(["t2iat"])}
+    assert registry.tasks["tea_coffee"].hash == standard["tea_coffee"]  # not what is scored
 
 
 def test_a_task_at_the_top_is_in_the_group_of_its_method(tmp_path: Path) -> None:
@@ -134,7 +150,7 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
         [tmp_path, around, tmp_path / "drinks", bundled_tasks(), bundled_tasks() / "weat"]
     )
     assert problems == []
-    assert len(registry.tasks) == 35
+    assert len(registry.select(["all"])) == 35
 
 
 def test_hidden_folders_and_other_files_are_left_alone(tmp_path: Path) -> None:

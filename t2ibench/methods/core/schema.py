@@ -130,6 +130,8 @@ class BaseTask(Strict):
         description: What is measured, and what the score does and does not show.
         citation: The publication it comes from.
         tags: For `--tasks tag:NAME`.
+        extended: Not part of `--tasks all`: selected by its name, group or tag, or with all others
+            of its kind as `--tasks extended`.
         notes: Caveats, shown with every result.
         published: Published values to compare with.
         expected_warnings: Warnings of `validate` that are intended; say why in the notes.
@@ -144,6 +146,7 @@ class BaseTask(Strict):
     description: Text
     citation: Text
     tags: tuple[Identifier, ...] = ()
+    extended: bool = False
     notes: tuple[Text, ...] = ()
     published: tuple[Published, ...] = ()
     expected_warnings: tuple[Warned, ...] = ()
