@@ -14,6 +14,7 @@ from t2ibench.methods.core.schema import BaseTask, Identifier, Line, Strict, Tex
 from t2ibench.reports.figures.draw import Drawn
 from t2ibench.reproduce.tables import Line as TableLine
 from t2ibench.results.schema import TaskResult
+from t2ibench.tasks.explain import explain
 from t2ibench.tasks.source import read_yaml
 
 Value = float | str | None
@@ -233,7 +234,8 @@ def read_paper(
         data = PaperFile.model_validate(document.data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise T2IBenchError(str(document.problem(first["loc"], first["msg"]))) from None
+        problem = document.problem(first["loc"], explain(first, PaperFile))
+        raise T2IBenchError(str(problem)) from None
     odd = sorted(data.exhibits.keys() ^ builders.keys())
     if odd:
         raise T2IBenchError(f"{path} and the code of '{name}' disagree about {', '.join(odd)}.")
@@ -241,6 +243,6 @@ def read_paper(
     for key, exhibit in data.exhibits.items():
         lacking = sorted({*exhibit.tasks} - known)
         if lacking:
-            problem = f"the preset has no task of {', '.join(lacking)}"
-            raise T2IBenchError(str(document.problem(("exhibits", key, "tasks"), problem)))
+            message = f"the preset has no task of {', '.join(lacking)}"
+            raise T2IBenchError(str(document.problem(("exhibits", key, "tasks"), message)))
     return Paper(name, data, dict(builders), dict(options or {}))
