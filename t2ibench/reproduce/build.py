@@ -153,6 +153,7 @@ def _exhibit(
         ran=ran,
         read_samples=_reader(folder),
         options=options,
+        exhibits=paper.file.exhibits,
     )
     complete = all(of in there and not there[of].reason for of in entry.tasks)
     try:

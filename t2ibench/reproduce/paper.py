@@ -118,6 +118,7 @@ class Material:
         ran: Shipped id to the id that was run.
         read_samples: From the id that was run to its samples, one row an image or a prompt.
         options: Files of the user's, by name, such as people's ratings.
+        exhibits: All entries of the data file, for figures of a table's published values.
     """
 
     exhibit: ExhibitFile
@@ -126,6 +127,7 @@ class Material:
     ran: Mapping[str, str]
     read_samples: Callable[[str], Sequence[Mapping[str, Any]]]
     options: Mapping[str, Path] = field(default_factory=dict)
+    exhibits: Mapping[str, ExhibitFile] = field(default_factory=dict)
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
         """The samples of a task.

@@ -15,6 +15,7 @@ from t2ibench.reports.figures.labels import labels
 
 WIDTH, LEFT, RIGHT = 560.0, 52.0, 16.0
 _LABELLED = 16  # points of a scatter plot that are named at most
+_FEWEST = 6  # points of a smooth curve
 MARKS = ("pt", "hollow", "high", "low")  # of the series of a plot, in their order
 
 
@@ -87,6 +88,26 @@ def scatter(series: Sequence[Series], words: Words) -> Drawn | None:
     return Drawn(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
 
 
+def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """A smooth curve through points: locally weighted regression, two thirds of them at a time.
+
+    Args:
+        points: x and y.
+
+    Returns:
+        Points of the curve in the order of x; none for fewer than six.
+
+    Source: Cleveland 1979, "Robust locally weighted regression and smoothing scatterplots", as
+    statsmodels' `lowess` with its defaults.
+    """
+    if len(points) < _FEWEST:
+        return []
+    from statsmodels.nonparametric.smoothers_lowess import lowess
+
+    x, y = np.array(points, dtype=np.float64).T
+    return [(float(a), float(b)) for a, b in lowess(y, x) if np.isfinite(b)]
+
+
 def _names(canvas: Canvas, series: Sequence[Series], across: Scale, up: Scale) -> None:
     """Names beside the points of the series that have names, as far as there is room."""
     every = [(one, point) for one in series for point in one.points]
@@ -113,7 +134,7 @@ def arrows(rows: Sequence[tuple[str, float, float]], words: Words) -> Drawn | No
     for number, (name, start, end) in enumerate(rows):
         y = 44.0 + 22 * number
         side = "high" if end > start else "low"
-        canvas.text(148, y + 4, shortened(name), "end")
+        canvas.text(168, y + 4, shortened(name, 27), "end")
         canvas.line(across(start), y, across(end), y, f"line {side}")
         canvas.dot(across(start), y, "hollow", 2.5, f"{name}, tail: {start:+.4f}")
         canvas.dot(across(end), y, side, 4, f"{name}, head: {end:+.4f}")
@@ -140,7 +161,7 @@ def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Drawn 
         y = 50.0 + 34 * number
         low, middle, high = (float(x) for x in np.percentile(values, [25, 50, 75]))
         mean = math.fsum(values) / len(values)
-        canvas.text(148, y + 4, shortened(name), "end")
+        canvas.text(168, y + 4, shortened(name, 27), "end")
         canvas.box(across(low), y - 11, max(across(high) - across(low), 1.0), 22, "band")
         for x, off in swarm([across(value) for value in values], 11):
             canvas.dot(x, y + off, "pt", 1.5)
@@ -157,7 +178,7 @@ def _one_axis(
     """A canvas with a row each, and an axis that is as long on both sides of 0."""
     span = 1.05 * max(map(abs, values)) or 1.0
     canvas = Canvas(WIDTH, head + step * len(rows) + 20, f"{words.title}. {words.caption}")
-    across = Scale(-span, span, 156.0, WIDTH - RIGHT)
+    across = Scale(-span, span, 176.0, WIDTH - RIGHT)
     canvas.text(across(0) - 8, 12, f"◂ {words.x}", "end", "low")
     canvas.text(across(0) + 8, 12, f"{words.y} ▸", "start", "high")
     canvas.line(across(0), 20, across(0), canvas.height - 18, "zero")

@@ -9,6 +9,7 @@ PAPERS: Registry[Paper] = Registry(
     "paper",
     {
         "t2iat": "t2ibench.reproduce.papers.t2iat:PAPER",
+        "mcas": "t2ibench.reproduce.papers.mcas:PAPER",
     },
     members=("name", "file", "builders"),
 )
