@@ -9,6 +9,7 @@ from tabulate import tabulate
 
 from t2ibench.methods import method_of, needs
 from t2ibench.models.generators import ALIASES
+from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.pending import pending_images
 
@@ -85,9 +86,17 @@ def _estimate(prepared: Prepared, todo: int) -> str:
             f"At the {rate:.1f} images a second of the last run (scoring included): "
             f"about {duration(todo / rate)}."
         )
+    unknown = "No run of this model is stored here to estimate its speed from"
+    measure = "`--limit 1` makes a short run to measure it."
+    published = PUBLISHED.get(str(prepared.settings.model))
+    if published is None:
+        return f"{unknown}; at 1 image a second: {duration(todo)}. {measure}"
+    given = str(prepared.settings.model_args.get("steps"))
+    steps = int(given) if given.isdecimal() else published.steps
+    seconds = published.at(steps)
     return (
-        "No run of this model is stored here to estimate its speed from; at 1 image a second: "
-        f"{duration(todo)}. `--limit 1` makes a short run to measure it."
+        f"{unknown}. Estimate: {duration(todo * seconds)}, at {seconds:.1f} seconds an image of "
+        f"{steps} steps, published for one {published.gpu} ({published.source}). {measure}"
     )
 
 
