@@ -12,8 +12,10 @@ from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.pending import pending_images
+from t2ibench.pipeline.rewriting import to_rewrite
 
 if TYPE_CHECKING:
+    from t2ibench.models.language import Rewriter
     from t2ibench.pipeline.prepare import Prepared
 
 _PNG_BYTES = 1.5  # of a pixel of a photograph
@@ -37,12 +39,7 @@ def show(prepared: Prepared) -> None:
             else:
                 left.append(request)
                 waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
-    print(f"Run folder: {prepared.folder.path}")
-    if plan.needs_encoder:
-        print(f"Encoders: {', '.join(prepared.settings.encoder)}")
-    if plan.questions:
-        print(f"Judges: {', '.join(prepared.settings.judge)}")
-    print()
+    _heading(prepared)
     rows = []
     for task in plan.tasks:
         needs = plan.needs[task.id]
@@ -74,6 +71,26 @@ def show(prepared: Prepared) -> None:
         print(f"  {count:5d} {waiting.get(prompt, 0):5d}  {json.dumps(prompt, ensure_ascii=False)}")
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
         print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
+
+
+def _heading(prepared: Prepared) -> None:
+    plan = prepared.plan
+    print(f"Run folder: {prepared.folder.path}")
+    if prepared.rewriter is not None:
+        print(f"Rewriter: {_rewriting(prepared, prepared.rewriter)}")
+    if plan.needs_encoder:
+        print(f"Encoders: {', '.join(prepared.settings.encoder)}")
+    if plan.questions:
+        print(f"Judges: {', '.join(prepared.settings.judge)}")
+    print()
+
+
+def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
+    """Who rewrites prompts, and how often it has to be asked."""
+    left = len(to_rewrite(prepared))
+    unit = "an image" if rewriter.per == "image" else "a prompt"
+    calls = f"{left} rewritings have to be made" if left else "nothing has to be rewritten"
+    return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image"
 
 
 def _estimate(prepared: Prepared, todo: int) -> str:
