@@ -49,11 +49,11 @@ def show(prepared: Prepared) -> None:
         rows.append(row)
     headers = ["Task", "Prompts", "Images", "To generate", "Texts", "Answers"]
     print(tabulate(rows, headers=headers, tablefmt="simple"))
-    todo = sum(waiting.values())
+    todo, texts = sum(waiting.values()), len(plan.texts_for(True))
     print(
         f"\nAll tasks together, each image once: {len(plan.prompts)} prompts, "
         f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are stored and "
-        f"{todo} have to be generated; {len(plan.texts)} texts, {plan.n_questions} answers of each "
+        f"{todo} have to be generated; {texts} texts, {plan.n_questions} answers of each "
         "judge."
     )
     if removed:

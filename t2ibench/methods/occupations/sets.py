@@ -66,7 +66,7 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
     Student's t. All of it is about other stimuli like these.
 
     Args:
-        task: The task, with sets.
+        task: The task; without sets there is nothing to compare.
         pairs: The leans of every pair of groups.
         level: Confidence level, in (0, 1).
 
@@ -78,7 +78,7 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
     Source: Welch 1951, "On the comparison of several mean values: an alternative approach".
     """
     scores: dict[str, Estimate] = {}
-    for found in pairs:
+    for found in pairs if task.sets else ():
         suffix = found.pair.suffix
         sets = _sets(task, found)
         whole = f"between_sets{suffix}"

@@ -60,7 +60,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         subject = f"by the mean over judges, {subject}"
     direction = _direction(biases[strongest.name], detail, strongest)
     follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
-    return sentence(f"{subject}: {direction}{follows}")
+    return sentence(f"{subject}: {direction}{follows}{_combined(result)}")
 
 
 def _stand_out(items: Sequence[Item]) -> list[Item]:
@@ -90,6 +90,23 @@ def _follows(bias: Bias, result: MethodResult) -> str:
         f"; the shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
         f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
     )
+
+
+def _combined(result: MethodResult) -> str:
+    """The combination that stands out most, where classes go together beyond chance (Holm)."""
+    clauses = []
+    for crossing in result.details.get("crossings", []):
+        beyond = [row["p_holm"] for row in crossing.get("tests", []) if row["p_holm"] is not None]
+        if not beyond or min(beyond) >= _ALPHA:
+            continue
+        rows = [crossing["most_over"], crossing["most_under"]]
+        cell = max(rows, key=lambda row: abs(row["excess"] or 0.0))
+        share, alone = cell["share"], cell["share"] - cell["excess"]
+        clauses.append(
+            f"; '{cell['cell']}' is {_percent(share)} of the images, where its parts alone would "
+            f"make {_percent(alone)}"
+        )
+    return "".join(clauses)
 
 
 def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:

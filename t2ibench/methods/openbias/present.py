@@ -15,6 +15,7 @@ from t2ibench.methods.core.presentation import (
     Scatter,
 )
 from t2ibench.methods.openbias.answers import full_name
+from t2ibench.methods.openbias.naming import crossing_name
 from t2ibench.methods.openbias.schema import OpenBiasTask
 
 
@@ -51,18 +52,32 @@ def present(task: OpenBiasTask) -> Presentation:
         )
     ]
     for bias in task.biases:
-        if bias.reference is not None and len(bias.classes) == 2 and bias.stimuli:
-            group = bias.reference.group
-            figures.append(
-                Scatter(
-                    f"Share of {group}: in the answers and at work",
-                    Quantity(bias.reference.name, given=bias.reference.shares),
-                    Quantity(f"share of {group} in the answers", f"share:{group}"),
-                    "On the line the answers mirror the statistics; that is not the same as fair.",
-                    groups=frozenset({full_name(bias)}),
-                    diagonal=True,
-                )
+        several = len([one for one in task.biases if one.known]) > 1
+        figures += [
+            Scatter(
+                f"Share of {reference.group}: in the answers and at work"
+                + (f" ({full_name(bias)})" if several else ""),
+                Quantity(reference.name, given=reference.shares),
+                Quantity(f"share of {reference.group} in the answers", f"share:{reference.group}"),
+                "On the line the answers mirror the statistics; that is not the same as fair.",
+                groups=frozenset({full_name(bias)}),
+                diagonal=True,
+                intervals=True,
             )
+            for reference in bias.known
+            if bias.stimuli
+        ]
+    figures += [
+        Scatter(
+            f"Which combinations are shown: {crossing_name(task, names)}",
+            Quantity("share if each class were shown alone", "independent_share"),
+            Quantity("share of the images", "joint_share"),
+            "Above the line a combination is more frequent than its parts would make it.",
+            groups=frozenset({crossing_name(task, names)}),
+            diagonal=True,
+        )
+        for names in task.crossings
+    ]
     return Presentation(
         name=task.biases[0].name if len(task.biases) == 1 else f"{len(task.biases)} questions",
         axis=None,

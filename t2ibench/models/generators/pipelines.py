@@ -29,7 +29,7 @@ _FIXED_LENGTH = {
     *("StableDiffusionPipeline", "StableDiffusionXLPipeline", "StableDiffusion3Pipeline"),
     *("FluxPipeline", "ChromaPipeline", "AuraFlowPipeline", "LatentConsistencyModelPipeline"),
     *("PixArtAlphaPipeline", "PixArtSigmaPipeline", "CogView3PlusPipeline"),
-    *("Kandinsky3Pipeline", "Flux2KleinPipeline"),
+    *("Kandinsky3Pipeline", "Flux2KleinPipeline", "SemanticStableDiffusionPipeline"),
 }
 _VARIANT = (
     "Weights have to be safetensors; where they are of a variant only, name it: "
