@@ -12,7 +12,7 @@ from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.pending import pending_images
-from t2ibench.pipeline.rewriting import to_rewrite
+from t2ibench.pipeline.rewriting import price_of, to_rewrite
 
 if TYPE_CHECKING:
     from t2ibench.models.language import Rewriter
@@ -90,7 +90,9 @@ def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
     left = len(to_rewrite(prepared))
     unit = "an image" if rewriter.per == "image" else "a prompt"
     calls = f"{left} rewritings have to be made" if left else "nothing has to be rewritten"
-    return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image"
+    price = price_of(rewriter)
+    cost = f", which would cost {left * price:,.2f}" if left and price is not None else ""
+    return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image{cost}"
 
 
 def _estimate(prepared: Prepared, todo: int) -> str:

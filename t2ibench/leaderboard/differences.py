@@ -77,7 +77,7 @@ def sample_differences(
 
 
 def _same_task(one: PairedTask, other: PairedTask) -> bool:
-    if (one.scale, one.question) != (other.scale, other.question) or one.rows:
+    if (one.scale, one.question) != (other.scale, other.question) or one.rows or one.agreement:
         return False
     return len(one.headline) == len(other.headline) and all(
         left.name == right.name

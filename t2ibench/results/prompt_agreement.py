@@ -325,6 +325,6 @@ def _where(groups: Sequence[AgreementChange]) -> str:
     ]
     more = f" and {len(clear) - _MANY} more" if len(clear) > _MANY else ""
     return (
-        f" Clear after Holm's correction over {len(groups)} groups of prompts: "
+        f" Clear after Holm's correction over the groups of prompts whose images changed: "
         f"{', '.join(said)}{more}."
     )

@@ -37,7 +37,8 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if not beyond_chance(result.headline):
         than = {detail.compared_with for detail in details.values()}
         uniform = "uniform answers" if than == {"uniform"} else "answers with the expected shares"
-        return f"The answers are no more one-sided than {uniform} would be by chance."
+        none = f"The answers are no more one-sided than {uniform} would be by chance"
+        return f"{none}{_combined(result)}."
     counted = sum(detail.counted for detail in details.values())
     rows = _stand_out(
         [item for item in result.by if item.name in details and details[item.name].counted]
@@ -45,7 +46,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if not rows:
         return (
             f"Over all {counted} biases together the answers are more one-sided than by chance; "
-            "none of them stands out on its own."
+            f"none of them stands out on its own{_combined(result)}."
         )
     strongest = max(rows, key=lambda item: item.scores["h"].value or 0.0)
     detail = details[strongest.name]

@@ -129,34 +129,45 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         found_controls = controls_of(answers, own, test.critical, settings.level, rng)
     classified = any(bias.answers.n_classified for bias in biases)
     stuck = headline.reason if classified and headline.value is None else None
-    n = settings.images(task.images_per_prompt)
-    slopes = [amplification(bias.answers, task.id, settings) for bias in biases]
-    corrected = [corrected_slopes(bias.answers, evidence, n, settings) for bias in biases]
-    named = [found | more for (found, _), more in zip(slopes, corrected, strict=True)]
-    crossed = crossings(task, answers, settings)
-    together = {name: score for one in crossed for name, score in one.scores.items()}
+    further, more_details, crossed = _beyond_leans(task, biases, evidence, settings)
     rows_by_bias = ((_with_labels(task, b, evidence, settings), *b.stimuli) for b in biases)
     scores = _task_scores([biases[number] for number in counted] or biases, biases)
     return MethodResult(
         headline=headline,
-        scores=scores | _named(named, biases) | together if classified else {},
+        scores=scores | further if classified else {},
         by=[
             *(item for items in rows_by_bias for item in items),
-            *(item for one in crossed for item in one.items),
+            *crossed,
         ],
         n_images=images.images,
         n_prompts=images.prompts,
         excluded=images.excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
-        details=_details(task, biases, counted, settings)
-        | {"amplification": [detail for _, found in slopes for detail in found]}
-        | ({"crossings": [one.detail for one in crossed]} if crossed else {}),
+        details=_details(task, biases, counted, settings) | more_details,
         samples=[asdict(row) for found in answers for row in found.rows],
         reason=None if classified else NO_ANSWER,
         controls=found_controls,
         inconclusive=stuck or contradiction(found_controls),
     )
+
+
+def _beyond_leans(
+    task: OpenBiasTask, biases: Sequence[_ScoredBias], evidence: Evidence, settings: Settings
+) -> tuple[dict[str, Estimate], dict[str, Any], list[Item]]:
+    """How shares follow known ones, and what is shown together: scores, details and rows."""
+    n = settings.images(task.images_per_prompt)
+    slopes = [amplification(bias.answers, task.id, settings) for bias in biases]
+    corrected = [corrected_slopes(bias.answers, evidence, n, settings) for bias in biases]
+    named = [found | more for (found, _), more in zip(slopes, corrected, strict=True)]
+    crossed = crossings(task, [bias.answers for bias in biases], settings)
+    scores = _named(named, biases)
+    for one in crossed:
+        scores |= one.scores
+    details: dict[str, Any] = {"amplification": [row for _, found in slopes for row in found]}
+    if crossed:
+        details["crossings"] = [one.detail for one in crossed]
+    return scores, details, [item for one in crossed for item in one.items]
 
 
 def _with_labels(

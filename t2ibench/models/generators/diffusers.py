@@ -19,6 +19,7 @@ from t2ibench.models.generators.batches import BatchSize, CudaMemory
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     CALL_NAMES,
+    call_defaults,
     images_of,
     load_pipeline,
     mixes_prompts,
@@ -250,9 +251,8 @@ class DiffusersGenerator:
         import torch
 
         call = {CALL_NAMES[key]: self._args[key] for key in CALL_NAMES if key in self._args}
-        if "negative_prompt" in call:
-            call["negative_prompt"] = [call["negative_prompt"]] * len(batch)
-        call |= passed.of(self._args, passed.CALL)
+        call |= {**call_defaults(self._pipeline), **passed.of(self._args, passed.CALL)}
+        call = passed.one_a_row(call, len(batch))
         generators = [torch.Generator(device="cpu").manual_seed(request.seed) for request in batch]
         call["prompt"] = [request.prompt for request in batch]
         with torch.inference_mode():
