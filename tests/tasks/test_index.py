@@ -39,8 +39,6 @@ def test_groups(registry: TaskIndex) -> None:
         "tibet": 2,
         "vibex": 4,
         "occupations": 3,
-        "occupations_us": 4,
-        "occupations_us_all": 2,
         "t2iat": 8,
         "weat": 10,
     }
