@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.tibet.associations import FLIPPED, Sensitivity
+from t2ibench.methods.tibet.associations import Sensitivity
 from t2ibench.methods.tibet.image_sets import PromptSets
 from t2ibench.methods.tibet.questions import questions_of
 from t2ibench.methods.tibet.schema import TibetPrompt
@@ -25,14 +25,15 @@ def mean_curve(curves: Sequence[Sensitivity]) -> list[dict[str, float]]:
     Returns:
         For each share of flipped answers the mean relative changes.
     """
-    return [
-        {
-            "flipped": share,
-            "cas_change": float(np.mean([curve.cas[step] for curve in curves])),
-            "mad_change": float(np.mean([curve.mad[step] for curve in curves])),
+    steps = [
+        {"flipped": share}
+        | {
+            f"{name}_change": float(np.mean([curve.changes[name][step] for curve in curves]))
+            for name in curves[0].changes
         }
-        for step, share in enumerate(FLIPPED)
+        for step, share in enumerate(curves[0].flipped)
     ]
+    return sorted(steps, key=lambda step: step["flipped"])
 
 
 def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
