@@ -15,6 +15,7 @@ from t2ibench.stats import concept_association, mad
 FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 JUDGE_ERROR = 0.18  # what the paper takes for its judge's error rate (user study 3)
 _REPEATS = 10
+_ROUNDING = 1e-6  # a score below it is 0, whose relative change nobody can tell
 
 
 def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -85,10 +86,14 @@ class Sensitivity:
 
     Attributes:
         flipped: Shares of the answers that are flipped.
-        changes: Name of a score to its mean relative change, one for each share.
+        values: Name of a score to what it is without flips; of CAS the mean.
+        moved: Name of a score to its mean absolute change, one for each share.
+        changes: Name of a score to its mean relative change, one for each share; 0 where it is 0.
     """
 
     flipped: tuple[float, ...]
+    values: Mapping[str, float]
+    moved: Mapping[str, tuple[float, ...]]
     changes: Mapping[str, tuple[float, ...]]
 
 
@@ -119,8 +124,10 @@ def sensitivity(
     ]
     measures = _MEASURES if alternatives else {"mad": mad}
     flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
-    cas, deviations = _measure(chosen, [one.answers for one in chosen], floor, measures)
+    least = _ROUNDING if alternatives else 0.0
+    cas, before = _measure(chosen, [one.answers for one in chosen], floor, measures)
     changes: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
+    moved: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
     for share in flipped:
         found = [
             _measure(
@@ -128,14 +135,21 @@ def sensitivity(
             )
             for _ in range(_REPEATS)
         ]
+        difference = np.abs(np.array([raw for raw, _ in found]) - cas)
         with np.errstate(divide="ignore", invalid="ignore"):
-            change = np.abs(np.array([raw for raw, _ in found]) - cas) / cas
-        changes["cas"].append(float(np.nan_to_num(change, posinf=0.0).mean()))
+            relative = difference / cas
+        changes["cas"].append(float(np.nan_to_num(relative, posinf=0.0).mean()))
+        moved["cas"].append(float(difference.mean()))
         for number, name in enumerate(measures):
-            before = deviations[number]
-            moved = float(np.mean([abs(after[number] - before) for _, after in found]))
-            changes[name].append(moved / before if before else 0.0)
-    return Sensitivity(flipped, {name: tuple(values) for name, values in changes.items()})
+            mean = float(np.mean([abs(after[number] - before[number]) for _, after in found]))
+            moved[name].append(mean)
+            changes[name].append(mean / before[number] if before[number] > least else 0.0)
+    return Sensitivity(
+        flipped,
+        {"cas": float(cas.mean())} | dict(zip(measures, before, strict=True)),
+        {name: tuple(values) for name, values in moved.items()},
+        {name: tuple(values) for name, values in changes.items()},
+    )
 
 
 def _measure(

@@ -149,7 +149,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     )
     curves = [row.curve for row in rows if row.curve is not None]
     details: dict[str, Any] = {"prompts": prompts}
-    details |= {"sensitivity": mean_curve(curves)} if curves else {}
+    details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
     details |= {"matched_words": float(np.mean(covered))} if covered else {}
     return MethodResult(
         headline=_headline(known, settings.level),
