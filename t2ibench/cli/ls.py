@@ -101,6 +101,7 @@ KINDS = {
     "judges": Kind("t2ibench.models.judges:JUDGES", _judges),
     "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
     "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
+    "papers": Kind("t2ibench.reproduce.registry:PAPERS", _described),
     "executors": Kind("t2ibench.pipeline.executors:EXECUTORS", _described),
 }
 CHOICES = ("tasks", "groups", "tags", *KINDS)
