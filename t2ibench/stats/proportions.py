@@ -142,3 +142,39 @@ def sampled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion
     variance = float(shares.var(ddof=1)) / len(shares)
     size = min(these.size, spread / variance) if variance > 0 else these.size
     return Proportion(these.value, size, len(shares) - 1.0)
+
+
+def pooled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
+    """The share over all answers of clusters like these, such as a precision or a recall.
+
+    p = Σ x_c / Σ n_c, V = C / (C − 1) Σ (x_c − p n_c)² / (Σ n_c)². The effective number of answers
+    is p (1 − p) / V, at most Σ n_c, and at most C where the clusters do not differ at all.
+
+    Args:
+        hits: Answers of the class x, shape (C,).
+        totals: Answers n, shape (C,); clusters without any do not count.
+
+    Returns:
+        The share, with C − 1 degrees of freedom; nan without answers.
+
+    Source: the ratio estimator of cluster sampling (Cochran 1977, chapter 9), Korn & Graubard 1998
+        for the effective number of answers.
+
+    Example:
+        >>> found = pooled_proportion([3, 0, 1], [4, 2, 4])
+        >>> found.value, round(found.size, 2), found.df
+        (0.4, 5.41, 2.0)
+    """
+    x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    x, n = x[n > 0], n[n > 0]
+    number, total = len(n), float(n.sum())
+    if not number:
+        return Proportion(float("nan"), 0.0, 1.0)
+    value = float(x.sum()) / total
+    df = max(number - 1.0, 1.0)
+    if number < 2:
+        return Proportion(value, 1.0, df)
+    variance = number / (number - 1) * float(((x - value * n) ** 2).sum()) / total**2
+    if not variance > 0:
+        return Proportion(value, float(number), df)
+    return Proportion(value, min(total, value * (1 - value) / variance), df)

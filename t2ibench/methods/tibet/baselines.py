@@ -40,7 +40,7 @@ def even_distance(values: npt.ArrayLike) -> Float64Array:
         From 0 to 1, shape (...); nan where k < 2 or all are 0.
 
     Example:
-        >>> float(even_distance([3, 1])) ** 2  # MAD of them before its root
+        >>> round(float(even_distance([3, 1])) ** 2, 6)  # MAD of them before its root
         0.5
     """
     rows = np.asarray(values, dtype=np.float64)
