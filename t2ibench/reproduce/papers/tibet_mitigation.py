@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from t2ibench.methods.tibet.questions import questions_of
 from t2ibench.reproduce.paper import Built, Material
@@ -25,7 +26,7 @@ from t2ibench.reproduce.people import Said, read_people
 from t2ibench.reproduce.plots import Words, arrows
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import Row, TaskResult
-from t2ibench.stats.student import t_interval
+from t2ibench.stats import pooled_proportion
 
 _ALL = "all occupations"
 _MITIGATED = {
@@ -33,9 +34,9 @@ _MITIGATED = {
     "a beautiful mountain landscape in italy on the dolomites": "viewpoint",
 }
 _UNMITIGATED = (
-    "Part (c) needs a second run, of the mitigated model or of a folder of its images (`--model "
-    "folder:DIR`), with the same preset: `--with after=RUN`. `t2ibench compare` gives each "
-    "difference of the two its interval."
+    "What comes after mitigation needs a second run, of the mitigated model or of a folder of its "
+    "images (`--model folder:DIR`), with the same preset: `--with after=RUN`. `t2ibench compare` "
+    "gives each difference of the two its interval."
 )
 
 
@@ -206,10 +207,9 @@ def _sign_line(name: str, score: str, values: Sequence[float]) -> Line:
     n, mean = len(values), math.fsum(values) / len(values)
     if n < 2:
         return Line(name, score, mean, digits=2, note="one image")
-    # At least the variance of one more image that is 'other'.
-    variance = max(statistics.variance(values), (mean**2 + statistics.pvariance(values)) / n) / n
-    low, high = t_interval(mean, variance, n - 1, 0.95)
-    return Line(name, score, mean, (), max(low, -1.0), min(high, 1.0), 2, f"{n} images")
+    found = pooled_proportion([(1 + value) / 2 for value in values], np.ones(n))
+    low, high = found.interval()
+    return Line(name, score, mean, (), 2 * low - 1, 2 * high - 1, 2, f"{n} images")
 
 
 def _people_signs(file: Path, known: Sequence[str]) -> dict[str, dict[str, list[float]]]:

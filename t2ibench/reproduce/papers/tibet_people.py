@@ -73,7 +73,7 @@ def table_2(material: Material) -> Built:
             lines.append(_share_line(row, name, share, material.published(row, name)))
     note = (
         "Nobody's answers are at hand: `--with axes=FILE` takes a CSV or JSON Lines with the "
-        "columns prompt, axis, societal and incidental (yes or no: does a person see a risk of it?), "
+        "columns prompt, axis, societal and incidental (yes or no: does a person see a risk?), "
         "one answer a row. An axis counts as seen where most answers have one of the two. Proposed "
         "are those that Table 5 prints, or those whose further column 'proposed' says yes."
     )
