@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from t2ibench.errors import MissingEvidence, T2IBenchError
     from t2ibench.methods import Family, MainScore, Method
     from t2ibench.models.adapter import Adapter, Request
+    from t2ibench.models.language import Proposer, Rewriter, RewriteRequest, Rewriting
     from t2ibench.models.protocols import (
         Answer,
         Drawn,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
         Generator,
         ImageRequest,
         Judge,
-        Proposer,
         Query,
     )
     from t2ibench.results import TaskResult
@@ -34,8 +34,9 @@ _HOMES = {
     "t2ibench.errors": ("MissingEvidence", "T2IBenchError"),
     "t2ibench.methods": ("Family", "MainScore", "Method"),
     "t2ibench.models.adapter": ("Adapter", "Request"),
+    "t2ibench.models.language": ("Proposer", "RewriteRequest", "Rewriter", "Rewriting"),
     "t2ibench.models.protocols": (
-        *("Answer", "Drawn", "Encoder", "Generator", "ImageRequest", "Judge", "Proposer", "Query"),
+        *("Answer", "Drawn", "Encoder", "Generator", "ImageRequest", "Judge", "Query"),
     ),
     "t2ibench.results": ("TaskResult",),
     "t2ibench.settings": ("RunSettings", "Settings"),
@@ -58,6 +59,9 @@ __all__ = [
     "Query",
     "Request",
     "Results",
+    "RewriteRequest",
+    "Rewriter",
+    "Rewriting",
     "RunSettings",
     "Settings",
     "T2IBenchError",

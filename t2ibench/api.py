@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.models.resolve import checked
 from t2ibench.pipeline.prepare import Objects, Prepared, prepare
@@ -39,6 +40,7 @@ def evaluate(
     *,
     encoder: str | Encoder | Sequence[str | Encoder] = (),
     judge: str | Judge | Sequence[str | Judge] = (),
+    rewriter: str | Rewriter | None = None,
     progress: bool = False,
     until_precise: float | None = None,
     max_images_per_prompt: int | None = None,
@@ -52,6 +54,7 @@ def evaluate(
         tasks: Task ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         encoder: One or more encoders, by name or as objects; empty for the model's default.
         judge: The same for judges, which tasks that ask questions need.
+        rewriter: What rewrites prompts for the model, by name or as an object; None for nothing.
         progress: Show progress on standard error.
         until_precise: More images, round after round, until the intervals of all headlines that
             decide something are narrower than this.
@@ -67,7 +70,7 @@ def evaluate(
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.
     """
-    prepared = _prepare(model, tasks, encoder, judge, settings, "t2ibench.evaluate")
+    prepared = _prepare(model, tasks, encoder, judge, rewriter, settings, "t2ibench.evaluate")
     reporter = ConsoleReporter() if progress else SilentReporter()
     with prepared.pushed(reporter):
         if until_precise is None:
@@ -87,6 +90,7 @@ def generate(
     model: str | Generator,
     tasks: str | Sequence[str] = "all",
     *,
+    rewriter: str | Rewriter | None = None,
     progress: bool = False,
     **settings: Any,
 ) -> Path:
@@ -95,6 +99,7 @@ def generate(
     Args:
         model: As for `evaluate`.
         tasks: As for `evaluate`.
+        rewriter: As for `evaluate`.
         progress: Show progress on standard error.
         **settings: As for `evaluate`.
 
@@ -104,7 +109,7 @@ def generate(
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.
     """
-    prepared = _prepare(model, tasks, (), (), settings, "t2ibench.generate")
+    prepared = _prepare(model, tasks, (), (), rewriter, settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()
     with prepared.pushed(reporter):
         folder = generate_only(prepared, reporter).folder
@@ -142,7 +147,13 @@ def _tell(prepared: Prepared, reporter: ConsoleReporter | SilentReporter) -> Non
 
 
 def _prepare(
-    model: Any, tasks: Any, encoder: Any, judge: Any, settings: dict[str, Any], call: str
+    model: Any,
+    tasks: Any,
+    encoder: Any,
+    judge: Any,
+    rewriter: Any,
+    settings: dict[str, Any],
+    call: str,
 ) -> Prepared:
     if settings.get("generate_only"):
         raise T2IBenchError("evaluate() always scores.", "t2ibench.generate() generates alone.")
@@ -155,11 +166,15 @@ def _prepare(
             "tasks": tasks,
             "encoder": encoder_names,
             "judge": judge_names,
+            "rewriter": rewriter if isinstance(rewriter, str) else None,
             **settings,
         }
     )
     generator = None if named else _object(model, Generator, "generator")
-    return prepare(read, Objects(generator, encoders, judges), call)
+    given = None
+    if rewriter is not None and not isinstance(rewriter, str):
+        given = _object(rewriter, Rewriter, "rewriter")
+    return prepare(read, Objects(generator, encoders, judges, given), call)
 
 
 def _object(value: Any, protocol: Any, kind: str) -> Any:

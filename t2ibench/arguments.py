@@ -320,6 +320,9 @@ def _text(value: Any) -> Any:
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
 Args = Annotated[dict[str, str], BeforeValidator(args_of)]
 JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--judge-args"))]
+RewriterArgs = Annotated[
+    dict[str, str], BeforeValidator(lambda value: args_of(value, "--rewriter-args"))
+]
 EngineArgs = Annotated[
     dict[str, str], BeforeValidator(lambda value: args_of(value, "--engine-args"))
 ]

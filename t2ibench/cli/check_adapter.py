@@ -39,12 +39,14 @@ def _kind_of(spec: str) -> str:
     from t2ibench.models.generators import GENERATORS
     from t2ibench.models.judges import JUDGES
     from t2ibench.models.resolve import find_registered
+    from t2ibench.models.rewriters import REWRITERS
     from t2ibench.registry import Registry, is_target, load_target
 
     kinds: dict[str, Registry[Any]] = {
         "generator": GENERATORS,
         "encoder": ENCODERS,
         "judge": JUDGES,
+        "rewriter": REWRITERS,
     }
     for kind, registry in kinds.items():
         if find_registered(registry, spec):
@@ -52,7 +54,7 @@ def _kind_of(spec: str) -> str:
     if is_target(spec) and spec.partition(":")[0] not in GENERATORS:
         # A class tells by its members; a function is taken for one that makes a generator.
         value = load_target(spec)
-        members = {"encode_images": "encoder", "answer": "judge"}
+        members = {"encode_images": "encoder", "answer": "judge", "rewrite": "rewriter"}
         return next((kind for name, kind in members.items() if hasattr(value, name)), "generator")
     return "generator"
 
@@ -117,8 +119,23 @@ def _judge(arguments: argparse.Namespace) -> list[str]:
     return check_judge(make, make_other=make_other, free_text=answers_in_words(arguments.spec))
 
 
+def _rewriter(arguments: argparse.Namespace) -> list[str]:
+    from t2ibench.models.contract import check_rewriter
+    from t2ibench.models.contract.rewriter import PROMPTS
+    from t2ibench.models.rewriters import create_rewriter
+
+    make, make_other = _makers(
+        arguments,
+        lambda args: create_rewriter(
+            arguments.spec, args, device=arguments.device, dtype=arguments.dtype
+        ),
+    )
+    return check_rewriter(make, make_other=make_other, prompts=arguments.prompt or PROMPTS)
+
+
 _CHECKS: dict[str, Callable[[argparse.Namespace], list[str]]] = {
     "generator": _generator,
     "encoder": _encoder,
     "judge": _judge,
+    "rewriter": _rewriter,
 }

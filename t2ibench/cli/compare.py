@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
     from t2ibench.results.paired import read_paired_run
     from t2ibench.results.reading import read_results
+    from t2ibench.results.rewriting import rewriting_line
 
     WRITERS.get(arguments.format)  # before any file is read
     gates = parse_gates(arguments.fail_on or [], COMPARISON)
@@ -57,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
     names = _names(first, second, (arguments.first, arguments.second))
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
-    print(render(arguments.format, comparison_table(shown, names, level_of(first))), end="")
+    remark = rewriting_line(first, second)
+    print(render(arguments.format, comparison_table(shown, names, level_of(first), remark)), end="")
     return report(check_comparison(gates, found)) if gates else 0
 
 
@@ -71,7 +73,10 @@ def _names(first: Results, second: Results, paths: Sequence[str]) -> list[str]:
 
 
 def comparison_table(
-    differences: Sequence[Difference], names: Sequence[str], interval_name: str
+    differences: Sequence[Difference],
+    names: Sequence[str],
+    interval_name: str,
+    remark: str | None = None,
 ) -> Table:
     """The differences as a table.
 
@@ -79,6 +84,7 @@ def comparison_table(
         differences: What to show.
         names: What the two runs are called.
         interval_name: Head of the column of intervals.
+        remark: A further sentence below the table.
 
     Returns:
         Rows for readers, records for programs.
@@ -110,7 +116,8 @@ def comparison_table(
         f"{counts[None]} not compared."
     )
     headers = ["Task", "Row", *names, "Difference", interval_name, "p (Holm)", "Verdict", "Note"]
-    return Table(headers, rows, [summary, _NOTE], records)
+    remarks = [summary, *([remark] if remark else []), _NOTE]
+    return Table(headers, rows, remarks, records)
 
 
 def _row_name(one: Difference) -> str:

@@ -9,10 +9,13 @@ from tabulate import tabulate
 
 from t2ibench.methods import method_of, needs
 from t2ibench.models.generators import ALIASES
+from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.pending import pending_images
+from t2ibench.pipeline.rewriting import to_rewrite
 
 if TYPE_CHECKING:
+    from t2ibench.models.language import Rewriter
     from t2ibench.pipeline.prepare import Prepared
 
 _PNG_BYTES = 1.5  # of a pixel of a photograph
@@ -36,12 +39,7 @@ def show(prepared: Prepared) -> None:
             else:
                 left.append(request)
                 waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
-    print(f"Run folder: {prepared.folder.path}")
-    if plan.needs_encoder:
-        print(f"Encoders: {', '.join(prepared.settings.encoder)}")
-    if plan.questions:
-        print(f"Judges: {', '.join(prepared.settings.judge)}")
-    print()
+    _heading(prepared)
     rows = []
     for task in plan.tasks:
         needs = plan.needs[task.id]
@@ -75,6 +73,26 @@ def show(prepared: Prepared) -> None:
         print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
 
 
+def _heading(prepared: Prepared) -> None:
+    plan = prepared.plan
+    print(f"Run folder: {prepared.folder.path}")
+    if prepared.rewriter is not None:
+        print(f"Rewriter: {_rewriting(prepared, prepared.rewriter)}")
+    if plan.needs_encoder:
+        print(f"Encoders: {', '.join(prepared.settings.encoder)}")
+    if plan.questions:
+        print(f"Judges: {', '.join(prepared.settings.judge)}")
+    print()
+
+
+def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
+    """Who rewrites prompts, and how often it has to be asked."""
+    left = len(to_rewrite(prepared))
+    unit = "an image" if rewriter.per == "image" else "a prompt"
+    calls = f"{left} rewritings have to be made" if left else "nothing has to be rewritten"
+    return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image"
+
+
 def _estimate(prepared: Prepared, todo: int) -> str:
     """Time that the missing images take, from the speed of earlier runs of this folder."""
     if not todo:
@@ -85,9 +103,17 @@ def _estimate(prepared: Prepared, todo: int) -> str:
             f"At the {rate:.1f} images a second of the last run (scoring included): "
             f"about {duration(todo / rate)}."
         )
+    unknown = "No run of this model is stored here to estimate its speed from"
+    measure = "`--limit 1` makes a short run to measure it."
+    published = PUBLISHED.get(str(prepared.settings.model))
+    if published is None:
+        return f"{unknown}; at 1 image a second: {duration(todo)}. {measure}"
+    given = str(prepared.settings.model_args.get("steps"))
+    steps = int(given) if given.isdecimal() else published.steps
+    seconds = published.at(steps)
     return (
-        "No run of this model is stored here to estimate its speed from; at 1 image a second: "
-        f"{duration(todo)}. `--limit 1` makes a short run to measure it."
+        f"{unknown}. Estimate: {duration(todo * seconds)}, at {seconds:.1f} seconds an image of "
+        f"{steps} steps, published for one {published.gpu} ({published.source}). {measure}"
     )
 
 

@@ -99,6 +99,7 @@ KINDS = {
     "models": Kind("t2ibench.models.generators:GENERATORS", _models),
     "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
     "judges": Kind("t2ibench.models.judges:JUDGES", _judges),
+    "rewriters": Kind("t2ibench.models.rewriters:REWRITERS"),
     "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
     "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
     "papers": Kind("t2ibench.reproduce.registry:PAPERS", _described),

@@ -37,6 +37,8 @@ _RUN_EXAMPLES = """examples:
       --tasks 't2iat_*'
   t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
       --judge-args base_url=http://127.0.0.1:8000/v1
+  t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
+      --rewriter-args base_url=http://127.0.0.1:8000/v1        prompts rewritten first
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
   t2ibench run --model sdxl --tasks all --budget 4000      what 4,000 images can tell best
   t2ibench run --config run.yaml                           flags from a file; the line wins
@@ -297,13 +299,15 @@ def _add_caption(verbs: Any) -> None:
 def _add_check_adapter(verbs: Any) -> None:
     check = verbs.add_parser(
         "check-adapter",
-        help="test a generator, encoder or judge of your own against its contract",
-        description="Test a generator, encoder or judge against its contract and print what it "
-        "violates, one line each; exit 1 if anything.",
+        help="test a generator, encoder, judge or rewriter of your own against its contract",
+        description="Test a generator, encoder, judge or rewriter against its contract and print "
+        "what it violates, one line each; exit 1 if anything.",
     )
-    check.add_argument("spec", metavar="SPEC", help="as --model, --encoder or --judge takes it")
+    check.add_argument("spec", metavar="SPEC", help="as --model, --encoder, … takes it")
     check.add_argument(
-        "--kind", choices=["generator", "encoder", "judge"], help="by default that of the name"
+        "--kind",
+        choices=["generator", "encoder", "judge", "rewriter"],
+        help="by default that of the name",
     )
     check.add_argument("--model-args", metavar="k=v,…", help="its arguments")
     check.add_argument(

@@ -14,6 +14,7 @@ from t2ibench.explorer.source import Collection, Picture, Source, picture_of_att
 from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.pipeline.observers import EncoderRun
+from t2ibench.pipeline.rewriting import rewriting_again
 from t2ibench.pipeline.work import embed, generate
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed
@@ -144,6 +145,7 @@ class GenerationQueue:
                 dtype=recorded.settings.get("dtype"),
                 recorded=True,
             )
+            generator = rewriting_again(generator, run, self._device)
             if generator.fingerprint != recorded.fingerprint:
                 raise T2IBenchError(
                     f"{recorded.model} has changed since the run was made.",

@@ -14,12 +14,13 @@ from typing import Any
 
 from t2ibench.explorer.gallery import Gallery, WrongQuestionError
 from t2ibench.explorer.pairing import seed_of
-from t2ibench.explorer.source import Collection, Source
+from t2ibench.explorer.source import Collection, Picture, Source
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import samples_of, task_files
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.reading import read_results
+from t2ibench.results.treatment import is_revised
 
 MOST_ROWS = 12  # rows of tests that a word is looked up in
 _NONE = "A folder of images has no scores."
@@ -194,9 +195,16 @@ class Scores:
             "prompt": picture.prompt,
             "index": picture.index,
             "seed": seed_of(source, picture),
+            "rewritten": _rewritten(source, picture),
             "sha256": picture.sha256,
             "tasks": found,
         }
+
+
+def _rewritten(source: Source, picture: Picture) -> str | None:
+    """The prompt that an image was made from, where it is another than the one it stands for."""
+    known = source.images.get(picture.prompt, picture.index) if source.images is not None else None
+    return known.revised_prompt if known is not None and is_revised(known) else None
 
 
 class _Numbers:

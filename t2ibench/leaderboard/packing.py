@@ -13,12 +13,32 @@ from safetensors.numpy import save
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.run import RunFolder
+from t2ibench.settings import RunSettings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import Attempt
 
 _Hashes = Mapping[tuple[str, int], str]
+
+
+def without_paths(settings: RunSettings) -> dict[str, object]:
+    """The settings of a rewriter without the folders of its files.
+
+    Args:
+        settings: What the run asked for.
+
+    Returns:
+        Field to value. The rewritings themselves are rows of the submission.
+    """
+    args = {
+        key: f"@{Path(text[1:]).name}" if text.startswith("@") else text
+        for key, text in settings.rewriter_args.items()
+    }
+    kind, colon, source = (settings.rewriter or "").partition(":")
+    if not colon or kind != "file":
+        return {"rewriter_args": args}
+    return {"rewriter": f"file:{Path(source).name}", "rewriter_args": args}
 
 
 def pack_evidence(folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path) -> None:

@@ -20,9 +20,11 @@ from t2ibench.models.protocols import (
     Releasable,
     ReportsSettings,
 )
+from t2ibench.models.rewritten import Rewritten, rewritten
 from t2ibench.pipeline.work import generate_batch
 from t2ibench.store.images import Attempt
 from t2ibench.store.pixels import read_image
+from t2ibench.store.rewrites import StoredRewriting
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -65,6 +67,7 @@ def _generator(claimed: Claimed, again: Again) -> Generator | None:
     except T2IBenchError as error:
         again.lacking.append(f"the model cannot be made here: {error}")
         return None
+    generator = _behind_rewriter(generator, claimed)
     if generator.fingerprint != manifest.fingerprint:
         if generator.revision != manifest.revision and _COMMIT.fullmatch(manifest.revision or ""):
             again.lacking.append(
@@ -83,6 +86,31 @@ def _generator(claimed: Claimed, again: Again) -> Generator | None:
     return generator
 
 
+class _FromAttempts:
+    """What prompts were rewritten to, as the rows of a submission say it."""
+
+    def __init__(self, attempts: Sequence[Attempt]) -> None:
+        self._attempts = {(one.prompt, one.index): one for one in attempts}
+
+    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+        """The rewriting that an image is said to be made from."""
+        known = self._attempts.get((prompt, index))
+        if known is None or known.revised_prompt is None:
+            return None
+        return StoredRewriting(prompt, index, "ok", known.revised_prompt)
+
+
+def _behind_rewriter(generator: Generator, claimed: Claimed) -> Generator:
+    """The model with the rewriter that a submission names; nobody is asked to rewrite."""
+    info = claimed.results.model.rewriter
+    if info is None:
+        return generator
+    model = rewritten(generator, info)
+    assert isinstance(model, Rewritten)
+    model.rewritings = _FromAttempts(claimed.attempts)
+    return model
+
+
 def _draw(
     claimed: Claimed, generator: Generator, count: int, rng: random.Random, again: Again
 ) -> list[Made]:
@@ -90,6 +118,13 @@ def _draw(
     shown = {path.stem for path in thumbnails(claimed.folder)}
     given = [attempt for attempt in claimed.attempts if attempt.status == "ok"]
     absent = [attempt for attempt in claimed.attempts if attempt.status != "ok"]
+    if isinstance(generator, Rewritten):
+        unasked = [attempt for attempt in absent if attempt.revised_prompt is None]
+        absent = [attempt for attempt in absent if attempt.revised_prompt is not None]
+        if unasked:
+            again.lacking.append(
+                f"{len(unasked)} prompts were refused by the rewriter, which is not asked again"
+            )
     chosen = choose(given, claimed.plan, count, rng, shown)
     chosen += choose(absent, claimed.plan, count, rng)
     made: list[Made] = []

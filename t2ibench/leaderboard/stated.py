@@ -156,6 +156,9 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield "results.json and submission.json name different models"
     if model.revision != manifest.revision:
         yield "results.json and submission.json name different revisions of the model"
+    named = any(word.partition("=")[0] == "--rewriter" for word in results.command)
+    if named != (model.rewriter is not None):
+        yield "its command and results.json disagree on whether prompts were rewritten"
     if results.t2ibench != manifest.t2ibench:
         yield "results.json and submission.json name different versions of t2ibench"
     if not can_regenerate(manifest.model):

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.bounds import LARGEST, LARGEST_MANIFEST, read_json, sha256_of
 from t2ibench.leaderboard.card import Card, Evidence
-from t2ibench.leaderboard.packing import pack_evidence
+from t2ibench.leaderboard.packing import pack_evidence, without_paths
 from t2ibench.leaderboard.thumbs import QUALITY, SIZE
 from t2ibench.models.encoders import embeds_images
 from t2ibench.models.generators import can_regenerate
@@ -182,7 +182,9 @@ def pack(
     settings = record.repeatable()
     assert settings is not None  # _check refuses runs of Python objects
     # Paths on this machine are not part of a submission.
-    settings = settings.model_copy(update={"output_dir": "runs", "include_path": ()})
+    settings = settings.model_copy(
+        update={"output_dir": "runs", "include_path": (), **without_paths(settings)}
+    )
     results = assemble(
         info, scored.results, None, command_of(settings, record, scored.results, None)
     )

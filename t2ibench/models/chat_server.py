@@ -18,7 +18,18 @@ from t2ibench.models.http import (
 )
 from t2ibench.models.on_server import OnServer
 
-__all__ = ["ChatServer", "ServerArguments", "ServerAwayError", "declined", "logprob"]
+__all__ = [
+    "ChatServer",
+    "RefusedError",
+    "ServerArguments",
+    "ServerAwayError",
+    "declined",
+    "logprob",
+]
+
+
+class RefusedError(BadReplyError):
+    """The model, or a filter of its server, declines."""
 
 
 class ServerArguments(OnServer):
@@ -181,12 +192,16 @@ def logprob(started: Future[Reply]) -> float | None:
 
 def _content(reply: Reply) -> str:
     try:
-        message = reply.json()["choices"][0]["message"]
+        choice = reply.json()["choices"][0]
+        message = choice["message"]
         refusal, content = message.get("refusal"), message.get("content")
+        filtered = choice.get("finish_reason") == "content_filter"
     except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
         raise BadReplyError("the server's reply is not a chat completion") from None
     if refusal:
-        raise BadReplyError(f"refused: {one_line(str(refusal))}")
+        raise RefusedError(f"refused: {one_line(str(refusal))}")
+    if filtered and not content:
+        raise RefusedError("refused by a filter of the server")
     if not isinstance(content, str):
         raise BadReplyError("the server's reply has no text")
     return content

@@ -95,9 +95,11 @@ def choose_device(device: str | None) -> str:
     Raises:
         T2IBenchError: it is no such name, or the device does not exist here.
     """
+    check_device(device)
+    if device == "cpu":
+        return device  # and no library need be loaded to say so
     import torch
 
-    check_device(device)
     if device in {None, "auto"}:
         if torch.cuda.is_available():
             return "cuda"
@@ -105,7 +107,6 @@ def choose_device(device: str | None) -> str:
     assert device is not None
     kind = device.partition(":")[0]
     known = {
-        "cpu": True,
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
     }

@@ -1,5 +1,6 @@
 """What the pipeline asks of a model. Adapters inherit nothing; they only have these members.
 
+Those of language models, proposers and rewriters, are in `t2ibench.models.language`.
 This module is imported by code that must start quickly, so it imports no model library.
 """
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 Status = Literal["ok", "refused", "filtered", "failed"]
-Message = Mapping[str, str]  # role and content
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,33 +312,6 @@ class ReportsWaits(Protocol):
 
         Args:
             tell: Gets a sentence each time; called from any thread.
-        """
-        ...
-
-
-@runtime_checkable
-class Proposer(Protocol):
-    """A language model that proposes biases: it continues a conversation.
-
-    Attributes:
-        name: As the user wrote it.
-        fingerprint: SHA-256 hex over everything that decides a reply.
-    """
-
-    name: str
-    fingerprint: str
-
-    def reply(self, messages: Sequence[Message]) -> str:
-        """Continue a conversation.
-
-        Args:
-            messages: Role and content of every message so far.
-
-        Returns:
-            The next reply.
-
-        Raises:
-            T2IBenchError: there is none.
         """
         ...
 

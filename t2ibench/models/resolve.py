@@ -244,7 +244,7 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
         raise T2IBenchError(
             f"{_origin(value, spec)} is not {article} {kind}: it has no {words}.",
             f"See {protocol.__module__}.{protocol.__name__}; `t2ibench check-adapter --kind "
-            "generator|encoder|judge` says what each must do.",
+            "generator|encoder|judge|rewriter` says what each must do.",
         )
     _check_name(getattr(value, "name", None), value, spec)
     for name, wanted in (("name", str), ("fingerprint", str), ("batch_size", int)):

@@ -10,6 +10,7 @@ from typing import Literal
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable
 from t2ibench.pipeline.asking import ask, unanswered
+from t2ibench.pipeline.losses import all_failed
 from t2ibench.pipeline.made_with import record_generator
 from t2ibench.pipeline.observers import (
     AskReport,
@@ -265,9 +266,8 @@ class Job:
                 if attempt.status != "ok"
             )
             advance(len(batch))
-            failed = self.attempts["failed"]
-            hopeless = failed >= ABORT_AFTER_FAILURES and failed == self.attempts.total()
-            if hopeless and self.gives_up and not again:
+            failed = all_failed(self.attempts, self.lost)
+            if failed >= ABORT_AFTER_FAILURES and self.gives_up and not again:
                 reason = (batch[-1].reason or "unknown").rstrip(".")
                 raise T2IBenchError(
                     f"The first {failed} images all failed; the last error: {reason}.",

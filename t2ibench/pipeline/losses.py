@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from t2ibench.models.rewritten import NOT_REWRITTEN
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.stored import Images
 
@@ -39,6 +40,26 @@ def lost(plan: Plan, task_id: str, images: Images) -> tuple[list[str], dict[str,
         for status, counts in sorted(reasons.items())
     }
     return sorted(missing), because
+
+
+def all_failed(attempts: Counter[str], lost: Counter[tuple[str, str]]) -> int:
+    """How many images failed, where none of those that were tried did anything else.
+
+    Args:
+        attempts: Attempts by status.
+        lost: Those that gave no image, by status and reason.
+
+    Returns:
+        Their number; 0 where any image came out otherwise. Images whose prompt could not be
+        rewritten count neither way: the generator was never asked for them.
+    """
+    unasked = sum(
+        count
+        for (status, reason), count in lost.items()
+        if status == "failed" and reason.startswith(NOT_REWRITTEN)
+    )
+    failed = attempts["failed"] - unasked
+    return failed if failed == attempts.total() - unasked else 0
 
 
 def shortened(reason: str) -> str:

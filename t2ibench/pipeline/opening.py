@@ -10,6 +10,7 @@ from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.rewriting import open_rewritings
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ def open_job(prepared: Prepared, observers: Observers, reporter: Reporter) -> Jo
         The job.
     """
     evidence = prepared.folder.evidence
+    open_rewritings(prepared.generator, prepared.folder.path)
     return Job(
         prepared.plan,
         prepared.folder,

@@ -19,11 +19,14 @@ from t2ibench.models.generators import (
     default_judge,
 )
 from t2ibench.models.judges import check_judges, create_judges, recorded_name
+from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
+from t2ibench.models.rewritten import describe, rewritten
 from t2ibench.pipeline.feasible import cut, feasible, nothing_feasible
 from t2ibench.pipeline.made_with import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, run_folder
 from t2ibench.results.schema import GeneratorInfo
@@ -46,14 +49,16 @@ class Objects:
         generator: Used instead of --model.
         encoders: Beside the names of --encoder.
         judges: Beside the names of --judge.
+        rewriter: Used instead of --rewriter.
     """
 
     generator: Generator | None = None
     encoders: Mapping[str, Encoder] = field(default_factory=dict)
     judges: Mapping[str, Judge] = field(default_factory=dict)
+    rewriter: Rewriter | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.generator or self.encoders or self.judges)
+        return bool(self.generator or self.encoders or self.judges or self.rewriter)
 
 
 @dataclass(slots=True)
@@ -71,6 +76,7 @@ class Prepared:
         warnings: What the user must know before it starts.
         objects: Adapters that were given as objects.
         call: The command line or the function that asked, for the history.
+        rewriter: What rewrites prompts for the generator; None for nothing.
     """
 
     settings: RunSettings
@@ -83,6 +89,7 @@ class Prepared:
     warnings: list[str]
     objects: Objects
     call: str = ""
+    rewriter: Rewriter | None = None
 
     def pushed(self, notices: Notices = SILENT) -> AbstractContextManager[None]:
         """Copy what is made to where the run is kept, if that is not here.
@@ -203,6 +210,9 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
             "`t2ibench ls` lists them.",
         )
     generator = create_model(settings, objects)
+    rewriter = create_rewriting(settings, objects.rewriter, generator)
+    if rewriter is not None and generator is not None:
+        generator = rewritten(generator, describe(rewriter, generator))
     if generator is None and not settings.encoder:
         raise T2IBenchError(
             "Nothing to measure: give --model (or --encoder for word vectors).",
@@ -230,7 +240,8 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         working_folder(settings.output_dir),
         generator.name if generator else _texts_name(settings.encoder),
         generator.fingerprint if generator else None,
-        plain=not settings.model_args and settings.seed == 0 and settings.dtype is None,
+        plain=not (settings.model_args or settings.rewriter_args or settings.seed)
+        and settings.dtype is None,
     )
     fetch_run(settings.output_dir, folder.path)
     old, lines = stored_results(folder)
@@ -239,9 +250,13 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         _recover(folder, generator, old.model)
     limit_cost(settings.max_cost, generator, folder)
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
-    return Prepared(
+    open_rewritings(generator, folder.path)
+    prepared = Prepared(
         settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call
     )
+    prepared.rewriter = rewriter
+    check_rewriter(prepared)
+    return prepared
 
 
 def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:

@@ -22,6 +22,7 @@ from t2ibench.pipeline.opening import open_job
 from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Scored, Stores, score_plan
 from t2ibench.pipeline.stages import embed_all_texts, repair, run_stage
 from t2ibench.results.build import is_complete
@@ -196,6 +197,7 @@ def _generate(job: Job, prepared: Prepared, executor: Executor, reporter: Report
         for line in mixed_libraries(prepared):
             reporter.warn(line)
 
+    rewrite_prompts(prepared, reporter)
     generator = prepared.generator
     if isinstance(generator, ReportsWaits):
         generator.report_waits(reporter.say)
@@ -347,6 +349,7 @@ def _generator_record(
         libraries=known.libraries if known else {},
         other_libraries=known.other_libraries if known else [],
         cost=known.cost if known else None,
+        rewriter=info_of(generator),
     )
 
 

@@ -22,7 +22,7 @@ from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
-from t2ibench.results.treatment import revised_line, treatment
+from t2ibench.results.treatment import is_revised, revised_line, treatment
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.checks import Damage
@@ -350,10 +350,13 @@ def _task_settings(
 
 
 def _sample_rows(rows: Sequence[dict[str, Any]], images: Images | None) -> list[dict[str, Any]]:
-    """Sample rows with the file of each image."""
+    """Sample rows with the file of each image, and its prompt where another one was used."""
     filled = []
     for row in rows:
         attempt = images.get(row["prompt"], row["index"]) if images else None
         file = f"images/{attempt.file}" if attempt and attempt.file else None
-        filled.append({**row, "file": file, "sha256": attempt.sha256 if attempt else None})
+        new = {**row, "file": file, "sha256": attempt.sha256 if attempt else None}
+        if attempt is not None and is_revised(attempt):
+            new["revised_prompt"] = attempt.revised_prompt
+        filled.append(new)
     return filled

@@ -93,7 +93,9 @@ def _checked(outcome: Drawn) -> Drawn:
     if outcome.image is None and outcome.path is None:
         return Drawn("failed", reason="the generator gave no image")
     if outcome.image is not None and is_black(outcome.image):
-        return Drawn("filtered", reason="the image is all black")
+        return Drawn(
+            "filtered", reason="the image is all black", revised_prompt=outcome.revised_prompt
+        )
     return outcome
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from t2ibench.models.rewritten import RewriterInfo
 from t2ibench.results.rates import Record
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.version import __version__
@@ -32,6 +33,7 @@ class GeneratorRecord(Record):
         libraries: Versions of the libraries that decide pixels, when the images were generated.
         other_libraries: Further versions that later images were generated with.
         cost: What its images have cost, in the currency of its prices; None where that is unknown.
+        rewriter: What rewrites prompts before it gets them; None for nothing.
     """
 
     name: str
@@ -44,6 +46,7 @@ class GeneratorRecord(Record):
     libraries: dict[str, str] = Field(default_factory=dict)
     other_libraries: list[dict[str, str]] = Field(default_factory=list)
     cost: float | None = None
+    rewriter: RewriterInfo | None = None
 
 
 class EncoderRecord(Record):

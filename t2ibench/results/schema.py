@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
+from t2ibench.models.rewritten import RewriterInfo
 from t2ibench.results.rates import Record, Treatment
 from t2ibench.settings import Measurement
 from t2ibench.store.checks import sealed
@@ -249,6 +250,7 @@ class GeneratorInfo(Record):
         effective_settings: Settings as the model really used them, with its own defaults.
         libraries: Versions of the libraries that decide pixels, when the images were generated.
         other_libraries: Further versions that some of the images were generated with.
+        rewriter: What rewrites prompts before it gets them; null for nothing.
     """
 
     name: str | None
@@ -258,6 +260,7 @@ class GeneratorInfo(Record):
     effective_settings: dict[str, Any] = Field(default_factory=dict)
     libraries: dict[str, str] = Field(default_factory=dict)
     other_libraries: list[dict[str, str]] = Field(default_factory=list)
+    rewriter: RewriterInfo | None = None
 
 
 class Results(Record):

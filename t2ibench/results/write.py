@@ -40,6 +40,7 @@ def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
         effective_settings=record.effective_settings,
         libraries=record.libraries,
         other_libraries=record.other_libraries,
+        rewriter=record.rewriter,
     )
 
 

@@ -345,9 +345,11 @@ def _remove_empty(root: Path) -> None:
 
 
 def _thin_out(store: ImageStore) -> None:
-    """Leave rows to those images alone that no pack describes."""
+    """Leave rows to those images alone that no pack describes, or not in full."""
 
     def is_needed(attempt: Attempt) -> bool:
+        if attempt.revised_prompt is not None:  # packs do not say it
+            return True
         found = store.packs.find(attempt.prompt, attempt.index)
         return found is None or order(attempt) > (RANK["ok"], found[0].tries(found[1]))
 

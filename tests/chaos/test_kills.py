@@ -116,7 +116,7 @@ def finished(one: Runs, whole: dict[str, bytes]) -> None:
 
 
 @pytest.mark.slow
-@sizes(20, 200)
+@sizes(8, 200)
 def test_kills(
     count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
 ) -> None:
@@ -133,7 +133,7 @@ def test_kills(
 
 
 @pytest.mark.slow
-@sizes(20, 200)
+@sizes(8, 200)
 def test_kills_of_one_of_two(
     count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
 ) -> None:

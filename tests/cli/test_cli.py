@@ -152,6 +152,20 @@ def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
     assert f"{images} images, of which 0 are stored and {images} have to be generated" in out
 
 
+def test_dry_run_estimates_time_from_a_published_speed(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    flags = ("--tasks", "t2iat_judaism_christianity", "--output-dir", tmp_path, "--dry-run")
+    status, out, _ = cli("--model", "sdxl", "--model-args", "steps=25", *flags)
+    assert status == 0
+    assert (
+        "Estimate: 15 minutes, at 3.0 seconds an image of 25 steps, published for one A100" in out
+    )
+    status, out, _ = cli("--model", "sd3-medium", *flags)
+    assert status == 0 and "at 1 image a second: 5 minutes" in out
+
+
 def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:
     config = tmp_path / "run.yaml"
     config.write_text(

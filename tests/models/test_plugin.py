@@ -17,7 +17,7 @@ else:
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "examples" / "plugin"
-NAMES = ("tone", "grey", "mean-colour", "brightness", "fixed", "jsonl", "shuffled")
+NAMES = ("tone", "grey", "mean-colour", "brightness", "at-night", "fixed", "jsonl", "shuffled")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,10 @@ def command(site: Path, cwd: Path, *words: str) -> tuple[int, str, str]:
 
 @pytest.mark.slow
 def test_it_is_listed_with_its_origin(site: Path, tmp_path: Path) -> None:
-    kinds = ("methods", "models", "encoders", "judges", "proposers", "writers", "executors")
+    kinds = (
+        *("methods", "models", "encoders", "judges", "rewriters", "proposers", "writers"),
+        "executors",
+    )
     for kind, name in zip(kinds, NAMES, strict=True):
         status, out, errors = command(site, tmp_path, "ls", kind, "--json")
         assert (status, errors) == (0, "")
@@ -68,6 +71,7 @@ def test_it_is_listed_with_its_origin(site: Path, tmp_path: Path) -> None:
         ("grey", ("--other-args", "contrast=10")),
         ("mean-colour", ()),
         ("brightness", ("--other-args", "threshold=0.7")),
+        ("at-night", ("--other-args", "words=at dawn")),
     ],
 )
 def test_its_adapters_keep_the_contract(

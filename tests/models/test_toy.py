@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -184,3 +188,27 @@ def test_planted_nulls_are_not_found(name: str, runs: dict[str, Results]) -> Non
     # A trained model need not be fair where nothing was planted; it may not be far from it.
     assert headline.p is not None and headline.p > 0.005
     assert headline.value is not None and abs(headline.value) < 0.3
+
+
+def test_a_run_that_lacks_nothing_loads_no_model(
+    cli: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    flags = ["--model", "toy", "--tasks", "t2iat_flowers_insects", "--limit", "1"]
+    flags += ["--images-per-prompt", "1", "--guided-images-per-prompt", "1"]
+    flags += ["--permutations", "99", "--bootstrap", "50", "--output-dir", str(tmp_path)]
+    status, out, err = cli(*flags)
+    assert status == 0, err
+    without_torch = (
+        "import sys\n"
+        "class NoTorch:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        assert name != 'torch', 'torch is imported'\n"
+        "sys.meta_path.insert(0, NoTorch())\n"
+        "from t2ibench.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    again = subprocess.run(
+        [sys.executable, "-c", without_torch, *flags], capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    assert "Nothing to do" in again.stderr and again.stdout == out

@@ -13,7 +13,7 @@ _SECTIONS = {
     "Settings of a run": ("RunSettings", "Settings"),
     "Models and judges": (
         *("Generator", "ImageRequest", "Drawn", "Encoder", "Judge", "Query", "Answer"),
-        *("Proposer", "Adapter", "Request"),
+        *("Rewriter", "RewriteRequest", "Rewriting", "Proposer", "Adapter", "Request"),
     ),
     "A method": ("Method", "Family", "MainScore"),
     "Errors": ("T2IBenchError", "MissingEvidence"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from t2ibench.arguments import Arguments
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.protocols import Message
+from t2ibench.models.language import Message
 
 REPLY = json.dumps(
     [{"name": "time of day", "classes": ["day", "night"], "question": "What time of day is it?"}]
@@ -16,7 +16,7 @@ REPLY = json.dumps(
 
 
 class FixedProposer:
-    """Has the members of `t2ibench.models.protocols.Proposer`."""
+    """Has the members of `t2ibench.models.language.Proposer`."""
 
     def __init__(self, reply: str) -> None:
         self.name = "fixed"

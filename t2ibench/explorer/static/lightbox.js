@@ -43,6 +43,7 @@ async function scores(number, facts) {
   if (mine !== turn) return;
   const rows = [];
   const fact = (name, value) => rows.push(el("dt", { text: name }), el("dd", { class: "num", text: value }));
+  if (found.rewritten) fact("rewritten to", found.rewritten);
   if (found.seed !== null && found.seed !== undefined) fact("seed", String(found.seed));
   fact("SHA-256", found.sha256);
   if (!found.tasks.length) fact("tests", "No test of this run used this image.");

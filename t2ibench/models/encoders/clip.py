@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
@@ -21,6 +24,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+class _Loaded(NamedTuple):
+    model: Any
+    tokenizer: Any
+    processor: Any
+    context: int  # tokens
+
+
 class ClipEncoder:
     """A two-tower model of transformers (see models.protocols.Encoder).
 
@@ -30,31 +40,46 @@ class ClipEncoder:
             processor).
         device: Where it runs; None to choose.
         dtype: Its precision; None is float32.
+        at_once: Whether it is loaded now, so that what is wrong with it is told before anything
+            is generated; else with its first image or text.
 
     Raises:
         T2IBenchError: it cannot be loaded, or has no image and text tower.
     """
 
     def __init__(
-        self, name: str, source: str, *, device: str | None = None, dtype: str | None = None
+        self,
+        name: str,
+        source: str,
+        *,
+        device: str | None = None,
+        dtype: str | None = None,
+        at_once: bool = True,
     ) -> None:
         where, identity = find_weights(source, "clip:")
         self.name = name
         self.embeds_images = True
         self._device = choose_device(device)
-        self._dtype = torch_dtype(dtype_name(dtype) or "float32")
+        self._precision = dtype_name(dtype) or "float32"
         self._batch, self.batch_size = batch_sizes(self._device)
-        model = self._load(where)
-        self.towers: Callable[[], Any] = lambda: model
+        self._folder = Path(where) if Path(where).is_dir() else None
+        self._loaded = cache(lambda: self._load(where))
+        self.towers: Callable[[], Any] = lambda: self._loaded().model
+        if at_once:
+            self._loaded()
         self.fingerprint = fingerprint(
             {
                 "adapter": "clip 1",
                 "weights": identity(),
-                "dtype": str(self._dtype),
+                "dtype": f"torch.{self._precision}",
             }
         )
 
-    def _load(self, source: str) -> Any:
+    @property
+    def _dtype(self) -> torch.dtype:
+        return torch_dtype(self._precision)
+
+    def _load(self, source: str) -> _Loaded:
         from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
         try:
@@ -62,10 +87,8 @@ class ClipEncoder:
                 model = AutoModel.from_pretrained(
                     source, use_safetensors=True, trust_remote_code=False, dtype=self._dtype
                 )
-                self._tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-                self._processor = AutoImageProcessor.from_pretrained(
-                    source, trust_remote_code=False
-                )
+                tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+                processor = AutoImageProcessor.from_pretrained(source, trust_remote_code=False)
         except Exception as error:
             raise T2IBenchError(
                 f"transformers could not load '{source}': {first_line(error)}",
@@ -79,50 +102,56 @@ class ClipEncoder:
                 "Give a CLIP or SigLIP model.",
             )
         text_config = getattr(model.config, "text_config", model.config)
-        self._context = int(getattr(text_config, "max_position_embeddings", 77))
-        return model.to(self._device).eval()
+        context = int(getattr(text_config, "max_position_embeddings", 77))
+        return _Loaded(model.to(self._device).eval(), tokenizer, processor, context)
 
     def untrained(self) -> ClipEncoder:
         """The same architecture with random weights (see models.protocols.HasUntrained)."""
-        import torch
-        from transformers import AutoModel
 
-        config = self.towers().config
-        return untrained_twin(
-            self,
-            lambda: AutoModel.from_config(config, dtype=torch.float32),
-            {"config": architecture(config.to_dict()), "dtype": str(self._dtype)},
-            "transformers",
-        )
+        def build() -> Any:
+            import torch
+            from transformers import AutoModel
+
+            return AutoModel.from_config(self.towers().config, dtype=torch.float32)
+
+        if self._folder is not None:  # told without loading it
+            config = json.loads((self._folder / "config.json").read_bytes())
+        else:
+            config = self.towers().config.to_dict()
+        identity = {"config": architecture(config), "dtype": f"torch.{self._precision}"}
+        return untrained_twin(self, build, identity, "transformers")
 
     def prepare(self, image: Image) -> torch.Tensor:
         """The model's own preprocessing, shape (3, h, w)."""
-        pixels: torch.Tensor = self._processor(images=image, return_tensors="pt")["pixel_values"][0]
+        processed = self._loaded().processor(images=image, return_tensors="pt")
+        pixels: torch.Tensor = processed["pixel_values"][0]
         return pixels
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""
+        towers = self.towers()
 
         def call(batch: Sequence[torch.Tensor]) -> Any:
             pixels = stacked(batch, self._device, self._dtype)
-            return _tensor(self.towers().get_image_features(pixel_values=pixels))
+            return _tensor(towers.get_image_features(pixel_values=pixels))
 
         return unit_rows(encode(prepared, self._batch, call))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut."""
+        towers, loaded = self.towers(), self._loaded()
 
         def call(batch: Sequence[str]) -> Any:
-            tokens = self._tokenizer(
+            tokens = loaded.tokenizer(
                 list(batch),
                 padding="max_length",  # one shape for all batches, and what SigLIP was trained on
-                max_length=self._context,
+                max_length=loaded.context,
                 truncation=True,
                 return_tensors="pt",
             ).to(self._device)
             names = ("input_ids", "attention_mask")
             inputs = {key: tokens[key] for key in names if key in tokens}
-            return _tensor(self.towers().get_text_features(**inputs))
+            return _tensor(towers.get_text_features(**inputs))
 
         return unit_rows(encode(texts, self._batch, call))
 
@@ -133,7 +162,9 @@ def _create(request: Request[Arguments]) -> ClipEncoder:
 
 def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
     folder = str(bundled_model(request.spec))
-    return ClipEncoder(request.spec, folder, device=request.device, dtype=request.dtype)
+    # So small that a CPU will do; and a run that lacks nothing need not load it, nor torch.
+    device = request.device or "cpu"
+    return ClipEncoder(request.spec, folder, device=device, dtype=request.dtype, at_once=False)
 
 
 ADAPTER = Adapter(

@@ -47,9 +47,9 @@ def untrained_twin(
     """
     from importlib.metadata import version
 
-    import torch
-
     def towers() -> Any:
+        import torch
+
         own = next(encoder.towers().parameters())
         with torch.random.fork_rng(devices=[]), quietly():
             torch.manual_seed(_SEED)

@@ -23,6 +23,7 @@ class Alias:
         sizes: How many images it generates by default.
         default_encoder: Encoder of a run that names none; None is that of t2ibench.
         default_judge: The same for the judge.
+        device: Where it runs unless one is named; None to choose.
         licence: Of the weights, as their makers call it; empty where their card has to be read.
         side: Pixels of a side of the images it was trained for.
         billions: Parameters of all its parts, text encoders included, in billions and rounded.
@@ -34,6 +35,7 @@ class Alias:
     sizes: Sizes = field(default_factory=Sizes)
     default_encoder: str | None = None
     default_judge: str | None = None
+    device: str | None = None
     licence: str = ""
     side: int | None = None
     billions: float | None = None
@@ -74,6 +76,7 @@ def _bundled(name: str, description: str) -> Alias:
         Sizes(images_per_prompt=10, guided_images_per_prompt=3, fixed_batch=16),
         default_encoder="toy-clip",
         default_judge="toyland",
+        device="cpu",  # so small that a CPU will do, and images are the same on every machine
         licence="Apache-2.0",
         side=64,
     )

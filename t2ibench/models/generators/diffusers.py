@@ -137,6 +137,8 @@ class DiffusersGenerator:
 
     def release(self) -> None:
         """Give the weights' memory back; they are loaded again when they are needed."""
+        if self._pipeline is None:
+            return
         self._pipeline = self._prompts = None
         import gc
 

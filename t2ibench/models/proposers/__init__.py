@@ -8,8 +8,8 @@ from typing import Any
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.language import Message, Proposer
 from t2ibench.models.proposers.replay import conversation_key
-from t2ibench.models.protocols import Message, Proposer
 from t2ibench.models.resolve import checked, closest, find_registered, find_target, forms, made
 from t2ibench.registry import Registry
 

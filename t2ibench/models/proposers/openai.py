@@ -8,7 +8,7 @@ from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_server import ChatServer, ServerArguments
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.protocols import Message
+from t2ibench.models.language import Message
 
 
 class OpenAiProposerArguments(ServerArguments):
@@ -18,7 +18,7 @@ class OpenAiProposerArguments(ServerArguments):
 
 
 class ServerProposer:
-    """A model on a server (see models.protocols.Proposer).
+    """A model on a server (see models.language.Proposer).
 
     Args:
         name: As the user wrote it.

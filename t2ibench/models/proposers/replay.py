@@ -10,8 +10,8 @@ from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.language import Message
 from t2ibench.models.places import is_file
-from t2ibench.models.protocols import Message
 from t2ibench.store.jsonl import read_rows_strictly
 
 

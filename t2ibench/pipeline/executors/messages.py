@@ -11,6 +11,7 @@ from typing import Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Encoder, Judge
+from t2ibench.models.rewritten import RewriterInfo
 from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.observers import AskReport, Damaged
 from t2ibench.pipeline.plan import Plan
@@ -35,6 +36,8 @@ class Order:
         observing: Whether encoders and judges are needed.
         gives_up: Whether failures from the start on stop the run.
         token: A file that lies in the run folder while its leader lives; '' for none.
+        rewriter: What rewrites prompts, for the fingerprint; a worker finds the rewritings in the
+            run folder and asks for none.
     """
 
     settings: RunSettings
@@ -46,6 +49,7 @@ class Order:
     observing: bool
     gives_up: bool
     token: str = ""
+    rewriter: RewriterInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from dataclasses import replace
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.pipeline.executors.messages import Order
 from t2ibench.pipeline.opening import gives_up
 from t2ibench.pipeline.prepare import Objects, Prepared
+from t2ibench.pipeline.rewriting import info_of
 
 
 def order_of(prepared: Prepared, observing: bool, token: str = "") -> Order:
@@ -34,10 +36,12 @@ def order_of(prepared: Prepared, observing: bool, token: str = "") -> Order:
         str(prepared.folder.path.resolve()),
         here,
         tuple(item or here for item in sys.path),
-        prepared.objects,
+        # Prompts are rewritten before workers begin, by this process alone.
+        replace(prepared.objects, rewriter=None),
         observing,
         gives_up(prepared),
         token,
+        info_of(prepared.generator),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.rewritten import rewritten
 from t2ibench.pipeline.executors.messages import Model, Order, Ready, Report, Said, Unit
 from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.opening import Observers, load_observers, open_job
@@ -57,6 +58,8 @@ class Worker:
         self._order = order
         self._reporter = _Remote(tell)
         generator = create_model(order.settings, order.objects)
+        if generator is not None and order.rewriter is not None:
+            generator = rewritten(generator, order.rewriter)
         self._prepared = Prepared(
             order.settings,
             order.plan,

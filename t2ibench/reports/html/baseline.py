@@ -11,12 +11,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile
+from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile, rewritten_to
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView
 from t2ibench.results.compare import Difference, compare
 from t2ibench.results.paired import read_paired_run
 from t2ibench.results.reading import read_results
+from t2ibench.results.rewriting import rewriting_line
 from t2ibench.results.schema import Results
 from t2ibench.store.jsonl import read_rows
 
@@ -138,6 +139,7 @@ def baseline_section(
         changes=changes,
         name=name,
         run=run,
+        remark=rewriting_line(run.results, baseline.results),
         strips=_pairs(ids, (folder, run.name, thumbnails), (baseline.folder, name, theirs)),
     )
 
@@ -174,7 +176,11 @@ def _pairs(tasks: Sequence[str], first: _Side, second: _Side) -> list[Strip]:
     strips = []
     for rows, (_, name, thumbnails) in ((mine, first), (theirs, second)):
         tiles = tuple(
-            Tile(thumbnails.of(rows[key]), f"{key[0]}, number {key[1]}, from {name}", key[0])
+            Tile(
+                thumbnails.of(rows[key]),
+                f"{key[0]}{rewritten_to(rows[key])}, number {key[1]}, from {name}",
+                f"{key[0]}{rewritten_to(rows[key])}",
+            )
             for key in chosen
         )
         strips.append(Strip(name, rule, tiles))

@@ -261,5 +261,19 @@ def _tile(
 ) -> Tile:
     prompt = str(row.get("prompt", ""))
     number = "" if value is None else signed(value)
-    alt = f"{prompt}, number {row.get('index')}" + (f", {number}" if number else "")
-    return Tile(thumbnails.of(row), alt, str(caption), number)
+    used = rewritten_to(row)
+    alt = f"{prompt}{used}, number {row.get('index')}" + (f", {number}" if number else "")
+    return Tile(thumbnails.of(row), alt, f"{caption}{used}", number)
+
+
+def rewritten_to(row: Mapping[str, Any]) -> str:
+    """What follows a prompt that was rewritten.
+
+    Args:
+        row: A row of samples.
+
+    Returns:
+        The prompt that was used instead; empty where none was.
+    """
+    used = row.get("revised_prompt")
+    return f" → “{used}”" if isinstance(used, str) else ""

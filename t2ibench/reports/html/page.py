@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from t2ibench.reports.figures.draw import draw
 from t2ibench.reports.html import words
+from t2ibench.reports.html.facts import facts
 from t2ibench.reports.left import left_of, reasons_said
 from t2ibench.reports.view import RunView, TaskView, verdict
 
@@ -179,5 +180,5 @@ def _again(run: RunView) -> Markup:
         "again.html",
         results=run.results,
         command=shlex.join(run.results.command),
-        facts=words.facts(run),
+        facts=facts(run),
     )

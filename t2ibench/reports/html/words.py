@@ -343,34 +343,6 @@ def _instruments(run: RunView) -> tuple[str, str]:
     )
 
 
-def facts(run: RunView) -> list[tuple[str, str]]:
-    """What made the run, with fingerprints.
-
-    Args:
-        run: The run.
-
-    Returns:
-        Names and texts.
-    """
-    results, model = run.results, run.results.model
-    found = [("Model", f"{run.name} @ {model.revision}" if model.revision else run.name)]
-    if model.fingerprint:
-        found.append(("Fingerprint", model.fingerprint[:12]))
-    tasks = results.tasks.values()
-    for title, used in (
-        ("Encoder", {pair for task in tasks for pair in task.settings.encoders.items()}),
-        ("Judge", {pair for task in tasks for pair in task.settings.judges.items()}),
-    ):
-        found += [(title, f"{name} {print_[:12]}") for name, print_ in sorted(used)]
-    effective = model.effective_settings or model.settings
-    if effective:
-        found.append(("Settings", ", ".join(f"{k} {v}" for k, v in sorted(effective.items()))))
-    found.append(("Seed", ", ".join(sorted({str(task.settings.seed) for task in tasks}))))
-    found += [("Versions", ", ".join(f"{k} {v}" for k, v in sorted(results.environment.items())))]
-    found.append(("Schema", str(results.schema_version)))
-    return found
-
-
 FILTERS: dict[str, Callable[..., object]] = {
     "signed": signed,
     "thousands": lambda number: f"{number:,}",

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from t2ibench.arguments import Args, EngineArgs, JudgeArgs, Names, Paths, format_args
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.arguments import (
+    Args,
+    EngineArgs,
+    JudgeArgs,
+    Names,
+    Paths,
+    RewriterArgs,
+    format_args,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +61,7 @@ _auto = BeforeValidator(lambda value: None if value == "auto" else value)
 _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
-REPEATED = (*_ONE_FLAG_EACH, "model_args", "judge_args", "engine_args")
+REPEATED = (*_ONE_FLAG_EACH, "model_args", "rewriter_args", "judge_args", "engine_args")
 
 
 class Measurement(BaseModel):
@@ -187,6 +194,8 @@ class RunSettings(Measurement):
         model: The generator; None to score text encoders alone.
         tasks: Ids, globs, groups, 'tag:NAME', 'all' or 'extended'.
         model_args: Arguments of the generator, as text.
+        rewriter: What rewrites prompts before the generator gets them; None for nothing.
+        rewriter_args: Arguments of the rewriter, as text.
         encoder: Encoders; empty for the model's default.
         judge: Judges, for tasks that ask questions; empty for the model's default.
         judge_args: Arguments of the judges, as text.
@@ -223,6 +232,18 @@ class RunSettings(Measurement):
     model_args: Annotated[Args, Flag("what to measure", "k=v,…", "see the README")] = Field(
         default_factory=dict
     )
+    rewriter: Annotated[
+        str | None,
+        Flag(
+            "what to measure",
+            "R",
+            "what rewrites prompts first: hf:MODEL, openai:MODEL, file:PATH (see t2ibench ls "
+            "rewriters)",
+        ),
+    ] = None
+    rewriter_args: Annotated[
+        RewriterArgs, Flag("what to measure", "k=v,…", "template=@FILE, per=image, base_url=…")
+    ] = Field(default_factory=dict)
     encoder: Annotated[
         Names, Flag("what to measure", "E,…", "see t2ibench ls encoders; several are averaged")
     ] = ()
@@ -348,53 +369,3 @@ def field_of(key: str) -> str | None:
     """
     wanted = "--" + key.strip("-").replace("_", "-")
     return next((name for name, _, flag in flags() if wanted in flag_names(name, flag)), None)
-
-
-def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
-    """Check settings, from whatever source.
-
-    Args:
-        values: Field name to value.
-        where: Prefix of the message, such as the file that was read.
-
-    Returns:
-        The settings.
-
-    Raises:
-        T2IBenchError: an unknown setting, or a value that does not fit.
-    """
-    # A flag may be spelled otherwise than its field, such as permutations and n_permutations.
-    named = {
-        name if name in RunSettings.model_fields else field_of(name) or name: value
-        for name, value in values.items()
-    }
-    try:
-        return RunSettings(**named)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0]) if first["loc"] else ""
-        raise T2IBenchError(f"{where}{_problem(name, first)}") from None
-
-
-def _problem(name: str, item: Any) -> str:
-    kind, value = item["type"], item["input"]
-    if kind == "extra_forbidden":
-        return f"unknown setting '{shown(name)}'.{did_you_mean(name, RunSettings.model_fields)}"
-    expected = {
-        "int_type": "a whole number",
-        "int_from_float": "a whole number",
-        "greater_than_equal": f"a whole number of {item.get('ctx', {}).get('ge')} or more",
-        "less_than_equal": f"a number of {item.get('ctx', {}).get('le')} or less",
-        "string_type": "text",
-        "string_unicode": "text in UTF-8",
-        "tuple_type": "a list of names",
-        "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
-        "bool_parsing": "true or false",
-        "bool_type": "true or false",
-        "literal_error": str(item.get("ctx", {}).get("expected")),
-    }.get(kind)
-    if expected is None:
-        return f"{name}: {item['msg']} (found {shown(repr(value))})."
-    if kind == "int_type" and name in RunSettings.model_fields:
-        expected = f"a whole number of {0 if name == 'seed' else 1} or more"
-    return f"{name}: expected {expected}, found {shown(repr(value))}."

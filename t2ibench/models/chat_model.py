@@ -1,0 +1,133 @@
+"""A chat model of transformers, for whoever needs its replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
+from t2ibench.models.fingerprint import find_weights
+from t2ibench.models.language import Message
+from t2ibench.models.places import loading_hint
+
+
+class ChatModel:
+    """A chat model of transformers, one conversation at a time.
+
+    Batches would be quicker, but padding changes the last digits of a model's numbers, and a reply
+    must not depend on what else is asked.
+
+    Args:
+        source: A hub id, or a folder that save_pretrained wrote.
+        device: Where it runs; None to choose.
+        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
+        max_tokens: Longest reply.
+
+    Attributes:
+        dtype: Its precision.
+        identity: What tells its weights, for a fingerprint; asking a hub takes a while.
+
+    Raises:
+        T2IBenchError: it looks like a path, and the folder does not exist.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        device: str | None = None,
+        dtype: str | None = None,
+        max_tokens: int = 1024,
+    ) -> None:
+        self._where, self.identity = find_weights(source, "hf:")
+        self._device = choose_device(device)
+        self.dtype = model_dtype(dtype, self._device)
+        self._max_tokens = max_tokens
+        self._tokenizer: Any = None
+        self._model: Any = None
+
+    def load(self) -> None:
+        """Load it, if it is not loaded.
+
+        Raises:
+            T2IBenchError: it cannot be loaded, or has no chat template.
+        """
+        if self._model is not None:
+            return
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        source = self._where
+        try:
+            with quietly():
+                self._tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+                model = AutoModelForCausalLM.from_pretrained(
+                    source,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    dtype=torch_dtype(self.dtype),
+                )
+        except Exception as error:
+            raise T2IBenchError(
+                f"transformers could not load '{source}': {first_line(error)}",
+                loading_hint(source, error)
+                or "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder.",
+            ) from error
+        if not self._tokenizer.chat_template:
+            raise T2IBenchError(
+                f"'{source}' has no chat template.", "Give an instruction-tuned model."
+            )
+        self._model = model.to(self._device).eval()
+
+    def release(self) -> None:
+        """Free its memory; it is loaded again when it is asked again."""
+        import gc
+
+        import torch
+
+        self._model = None
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def reply(self, messages: Sequence[Message], temperature: float = 0.0, seed: int = 0) -> str:
+        """Continue a conversation.
+
+        Args:
+            messages: Role and content of every message so far.
+            temperature: 0 decodes greedily; above it, tokens are sampled.
+            seed: Of the sampling.
+
+        Returns:
+            The next reply.
+
+        Raises:
+            T2IBenchError: it cannot be loaded.
+        """
+        import torch
+
+        self.load()
+        inputs = self._tokenizer.apply_chat_template(
+            [dict(message) for message in messages],
+            add_generation_prompt=True,
+            return_tensors="pt",
+            return_dict=True,
+        ).to(self._device)
+        sampling: dict[str, Any] = {"do_sample": False}
+        if temperature > 0:
+            # Without the model's own top-k and top-p: what is measured is the temperature named.
+            sampling = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
+        with torch.inference_mode(), torch.random.fork_rng(_devices(self._device)):
+            torch.manual_seed(seed)
+            out = self._model.generate(**inputs, **sampling, max_new_tokens=self._max_tokens)
+        text: str = self._tokenizer.decode(
+            out[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
+        )
+        return text
+
+
+def _devices(device: str) -> list[int]:
+    """The CUDA devices whose random numbers a model draws from."""
+    import torch
+
+    return list(range(torch.cuda.device_count())) if device.startswith("cuda") else []

@@ -1,0 +1,143 @@
+"""What t2ibench asks of a language model: to propose biases, and to rewrite prompts.
+
+`t2ibench.models.protocols` has these names too. It imports no model library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+Message = Mapping[str, str]  # role and content
+Per = Literal["prompt", "image"]
+
+
+@runtime_checkable
+class Proposer(Protocol):
+    """A language model that proposes biases: it continues a conversation.
+
+    Attributes:
+        name: As the user wrote it.
+        fingerprint: SHA-256 hex over everything that decides a reply.
+    """
+
+    name: str
+    fingerprint: str
+
+    def reply(self, messages: Sequence[Message]) -> str:
+        """Continue a conversation.
+
+        Args:
+            messages: Role and content of every message so far.
+
+        Returns:
+            The next reply.
+
+        Raises:
+            T2IBenchError: there is none.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteRequest:
+    """One prompt to rewrite.
+
+    Attributes:
+        prompt: The prompt of a task.
+        index: Which image of the prompt it is rewritten for, from 0; None where all images of a
+            prompt share one rewriting.
+        seed: For a rewriter that samples; of the prompt and the index alone.
+    """
+
+    prompt: str
+    index: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What became of one prompt.
+
+    Attributes:
+        status: 'ok'; 'refused' (the rewriter declined the prompt); 'failed' (an error).
+        text: What the generator gets instead, for status 'ok'.
+        reason: Why there is none; given whenever the status is not 'ok'.
+    """
+
+    status: Literal["ok", "refused", "failed"]
+    text: str | None = None
+    reason: str | None = None
+
+
+@runtime_checkable
+class Rewriter(Protocol):
+    """Rewrites prompts before the generator gets them.
+
+    Attributes:
+        name: What a person calls it; it becomes a part of the run's name.
+        fingerprint: SHA-256 hex over everything that decides a rewriting: the model and its
+            revision, the instruction, the temperature.
+        settings: The same as JSON values, for run.json.
+        per: 'prompt' where all images of a prompt share a rewriting, 'image' where each has its
+            own.
+    """
+
+    name: str
+    fingerprint: str
+    settings: Mapping[str, Any]
+    per: Per
+
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
+        """Rewrite prompts.
+
+        A rewriting depends on its own request only, never on the others. A request that fails
+        alone comes back as 'refused' or 'failed' with a reason; an exception means that the
+        rewriter cannot go on.
+
+        Args:
+            requests: What to rewrite.
+
+        Returns:
+            One rewriting for each request, in their order.
+        """
+        ...
+
+
+@runtime_checkable
+class RewritesInParts(Protocol):
+    """A rewriter that gives each rewriting as soon as it is there (optional).
+
+    For rewritings that cost time or money: what was given is stored, and never asked for again,
+    whatever happens to the rest.
+    """
+
+    def rewrite_in_parts(
+        self, requests: Sequence[RewriteRequest]
+    ) -> Iterator[list[tuple[int, Rewriting]]]:
+        """Rewrite prompts; see `Rewriter.rewrite`.
+
+        Args:
+            requests: What to rewrite.
+
+        Yields:
+            Rewritings, each with the number of its request: every request once, in any order.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksPrompts(Protocol):
+    """A rewriter that knows beforehand what it can rewrite (optional)."""
+
+    def check(self, requests: Sequence[RewriteRequest]) -> None:
+        """Look at what a run will ask for, before anything is generated.
+
+        Args:
+            requests: All of it.
+
+        Raises:
+            T2IBenchError: some of it cannot be rewritten.
+        """
+        ...

@@ -1,0 +1,100 @@
+"""The rewriter `hf:ID_OR_DIR`: a chat model of transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.chat_model import ChatModel
+from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.language import RewriteRequest, Rewriting
+from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
+
+
+class ModelRewriter:
+    """A chat model of transformers (see models.language.Rewriter); loaded when it is first asked.
+
+    Args:
+        name: As the user wrote it.
+        source: A hub id, or a folder that save_pretrained wrote.
+        args: How it is asked.
+        device: Where it runs; None to choose.
+        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
+
+    Raises:
+        T2IBenchError: it looks like a path, and the folder does not exist.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        args: InstructionArguments,
+        device: str | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        self.name = name
+        self._instruction = Instruction(args)
+        self._model = ChatModel(source, device=device, dtype=dtype, max_tokens=args.max_tokens)
+        self.per = self._instruction.per
+        self.settings = {
+            "weights": self._model.identity(),
+            "dtype": self._model.dtype,
+            **self._instruction.settings,
+        }
+        parts = {"adapter": "hf rewriter 1", "per": self.per, **self.settings}
+        self.fingerprint = fingerprint(parts)
+
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
+        """One conversation a prompt."""
+        return [one for part in self.rewrite_in_parts(requests) for _, one in part]
+
+    def rewrite_in_parts(
+        self, requests: Sequence[RewriteRequest]
+    ) -> Iterator[list[tuple[int, Rewriting]]]:
+        """The same, one after the other (see models.language.RewritesInParts).
+
+        Args:
+            requests: What to rewrite.
+
+        Yields:
+            One rewriting with its number.
+
+        Raises:
+            T2IBenchError: the model cannot be loaded.
+        """
+        self._model.load()
+        for number, request in enumerate(requests):
+            yield [(number, self._rewritten(request))]
+
+    def _rewritten(self, request: RewriteRequest) -> Rewriting:
+        instruction = self._instruction
+        try:
+            reply = self._model.reply(
+                instruction.messages(request), instruction.temperature, request.seed
+            )
+        except T2IBenchError:
+            raise
+        except Exception as error:  # one prompt, such as one that is too long, costs itself alone
+            return Rewriting("failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500])
+        return read_reply(reply, request.prompt)
+
+    def release(self) -> None:
+        """Free its memory (see models.protocols.Releasable)."""
+        self._model.release()
+
+
+def _create(request: Request[InstructionArguments]) -> ModelRewriter:
+    return ModelRewriter(
+        request.spec, request.source, request.args, device=request.device, dtype=request.dtype
+    )
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="hf:ID_OR_DIR",
+    description="a chat model of transformers; --rewriter-args template=@FILE, per=image",
+    Args=InstructionArguments,
+    check=lambda request: find_weights(request.source, "hf:"),
+)

@@ -1,0 +1,153 @@
+"""How a language model is asked to rewrite a prompt, and how its reply is read."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from t2ibench.arguments import Arguments, PositiveInt, one_of
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.models.language import Message, Per, RewriteRequest, Rewriting
+from t2ibench.store.problems import reading
+
+# It asks for what deployed systems ask for, detail, and says nothing about people: what a language
+# model adds about them is then its own.
+DEFAULT = (
+    "Rewrite the prompt below for a text-to-image model. Keep everything it says, add concrete "
+    "detail about the subject, the setting, the light and the style, and write one paragraph of "
+    "at most 60 words. Reply with the rewritten prompt alone.\n\nPrompt: {prompt}"
+)
+_LARGEST = 64 * 1024  # characters of an instruction
+_LONGEST = 4000  # characters of a rewritten prompt
+_FIELDS = re.compile(r"\{(prompt|index|number)\}")
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_QUOTES = {'"': '"', "'": "'", "“": "”", "«": "»"}
+# How a reply begins that declines; a prompt that begins so itself is not declined.
+_DECLINES = re.compile(
+    r"(?:i\s?[’']?a?m\s+(?:very\s+|so\s+)?sorry|sorry,|i\s+(?:can\s?not|can[’']t|won[’']t)\s|"
+    r"i[’']m\s+(?:not able|unable)|i\s+am\s+(?:not able|unable)|as an ai\b)",
+    re.IGNORECASE,
+)
+
+
+def _template(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if value.startswith("@"):
+        path = Path(value[1:]).expanduser()
+        with reading(path, "template=@FILE takes a text file with {prompt} in it."):
+            value = path.read_text(encoding="utf-8-sig")
+    if len(value) > _LARGEST:
+        raise ValueError(f"expected at most {_LARGEST} characters, found {len(value)}")
+    if "{prompt}" not in value:
+        raise ValueError("expected an instruction with {prompt} where the prompt goes, or @FILE")
+    return value
+
+
+class InstructionArguments(Arguments):
+    """How a language model is asked.
+
+    Attributes:
+        template: The instruction, or '@FILE' that holds it: {prompt} becomes the prompt, {index}
+            which image it is for, from 0, {number} the same from 1.
+        per: 'prompt': all images of a prompt share one rewriting; 'image': each has its own.
+        temperature: 0 decodes greedily. By default 0 for a prompt, 1 for an image.
+        max_tokens: Longest reply.
+    """
+
+    template: Annotated[str, BeforeValidator(_template)] = DEFAULT
+    per: Annotated[Per, one_of("prompt", "image")] = "prompt"
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: PositiveInt = 256
+
+
+class Instruction:
+    """What a language model is asked, and how its reply is read.
+
+    Args:
+        args: As the user gave them.
+
+    Attributes:
+        per: See `Rewriter`.
+        temperature: 0 decodes greedily.
+
+    Raises:
+        T2IBenchError: every image of a prompt would get the same rewriting, and each was to have
+            its own.
+    """
+
+    def __init__(self, args: InstructionArguments) -> None:
+        self.per = args.per
+        self._template = args.template
+        self._max_tokens = args.max_tokens
+        usual = 0.0 if args.per == "prompt" else 1.0
+        self.temperature = usual if args.temperature is None else args.temperature
+        numbered = any(name in args.template for name in ("{index}", "{number}"))
+        if args.per == "image" and not self.temperature and not numbered:
+            raise T2IBenchError(
+                "--rewriter-args: per=image with temperature=0 gives every image of a prompt the "
+                "same rewriting.",
+                "Leave temperature out, or put {number} into the template.",
+            )
+        if args.per == "prompt" and numbered:
+            raise T2IBenchError(
+                "--rewriter-args: the template has {index} or {number}, and all images of a "
+                "prompt share one rewriting.",
+                "Add per=image.",
+            )
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What decides a rewriting besides the model, as JSON values."""
+        return {
+            "template": self._template,
+            "template_sha256": hashlib.sha256(self._template.encode()).hexdigest(),
+            "temperature": self.temperature,
+            "max_tokens": self._max_tokens,
+        }
+
+    def messages(self, request: RewriteRequest) -> list[Message]:
+        """What a model is asked.
+
+        Args:
+            request: The prompt.
+
+        Returns:
+            A conversation of one message.
+        """
+        index = request.index or 0
+        values = {"prompt": request.prompt, "index": str(index), "number": str(index + 1)}
+        # In one pass: a prompt may hold braces of its own.
+        text = _FIELDS.sub(lambda found: values[found.group(1)], self._template)
+        return [{"role": "user", "content": text}]
+
+
+def read_reply(reply: str, prompt: str) -> Rewriting:
+    """The rewritten prompt in a reply.
+
+    Args:
+        reply: What a language model replied.
+        prompt: What it was to rewrite.
+
+    Returns:
+        The reply on one line, without a reasoning model's thoughts and without quotes around all
+        of it; 'refused' where it begins as language models decline, 'failed' where it is empty or
+        very long.
+    """
+    text = " ".join(_THOUGHTS.sub("", reply).split())
+    if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text[0] not in text[1:-1]:
+        text = text[1:-1].strip()
+    if not text:
+        return Rewriting("failed", reason="the reply is empty")
+    if text.startswith("<think>"):
+        return Rewriting("failed", reason="the reply ends before the thoughts do; raise max_tokens")
+    if len(text) > _LONGEST:
+        return Rewriting("failed", reason=f"the reply has {len(text)} characters")
+    if _DECLINES.match(text) and not _DECLINES.match(prompt.strip()):
+        return Rewriting("refused", reason=f"it replied: {shown(text, 200)}")
+    return Rewriting("ok", text)

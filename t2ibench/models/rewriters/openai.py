@@ -1,0 +1,136 @@
+"""The rewriter `openai:MODEL`: a chat model on any OpenAI-compatible server."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+
+from t2ibench.arguments import PositiveInt
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.chat_server import ChatServer, RefusedError, ServerAwayError
+from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.generators.image_replies import blocked, told
+from t2ibench.models.http import Reply, one_line
+from t2ibench.models.language import RewriteRequest, Rewriting
+from t2ibench.models.on_server import OnServer
+from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
+
+
+class OpenAiRewriterArguments(OnServer, InstructionArguments):
+    """What --rewriter-args are taken.
+
+    Attributes:
+        workers: Requests at once.
+    """
+
+    base_url: str = "https://api.openai.com/v1"
+    workers: PositiveInt = 8
+
+
+class ServerRewriter:
+    """A model on a server (see models.language.Rewriter).
+
+    Args:
+        name: As the user wrote it.
+        model: The model's name on the server.
+        args: Address of the server, limits, and how it is asked.
+
+    Raises:
+        T2IBenchError: the address is not an http(s) address.
+    """
+
+    def __init__(self, name: str, model: str, args: OpenAiRewriterArguments) -> None:
+        self.name = name
+        self._instruction = Instruction(args)
+        self._workers = args.workers
+        self._server = ChatServer(
+            model, **args.model_dump(include={*OnServer.model_fields, "max_tokens"})
+        )
+        self.per = self._instruction.per
+        self.settings = {**self._server.settings, **self._instruction.settings}
+        parts = {"adapter": "openai rewriter 1", "per": self.per, **self.settings}
+        self.fingerprint = fingerprint(parts)
+
+    def report_waits(self, tell: Callable[[str], None]) -> None:
+        """Say when the server is waited for (see models.protocols.ReportsWaits)."""
+        self._server.report_waits(tell)
+
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
+        """One request a prompt."""
+        found = dict(pair for part in self.rewrite_in_parts(requests) for pair in part)
+        return [found[number] for number in range(len(requests))]
+
+    def rewrite_in_parts(
+        self, requests: Sequence[RewriteRequest]
+    ) -> Iterator[list[tuple[int, Rewriting]]]:
+        """The same, each as soon as it is there (see models.language.RewritesInParts).
+
+        Args:
+            requests: What to rewrite.
+
+        Yields:
+            Rewritings with the number of their request.
+
+        Raises:
+            T2IBenchError: the server cannot be asked; what was yielded before counts.
+        """
+        waiting = deque(range(len(requests)))
+        running: dict[Future[Reply], int] = {}
+        away: ServerAwayError | None = None
+        try:
+            while (waiting and away is None) or running:
+                while waiting and away is None and len(running) < self._workers:
+                    number = waiting.popleft()
+                    running[self._ask(requests[number])] = number
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                part = []
+                for future in done:
+                    number = running.pop(future)
+                    found = self._read(future, requests[number])
+                    if isinstance(found, Rewriting):
+                        part.append((number, found))
+                    else:
+                        away = found
+                if part:
+                    yield part
+        finally:
+            for future in running:
+                future.cancel()
+        if away is not None:
+            raise away
+
+    def _ask(self, request: RewriteRequest) -> Future[Reply]:
+        temperature = self._instruction.temperature
+        sampling = {"temperature": temperature, "seed": request.seed} if temperature else {}
+        return self._server.start(self._instruction.messages(request), sampling)
+
+    def _read(self, asked: Future[Reply], request: RewriteRequest) -> Rewriting | ServerAwayError:
+        try:
+            reply = asked.result()
+            # Servers that filter say so with several statuses; 403 would else mean a wrong key.
+            if reply.status in {400, 403, 422} and blocked(said := told(reply)):
+                return Rewriting("refused", reason=one_line(said.message))
+            return read_reply(self._server.read(asked), request.prompt)
+        except ServerAwayError as error:
+            return error
+        except RefusedError as error:
+            return Rewriting("refused", reason=str(error))
+        except T2IBenchError as error:
+            return Rewriting("failed", reason=str(error))
+        except Exception as error:  # whatever a reply does, it costs its own rewriting only
+            return Rewriting("failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500])
+
+
+def _create(request: Request[OpenAiRewriterArguments]) -> ServerRewriter:
+    return ServerRewriter(request.spec, request.source, request.args)
+
+
+ADAPTER = Adapter(
+    create=_create,
+    form="openai:MODEL",
+    description="any OpenAI-compatible server; --rewriter-args base_url=…,template=@FILE",
+    Args=OpenAiRewriterArguments,
+    check=_create,
+)

@@ -1,0 +1,276 @@
+"""A generator behind a rewriter: one model, whose images depend on both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.language import Per, Rewriter
+from t2ibench.models.protocols import (
+    Charges,
+    Drawn,
+    ExpectsPrompts,
+    GeneratesInParts,
+    Generator,
+    ImageRequest,
+    Releasable,
+    ReportsSettings,
+    ReportsWaits,
+)
+from t2ibench.store.rewrites import StoredRewriting
+
+
+class RewriterInfo(BaseModel):
+    """What a run records of its rewriter.
+
+    Attributes:
+        name: Its name for people.
+        fingerprint: SHA-256 over everything that decides a rewriting.
+        per: 'prompt' where all images of a prompt share a rewriting, else 'image'.
+        settings: Its settings, such as the instruction and the temperature.
+        generator: Fingerprint of the generator alone, as it would be without the rewriter.
+        generator_name: Name of the generator alone.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(max_length=300)
+    fingerprint: str
+    per: Per = "prompt"
+    settings: dict[str, Any] = Field(default_factory=dict)
+    generator: str = ""
+    generator_name: str = ""
+
+
+class FindsRewritings(Protocol):
+    """Where rewritings are; a `store.rewrites.RewriteStore` is one."""
+
+    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+        """The rewriting that an image is made from.
+
+        Args:
+            prompt: The prompt of a task.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The rewriting; None where there is none.
+        """
+        ...
+
+
+def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
+    """What a run records of a rewriter in front of a generator.
+
+    Args:
+        rewriter: The rewriter.
+        generator: The generator alone.
+
+    Returns:
+        The record.
+    """
+    return RewriterInfo(
+        name=rewriter.name,
+        fingerprint=rewriter.fingerprint,
+        per=rewriter.per,
+        settings=dict(rewriter.settings),
+        generator=generator.fingerprint,
+        generator_name=generator.name,
+    )
+
+
+class Rewritten:
+    """A generator that gets rewritten prompts (see models.protocols.Generator); see `rewritten`.
+
+    Args:
+        generator: The generator alone.
+        info: What stands before it.
+
+    Attributes:
+        inner: The generator alone.
+        info: What stands before it.
+        rewritings: Where the rewritings are; None before the run's folder is known.
+    """
+
+    def __init__(self, generator: Generator, info: RewriterInfo) -> None:
+        self.inner = generator
+        self.info = info
+        self.rewritings: FindsRewritings | None = None
+        self.name = f"{generator.name}+{info.name}"
+        self.settings: Mapping[str, Any] = generator.settings
+        self.revision = generator.revision
+        self.images_per_prompt = generator.images_per_prompt
+        self.guided_images_per_prompt = generator.guided_images_per_prompt
+        # What the rewriter makes of a prompt is decided by its own fingerprint; where a server
+        # decides it, rewrites.jsonl holds what it was, and every image's row the text it got.
+        self.fingerprint = fingerprint(
+            {
+                "adapter": "rewritten 1",
+                "generator": generator.fingerprint,
+                "rewriter": info.fingerprint,
+                "per": info.per,
+            }
+        )
+
+    @property
+    def batch_size(self) -> int:
+        """The generator's own, which may grow."""
+        return self.inner.batch_size
+
+    def available(self, prompt: str) -> int | None:
+        """As many images as the generator makes."""
+        return self.inner.available(prompt)
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        """Generate images of the rewritten prompts, from the seeds of the prompts as they were."""
+        found, asked = self._rewritten(requests)
+        drawn = self.inner.generate([request for _, request in asked]) if asked else []
+        if len(drawn) != len(asked):
+            raise ValueError(f"{len(drawn)} images for {len(asked)} requests")
+        for (number, request), one in zip(asked, drawn, strict=True):
+            found[number] = _noted(one, request)
+        return [found[number] for number in range(len(requests))]
+
+    def _rewritten(
+        self, requests: Sequence[ImageRequest]
+    ) -> tuple[dict[int, Drawn], list[tuple[int, ImageRequest]]]:
+        """What becomes of requests without a rewriting, and the others with theirs, by number."""
+        found: dict[int, Drawn] = {}
+        asked: list[tuple[int, ImageRequest]] = []
+        for number, request in enumerate(requests):
+            one = self.rewriting(request.prompt, request.index)
+            if one is not None and one.rewritten is not None:
+                asked.append((number, replace(request, prompt=one.rewritten)))
+            elif one is not None and one.status == "refused":
+                reason = f"the rewriter refused the prompt: {one.reason}"
+                found[number] = Drawn("refused", reason=reason)
+            else:
+                why = one.reason if one is not None else "there is no rewriting of it"
+                found[number] = Drawn("failed", reason=f"{NOT_REWRITTEN}: {why}")
+        return found, asked
+
+    def rewriting(self, prompt: str, index: int) -> StoredRewriting | None:
+        """The rewriting that an image is made from.
+
+        Args:
+            prompt: The prompt of a task.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The rewriting; None where there is none.
+        """
+        return None if self.rewritings is None else self.rewritings.find(prompt, index)
+
+
+NOT_REWRITTEN = "the prompt could not be rewritten"
+
+
+def _noted(drawn: Drawn, request: ImageRequest) -> Drawn:
+    """An outcome with the prompt that was used: the generator's own word for it comes first."""
+    if not isinstance(drawn, Drawn) or drawn.revised_prompt is not None:
+        return drawn
+    return replace(drawn, revised_prompt=request.prompt)
+
+
+class _InParts(Rewritten):
+    inner: Any
+
+    def generate_in_parts(
+        self, requests: Sequence[ImageRequest]
+    ) -> Iterator[list[tuple[int, Drawn]]]:
+        """See models.protocols.GeneratesInParts."""
+        found, asked = self._rewritten(requests)
+        if found:
+            yield list(found.items())
+        if not asked:
+            return
+        for part in self.inner.generate_in_parts([request for _, request in asked]):
+            yield [(asked[k][0], _noted(drawn, asked[k][1])) for k, drawn in part]
+
+
+class _Charges(Rewritten):
+    inner: Any
+
+    @property
+    def cost(self) -> float | None:
+        """See models.protocols.Charges."""
+        cost: float | None = self.inner.cost
+        return cost
+
+    @cost.setter
+    def cost(self, value: float | None) -> None:
+        self.inner.cost = value
+
+    def limit_cost(self, most: float, before: float = 0.0) -> None:
+        """See models.protocols.Charges."""
+        self.inner.limit_cost(most, before)
+
+    def forecast(self, requests: Sequence[ImageRequest]) -> str:
+        """See models.protocols.Charges."""
+        sentence: str = self.inner.forecast(requests)
+        return sentence
+
+
+class _Expects(Rewritten):
+    inner: Any
+
+    def expect(self, prompts: Sequence[str]) -> None:
+        """See models.protocols.ExpectsPrompts; of prompts with a rewriting an image, nothing."""
+        if self.info.per == "prompt":
+            known = (self.rewriting(prompt, 0) for prompt in prompts)
+            texts = [one.rewritten for one in known if one is not None and one.rewritten]
+            self.inner.expect(list(dict.fromkeys(texts)))
+
+
+class _Reports(Rewritten):
+    inner: Any
+
+    def effective_settings(self) -> Mapping[str, Any]:
+        """See models.protocols.ReportsSettings."""
+        settings: Mapping[str, Any] = self.inner.effective_settings()
+        return settings
+
+
+class _Releases(Rewritten):
+    inner: Any
+
+    def release(self) -> None:
+        """See models.protocols.Releasable."""
+        self.inner.release()
+
+
+class _Waits(Rewritten):
+    inner: Any
+
+    def report_waits(self, tell: Callable[[str], None]) -> None:
+        """See models.protocols.ReportsWaits."""
+        self.inner.report_waits(tell)
+
+
+_OPTIONAL: tuple[tuple[type, type[Rewritten]], ...] = (
+    (GeneratesInParts, _InParts),
+    (Charges, _Charges),
+    (ExpectsPrompts, _Expects),
+    (ReportsSettings, _Reports),
+    (Releasable, _Releases),
+    (ReportsWaits, _Waits),
+)
+
+
+def rewritten(generator: Generator, info: RewriterInfo) -> Generator:
+    """A generator behind a rewriter, with the optional members that the generator has.
+
+    Args:
+        generator: The generator alone.
+        info: What stands before it.
+
+    Returns:
+        The model, a `Rewritten`; it finds rewritings once its `rewritings` are set.
+    """
+    bases = [made for protocol, made in _OPTIONAL if isinstance(generator, protocol)]
+    kind = type("Rewritten", (*bases, Rewritten), {})
+    model: Generator = kind(generator, info)
+    return model

@@ -1,0 +1,407 @@
+"""Runs whose prompts are rewritten: once, stored, replayed; what is refused or lost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from t2ibench import Rewriting, evaluate
+from t2ibench.errors import T2IBenchError
+from t2ibench.explorer.generation import GenerationQueue
+from t2ibench.methods import needs
+from t2ibench.models.language import RewriteRequest
+from t2ibench.results.compare import compare
+from t2ibench.results.paired import read_paired_run
+from t2ibench.results.reading import read_results
+from t2ibench.results.rewriting import rewriting_line
+from t2ibench.results.run import open_run
+from t2ibench.settings import Settings
+from t2ibench.store.images import ImageStore
+from t2ibench.store.jsonl import read_rows
+from t2ibench.tasks.index import load_tasks
+from tests.explorer.api import explore, opened
+from tests.models.chat import posted_text, serving, without_waiting
+from tests.pipeline.engines import environment
+
+Cli = Callable[..., tuple[int, str, str]]
+ROOT = Path(__file__).parents[2]
+BALANCED = ROOT / "examples" / "rewrites" / "balanced.jsonl"
+TASK = "t2iat_flowers_insects"
+OCCUPATIONS = "occupations_t2iat"
+SMALL: dict[str, Any] = {
+    "limit": 2,
+    "images_per_prompt": 2,
+    "n_permutations": 200,
+    "n_bootstrap": 100,
+    "control_encoder": "none",
+}
+FLAGS = (
+    *("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "2"),
+    *("--permutations", "200", "--bootstrap", "100", "--control-encoder", "none"),
+)
+
+
+class Counts:
+    """Adds a word; counts what it is asked, and declines or fails where it is told to."""
+
+    name = "counts"
+    fingerprint = "c" * 64
+    settings: ClassVar[dict[str, Any]] = {"word": "joy"}
+    per = "prompt"
+
+    def __init__(self, refuses: str = "-", fails: str = "-") -> None:
+        self.asked: list[RewriteRequest] = []
+        self.refuses, self.fails = refuses, fails
+
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
+        self.asked += requests
+        return [self._one(request.prompt) for request in requests]
+
+    def _one(self, prompt: str) -> Rewriting:
+        if self.refuses in prompt:
+            return Rewriting("refused", reason="not this one")
+        if self.fails in prompt:
+            return Rewriting("failed", reason="away for a moment")
+        return Rewriting("ok", f"{prompt}, joy")
+
+
+def run(folder: Path, rewriter: Any, **more: Any) -> Any:
+    return evaluate("toyland", TASK, rewriter=rewriter, output_dir=folder, **{**SMALL, **more})
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return list(read_rows(folder / "rewrites.jsonl"))
+
+
+def attempts(folder: Path) -> list[Any]:
+    generator = open_run(folder).record.generator
+    assert generator is not None
+    return list(ImageStore(folder / "images", generator.fingerprint).all_attempts())
+
+
+def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
+    """The worked example of the docs: planted leans, and none behind a balancing rewriter."""
+    few: dict[str, Any] = {
+        "images_per_prompt": 8,
+        "n_permutations": 500,
+        "n_bootstrap": 200,
+        "output_dir": tmp_path,
+    }
+    without = evaluate("toyland", OCCUPATIONS, **few)
+    behind = evaluate(
+        "toyland",
+        OCCUPATIONS,
+        rewriter=f"file:{BALANCED}",
+        rewriter_args={"missing": "keep"},
+        **few,
+    )
+    before, after = (results.tasks[OCCUPATIONS] for results in (without, behind))
+    assert before.headline.square is not None and before.headline.square > 0.15
+    assert after.headline.square is not None and after.headline.square < 0.03
+    assert after.inconclusive is None and after.headline.p is not None and after.headline.p > 0.01
+    # By group: the unmarked prompts are rewritten, those that name a gender are not.
+    shares = {one.group: one.revised.share for one in after.treatment if one.revised}
+    assert (shares["no group named"], shares["male"], shares["female"]) == (1.0, 0.0, 0.0)
+    folders = without.folder, behind.folder
+    assert folders[0] is not None and folders[1] is not None
+    (headline, *_) = compare(without, behind, *map(read_paired_run, folders))
+    assert (headline.verdict, headline.paired) == ("second", True)
+    line = rewriting_line(without, behind)
+    assert line is not None and line.startswith("Only the rewriter differs: none in the first run")
+    page = (folders[1] / "report.html").read_text(encoding="utf-8")
+    assert "→ “A photo of a female" in page and "file:balanced.jsonl" in page
+
+
+def test_the_example_covers_the_unmarked_prompts_of_the_group() -> None:
+    known = {row["prompt"]: row["rewritten"] for row in map(json.loads, BALANCED.open())}
+    unmarked = {
+        need.prompt
+        for task in load_tasks(["occupations"], ())
+        for need in needs(task.spec, Settings()).prompts
+        if need.group == "no group named"
+    }
+    assert known.keys() == unmarked
+    for prompt, texts in known.items():
+        female, male = texts
+        assert female.replace("female ", "") == male.replace("male ", "")
+        assert prompt.split()[-1] == male.split()[-1]
+
+
+def test_nothing_is_asked_twice(tmp_path: Path) -> None:
+    first = Counts()
+    results = run(tmp_path, first)
+    prompts = [request.prompt for request in first.asked]
+    assert len(prompts) == len(set(prompts)) == results.tasks[TASK].n_prompts
+    folder = results.folder
+    assert {row["prompt"]: row["rewritten"] for row in rows(folder)} == {
+        prompt: f"{prompt}, joy" for prompt in prompts
+    }
+    assert all(one.revised_prompt == f"{one.prompt}, joy" for one in attempts(folder))
+    assert results.model.rewriter.name == "counts"
+    again = Counts()
+    assert run(tmp_path, again) == results and not again.asked
+    # More images of the same prompts are made from the same rewritings.
+    assert run(tmp_path, again, images_per_prompt=3).folder == folder and not again.asked
+
+
+def test_lost_rewritings_are_those_of_the_images(tmp_path: Path) -> None:
+    results = run(tmp_path, Counts())
+    before = {row["prompt"]: row["rewritten"] for row in rows(results.folder)}
+    (results.folder / "rewrites.jsonl").unlink()
+    again = Counts()
+    run(tmp_path, again, images_per_prompt=3)
+    assert not again.asked
+    assert {row["prompt"]: row["rewritten"] for row in rows(results.folder)} == before
+
+
+def test_a_damaged_line_is_named_and_made_good(tmp_path: Path) -> None:
+    results = run(tmp_path, Counts())
+    file = results.folder / "rewrites.jsonl"
+    file.write_bytes(file.read_bytes().replace(b", joy", b", JOY", 1))
+    again = Counts()
+    with pytest.warns(UserWarning, match=r"1 line of rewrites\.jsonl was damaged"):
+        run(tmp_path, again, images_per_prompt=3)
+    assert not again.asked  # the images say how it was
+    assert all(row["rewritten"].endswith(", joy") for row in rows(results.folder))
+
+
+@pytest.mark.parametrize(("how", "status"), [("refuses", "refused"), ("fails", "failed")])
+def test_one_prompt_costs_its_own_images_alone(tmp_path: Path, how: str, status: str) -> None:
+    # The first prompt of all: more of its images than would stop a run if the model failed.
+    with pytest.warns(UserWarning, match="counts (refused to|could not) rewrite"):
+        results = run(
+            tmp_path,
+            Counts(**{how: "a photo of ant"}),
+            images_per_prompt=10,
+            allow_missing=True,
+        )
+    lost = [one for one in attempts(results.folder) if one.status != "ok"]
+    assert lost and {one.status for one in lost} == {status}
+    assert all("a photo of ant" in one.prompt for one in lost)
+    assert len([one for one in attempts(results.folder) if one.status == "ok"]) > len(lost)
+    task = results.tasks[TASK]
+    assert task.excluded[status] == len(lost) and task.n_images > len(lost)
+    again = Counts()
+    run(tmp_path, again, images_per_prompt=10, allow_missing=True)
+    # A refusal stays; a failure is asked for again.
+    assert bool(again.asked) == (status == "failed")
+
+
+def test_a_rewriter_that_always_fails_stops_the_run(tmp_path: Path) -> None:
+    with pytest.raises(T2IBenchError, match=r"The first \d+ prompts could all not be rewritten"):
+        run(tmp_path, Counts(fails=""), limit=None)
+    assert not list(tmp_path.glob("*/images/*/*.png"))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["text"], "gave a str, not a Rewriting"),
+        ([Rewriting("ok", " ")], "gave no text"),
+        ([Rewriting("odd", "x")], "gave the status 'odd'"),  # type: ignore[arg-type]
+        ([], "0 rewritings of"),
+    ],
+)
+def test_what_a_rewriter_must_not_give(tmp_path: Path, given: list[Any], says: str) -> None:
+    rewriter: Any = Counts()
+    rewriter.rewrite = lambda requests: given * len(requests)
+    with pytest.raises(T2IBenchError, match=says):
+        run(tmp_path, rewriter)
+
+
+def test_what_cannot_work_is_said_before_anything_is_made(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "few.yaml"
+    file.write_text("a photo of tulip: a photo of rose\n", encoding="utf-8")
+    out = ("--output-dir", tmp_path / "runs")
+    for more, says in (
+        (("--rewriter", f"file:{file}"), "few.yaml lacks"),
+        (("--rewriter", "flie:x"), "Did you mean 'file:'?"),
+        (("--rewriter-args", "per=image"), "--rewriter-args needs a --rewriter"),
+    ):
+        status, _, said = cli(*FLAGS, *out, *more)
+        assert (status, len(said.strip().splitlines())) == (1, 1), said
+        assert says in said
+    status, _, said = cli("--encoder", "toyland", "--tasks", "weat", "--rewriter", f"file:{file}")
+    assert status == 1 and "--rewriter needs a --model" in said
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_says_how_often_a_rewriter_is_asked(cli: Cli, tmp_path: Path) -> None:
+    flags = (*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m", "--dry-run")
+    status, said, _ = cli(*flags)
+    assert status == 0
+    assert "Rewriter: openai:m, one rewriting a prompt; " in said
+    prompts = int(said.partition("each image once: ")[2].split()[0])
+    assert f"{prompts} rewritings have to be made" in said
+    status, said, _ = cli(*flags, "--rewriter-args", "per=image")
+    assert f"{2 * prompts} rewritings have to be made" in said
+
+
+def test_a_server_rewrites_and_score_needs_it_no_more(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_waiting(monkeypatch)
+
+    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+        return 200, posted_text(body).rpartition("Prompt: ")[2] + ", joy"
+
+    flags = [*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m"]
+    with serving(speak) as (url, posted):
+        flags += ["--rewriter-args", f"base_url={url}"]
+        status, _, said = cli(*flags)
+        assert status == 0, said
+        asked = len(posted)
+    (folder,) = tmp_path.iterdir()
+    results = (folder / "results.json").read_bytes()
+    assert asked == read_results(folder).tasks[TASK].n_prompts
+    # The server is gone: what is stored is enough to go on, and to score.
+    assert cli(*flags)[0] == 0
+    assert cli("score", folder)[0] == 0
+    assert (folder / "results.json").read_bytes() == results
+    # Another generator takes the rewritings over.
+    status, _, said = cli(
+        *FLAGS, "--output-dir", tmp_path / "b", "--rewriter", f"file:{folder / 'rewrites.jsonl'}"
+    )
+    assert status == 0, said
+
+
+@pytest.mark.slow
+def test_workers_do_not_rewrite(tmp_path: Path) -> None:
+    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+        return 200, posted_text(body).rpartition("Prompt: ")[2] + ", joy"
+
+    found = []
+    with serving(speak) as (url, posted):
+        for name, more in (("one", ()), ("two", ("--workers", "2"))):
+            before = len(posted)
+            done = subprocess.run(
+                [
+                    *(sys.executable, "-m", "t2ibench", *FLAGS, *more, "--output-dir", "runs"),
+                    *("--rewriter", "openai:m", "--rewriter-args", f"base_url={url}"),
+                ],
+                cwd=_made(tmp_path / name),
+                env=environment(),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+            assert done.returncode == 0, done.stderr
+            (folder,) = (tmp_path / name / "runs").iterdir()
+            found.append((len(posted) - before, (folder / "results.json").read_bytes()))
+    assert found[0] == found[1]
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.slow
+def test_processes_that_start_together_rewrite_once(tmp_path: Path) -> None:
+    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+        # A server that never says the same twice: the run has one text of each prompt all the same.
+        return 200, posted_text(body).rpartition("Prompt: ")[2] + f", joy {os.urandom(4).hex()}"
+
+    with serving(speak) as (url, posted):
+        command = [
+            *(sys.executable, "-m", "t2ibench", *FLAGS, "--output-dir", str(tmp_path)),
+            *("--rewriter", "openai:m", "--rewriter-args", f"base_url={url}"),
+        ]
+        both = [subprocess.Popen(command, env=environment(), stderr=-1) for _ in range(2)]
+        for process in both:
+            said = process.communicate(timeout=120)[1]
+            assert process.returncode == 0, said
+    (folder,) = tmp_path.iterdir()
+    texts = {row["prompt"]: row["rewritten"] for row in rows(folder)}
+    assert len(posted) == len(rows(folder)) == len(texts)
+    assert all(one.revised_prompt == texts[one.prompt] for one in attempts(folder))
+
+
+def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path) -> None:
+    flags = ("--model", "toyland", "--tasks", TASK, "--images-per-prompt", "2")
+    out = ("--output-dir", tmp_path / "runs")
+    file = tmp_path / "words.yaml"
+    (task,) = load_tasks([TASK], ())
+    prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
+    file.write_text("".join(f'"{one}": "{one} at night"\n' for one in prompts), encoding="utf-8")
+    assert cli(*flags, *out, "--rewriter", f"file:{file}")[0] == 0
+    file.unlink()
+    (run_folder,) = (tmp_path / "runs").iterdir()
+    status, _, said = cli("leaderboard", "add", run_folder, "--to", tmp_path / "submissions")
+    assert status == 0, said
+    (folder,) = (tmp_path / "submissions").iterdir()
+    assert str(tmp_path) not in (folder / "results.json").read_text(encoding="utf-8")
+    status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
+    assert status == 0, out_text + said
+    assert "6 images" in out_text + said
+    # Other rewritings than those of the images are found out.
+    lines = (folder / "attempts.jsonl").read_text(encoding="utf-8")
+    forged = lines.replace(" at night", " at dawn, joy")
+    assert forged != lines
+    (folder / "attempts.jsonl").write_text(forged, encoding="utf-8")
+    manifest = json.loads((folder / "submission.json").read_text(encoding="utf-8"))
+    manifest["files"]["attempts.jsonl"] = hashlib.sha256(forged.encode()).hexdigest()
+    (folder / "submission.json").write_text(json.dumps(manifest), encoding="utf-8")
+    status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
+    assert status != 0, out_text + said
+
+
+def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
+    file = tmp_path / "words.yaml"
+    (task,) = load_tasks([TASK], ())
+    prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
+    lines = [f'"{one}": "{one} at night"\n' for one in prompts]
+    file.write_text("".join(lines), encoding="utf-8")
+    args = {"missing": "keep"}
+    results = run(tmp_path / "runs", f"file:{file}", rewriter_args=args)
+    assert results.folder is not None
+    collection = opened(results.folder)
+    with explore(collection, tmp_path / "session.json") as client:
+        known = client.get("/api/image/0/scores")
+    assert known["rewritten"] == f"{known['prompt']} at night"
+    queue = GenerationQueue(collection)
+    assert queue.can_generate(0)
+    count = len(collection.pictures)
+    job = queue.start(0, "a photo of a nurse", 2)
+    for _ in range(600):
+        if job.state in {"done", "failed"}:
+            break
+        time.sleep(0.05)
+    assert (job.state, job.reason, len(collection.pictures)) == ("done", "", count + 2)
+    stored = {row["prompt"]: row["rewritten"] for row in rows(results.folder)}
+    assert stored["a photo of a nurse"] == "a photo of a nurse"
+
+
+def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
+    first = run(tmp_path / "a", Counts())
+    assert rewriting_line(first, first) == "Both runs have the same rewriter, counts."
+    other = Counts()
+    other.fingerprint = "d" * 64
+    second = run(tmp_path / "b", other, seed=1, model_args={"all.gender.female": 0.5})
+    line = rewriting_line(first, second)
+    assert line == (
+        "The rewriter differs (counts and counts), and so do the generator and the seed."
+    )
+    plain = evaluate("toyland", TASK, output_dir=tmp_path / "c", **SMALL)
+    assert rewriting_line(plain, plain) is None
+
+
+def test_packing_keeps_what_prompts_were_rewritten_to(cli: Cli, tmp_path: Path) -> None:
+    results = run(tmp_path, Counts())
+    before = {(one.prompt, one.index): one.revised_prompt for one in attempts(results.folder)}
+    assert cli("pack", results.folder)[0] == 0
+    assert not list(results.folder.glob("images/*/*.png"))
+    after = {(one.prompt, one.index): one.revised_prompt for one in attempts(results.folder)}
+    assert after == before
+    assert cli("score", results.folder)[0] == 0
+    assert read_results(results.folder).tasks[TASK].treatment == results.tasks[TASK].treatment
