@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import jinja2
@@ -87,13 +90,24 @@ def exhibit_text(exhibit: Exhibit) -> str:
     """
     parts = [f"{exhibit.file.source}.\n"]
     if exhibit.built.lines:
-        parts.append(MARKDOWN.table(comparison(exhibit.built.lines, exhibit.file.models)))
+        table = comparison(exhibit.built.lines, exhibit.file.models)
+        rows = [row for _, rows in _grouped(table) for row in _named_once(rows)]
+        parts.append(MARKDOWN.table(replace(table, rows=rows)))
     elif exhibit.built.figure is None:
         parts.append("No numbers.\n")
     notes = [*exhibit.file.notes, *exhibit.built.notes]
     if notes:
         parts.append(sentence_list(notes))
     return "\n".join(parts)
+
+
+def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
+    """Rows of one name together, where they follow each other."""
+    return [(name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row[0])]
+
+
+def _named_once(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    return [row if number == 0 else ["", *row[1:]] for number, row in enumerate(rows)]
 
 
 @functools.cache
@@ -116,6 +130,7 @@ def html(found: Reproduction) -> str:
     Returns:
         The page; whatever comes from models and files is escaped.
     """
+    tables = [comparison(one.built.lines, one.file.models) for one in found.exhibits]
     return _template().render(
         paper=found.paper,
         model=found.results.model.name or "texts",
@@ -124,10 +139,11 @@ def html(found: Reproduction) -> str:
         exhibits=[
             (
                 exhibit,
-                comparison(exhibit.built.lines, exhibit.file.models),
+                table.headers,
+                _grouped(table),
                 None if exhibit.built.figure is None else exhibit.built.figure.canvas.svg(),
             )
-            for exhibit in found.exhibits
+            for exhibit, table in zip(found.exhibits, tables, strict=True)
         ],
         style=Markup(style()),
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from t2ibench.methods.core.schema import (
     Concept,
@@ -23,6 +23,7 @@ class OccupationsTask(ImageTask):
         groups: Two or more attribute groups; every pair is compared.
         prompts: Templates.
         reference: Known shares to compare with.
+        sets: Two or more sets of the stimuli, whose mean leans are compared with each other.
     """
 
     method: Literal["occupations"]
@@ -30,3 +31,12 @@ class OccupationsTask(ImageTask):
     groups: Annotated[tuple[WordGroup, ...], Field(min_length=2)]
     prompts: GuidedPrompts
     reference: Reference | None = None
+    sets: tuple[Concept, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Tasks of before this key keep their hash.
+        data: dict[str, Any] = handler(self)
+        if not self.sets:
+            data.pop("sets", None)
+        return data

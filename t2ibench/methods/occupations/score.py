@@ -33,6 +33,7 @@ from t2ibench.methods.occupations.published import (
     reference_details,
 )
 from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.occupations.sets import compare_sets
 from t2ibench.settings import Settings
 
 _ONE_WORDING = (
@@ -62,7 +63,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
         'amplification' (how much further the images lean than the texts, in their direction) and,
         with a reference, 'beyond_reference'; the paper's scores. For the task: their means, the
-        slope of the leans on the reference's, and 'adherence'.
+        slope of the leans on the reference's, and 'adherence'; with sets of stimuli, how their mean
+        leans differ (`sets.compare_sets`).
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -85,6 +87,11 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     scores: dict[str, Estimate] = {}
     for found in pairs:
         scores |= pair_scores(found, settings.level)
+    details = reference_details(task, [images.name for images in complete])
+    if task.sets:
+        compared = compare_sets(task, pairs, settings.level)
+        scores |= compared.scores
+        details |= compared.details
     return MethodResult(
         headline,
         {
@@ -98,7 +105,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         collector.excluded,
         conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "group"),
-        details=reference_details(task, [images.name for images in complete]),
+        details=details,
         samples=_samples(stimuli, pairs),
         controls=controls,
         inconclusive=contradiction(controls),
