@@ -143,13 +143,15 @@ def figure_12(material: Material) -> Built:
     for when, task in (("before", material.results.get(TABLE_5)), ("after", after)):
         for prompt, axis in _MITIGATED.items() if task is not None else ():
             row = None if task is None else row_of(task, prompt, axis)
+            score = f"MAD, {when}"
             if row is None:
+                lines.append(Line(f"{prompt} | {axis}", score, None, note="not measured"))
                 continue
-            lines.append(Line(f"{prompt} | {axis}", f"MAD, {when}", value_of(row, "mad")))
+            lines.append(Line(f"{prompt} | {axis}", score, value_of(row, "mad")))
             lines += [
-                Line(f"{prompt} | {axis}", f"{name}, {when}", score.value, (), score.ci_low,
-                     score.ci_high, 2, score.reason or "")
-                for name, score in row.scores.items()
+                Line(f"{prompt} | {axis}", f"{name}, {when}", found.value, (), found.ci_low,
+                     found.ci_high, 2, found.reason or "")
+                for name, found in row.scores.items()
                 if name.startswith("share:")
             ]  # fmt: skip
     return Built(lines, notes=[] if after is not None else [_UNMITIGATED])
