@@ -10,6 +10,7 @@ PAPERS: Registry[Paper] = Registry(
     {
         "t2iat": "t2ibench.reproduce.papers.t2iat:PAPER",
         "mcas": "t2ibench.reproduce.papers.mcas:PAPER",
+        "tibet": "t2ibench.reproduce.papers.tibet:PAPER",
     },
     members=("name", "file", "builders"),
 )
