@@ -19,6 +19,8 @@ VERBS = (
     "pack",
     "unpack",
     "export",
+    "export-tasks",
+    "push",
     "label",
     "agree",
     "leaderboard",

@@ -14,7 +14,7 @@ from t2ibench.methods.core.presentation import (
     RowSeries,
     Scatter,
 )
-from t2ibench.methods.occupations.design import group_pairs
+from t2ibench.methods.occupations.design import GroupPair, group_pairs
 from t2ibench.methods.occupations.schema import OccupationsTask
 
 
@@ -37,29 +37,6 @@ def present(task: OccupationsTask) -> Presentation:
     first = pairs[0]
     name = f"{len(task.concept.stimuli)} {task.concept.name}"
     axis = Axis(first.second.name, first.first.name)
-    figures: list[Figure] = []
-    if task.reference is not None and len(pairs) == 1:
-        group = task.reference.group
-        side: Literal["low", "high"] = "low" if group == axis.low else "high"
-        figures.append(
-            Scatter(
-                f"Share of {group}: in the images and at work",
-                Quantity(task.reference.name, given=task.reference.shares),
-                Quantity(f"share of {group} in the images", f"lean{first.suffix}", share=side),
-                "On the line the images mirror the statistics; that is not the same as fair.",
-                diagonal=True,
-            )
-        )
-    figures.append(
-        Arrows(
-            "From the words to the images",
-            f"lean_text{first.suffix}",
-            f"lean{first.suffix}",
-            axis,
-            "The tail is the lean of the encoder's own words, the head that of the images.",
-            "Wang et al. (2023), figure 4",
-        )
-    )
     return Presentation(
         name=name,
         axis=None,
@@ -75,5 +52,45 @@ def present(task: OccupationsTask) -> Presentation:
             "other stimuli; headline = unbiased mean of squared leans, shown as its root"
         ),
         source="After Wang et al. (2023), sections 5.3 and 5.4",
-        figures=tuple(figures),
+        figures=tuple(_figures(task, first, axis)),
     )
+
+
+def _figures(task: OccupationsTask, first: GroupPair, axis: Axis) -> list[Figure]:
+    figures: list[Figure] = []
+    if task.reference is not None and len(task.groups) == 2:
+        group = task.reference.group
+        side: Literal["low", "high"] = "low" if group == axis.low else "high"
+        figures.append(
+            Scatter(
+                f"Share of {group}: in the images and at work",
+                Quantity(task.reference.name, given=task.reference.shares),
+                Quantity(f"share of {group} in the images", f"lean{first.suffix}", share=side),
+                "On the line the images mirror the statistics; that is not the same as fair.",
+                diagonal=True,
+                intervals=True,
+            )
+        )
+    figures.append(
+        Arrows(
+            "From the words to the images",
+            f"lean_text{first.suffix}",
+            f"lean{first.suffix}",
+            axis,
+            "The tail is the lean of the encoder's own words, the head that of the images.",
+            "Wang et al. (2023), figure 4",
+        )
+    )
+    if task.crossing:
+        title = " x ".join(task.crossing)
+        figures.append(
+            Scatter(
+                f"Which combinations are shown: {title}",
+                Quantity("share that its parts alone would make", "independent_share"),
+                Quantity("share of the images", "joint_share"),
+                "Above the line a combination is more frequent than its parts would make it.",
+                groups=frozenset({title}),
+                diagonal=True,
+            )
+        )
+    return figures

@@ -22,7 +22,13 @@ from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.lean_controls import adherence_control
 from t2ibench.methods.core.lean_scores import positions
+from t2ibench.methods.occupations.crossing import crossing_scores
 from t2ibench.methods.occupations.design import group_pairs, group_prompts
+from t2ibench.methods.occupations.further import (
+    likeness_rows,
+    likeness_scores,
+    wording_details,
+)
 from t2ibench.methods.occupations.headline import controls_of, headline_of
 from t2ibench.methods.occupations.images import StimulusImages, collect
 from t2ibench.methods.occupations.leans import PairLeans, pair_leans, pair_rows, pair_scores
@@ -85,6 +91,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     scores: dict[str, Estimate] = {}
     for found in pairs:
         scores |= pair_scores(found, settings.level)
+    crossed = crossing_scores(task, collector, settings)
+    scores |= crossed.scores | likeness_scores(task, pairs, settings)
     return MethodResult(
         headline,
         {
@@ -92,13 +100,15 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
             **published_scores(task, stimuli, settings),
             "adherence": adherence_estimate(hits, total),
         },
-        _rows(task, stimuli, pairs, settings),
+        _rows(task, stimuli, pairs, settings) + crossed.items,
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
         conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "group"),
-        details=reference_details(task, [images.name for images in complete]),
+        details=reference_details(task, [images.name for images in complete])
+        | wording_details(task, pairs, settings)
+        | crossed.details,
         samples=_samples(stimuli, pairs),
         controls=controls,
         inconclusive=contradiction(controls),
@@ -132,6 +142,8 @@ def _rows(
     settings: Settings,
 ) -> list[Item]:
     columns = [pair_rows(found, settings.level) for found in pairs]
+    further = likeness_rows(task, pairs, settings)
+    columns += [further] if further else []
     rows = []
     for number, one in enumerate(stimuli):
         scores: dict[str, Estimate] = {}

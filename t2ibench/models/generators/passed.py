@@ -10,7 +10,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 
-CALL, LOAD, CACHE = "call.", "load.", "cache."
+CALL, LOAD, CACHE, HOOK = "call.", "load.", "cache.", "hook."
 # What each image decides for itself, or what changes the form of the output.
 _OWN_CALL = {
     *("prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "latents"),
@@ -51,8 +51,8 @@ def collected(data: Mapping[str, Any]) -> dict[str, Any]:
         data: As the user gave them.
 
     Returns:
-        The others as they are, and 'call.NAME', 'load.NAME' and 'cache.NAME' with what is passed
-        on.
+        The others as they are, and 'call.NAME', 'load.NAME', 'cache.NAME' and 'hook.NAME' with
+        what is passed on.
 
     Raises:
         ValueError: an argument may never be passed on.
@@ -63,7 +63,7 @@ def collected(data: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept: dict[str, Any] = {}
     for key, value in data.items():
-        start = next((start for start in (CALL, LOAD, CACHE) if key.startswith(start)), None)
+        start = next((start for start in (CALL, LOAD, CACHE, HOOK) if key.startswith(start)), None)
         if start is None:
             kept[key] = value
             continue
@@ -98,7 +98,7 @@ def of(args: Mapping[str, Any], start: str) -> dict[str, Any]:
 
     Args:
         args: Arguments, those that are passed on by their whole names.
-        start: `CALL`, `LOAD` or `CACHE`.
+        start: `CALL`, `LOAD`, `CACHE` or `HOOK`.
 
     Returns:
         Name to value.

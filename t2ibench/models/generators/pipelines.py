@@ -37,7 +37,8 @@ _FIXED_LENGTH = {
     *("StableDiffusion3PAGPipeline", "StableDiffusionPAGPipeline", "StableDiffusionXLPAGPipeline"),
     *("IFPipeline", "Krea2Pipeline", "LatentConsistencyModelPipeline"),
     *("Lumina2Pipeline", "OvisImagePipeline", "PixArtAlphaPipeline", "PixArtSigmaPipeline"),
-    *("SanaPipeline", "SanaSprintPipeline", "StableDiffusion3Pipeline"),
+    *("SanaPipeline", "SanaSprintPipeline", "SemanticStableDiffusionPipeline"),
+    "StableDiffusion3Pipeline",
     *("StableDiffusionPipeline", "StableDiffusionXLPipeline"),
 }
 _VARIANT = (
