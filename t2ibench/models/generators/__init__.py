@@ -107,7 +107,7 @@ def create_generator(
         source=resolved.source,
         args=read_args(resolved.adapter.Args, given, _shown_name(spec)),
         seed=seed,
-        device=device or (alias.device if alias is not None else None),
+        device=alias.device if device is None and alias is not None else device,
         dtype=dtype,
         sizes=alias.sizes if alias else Sizes(),
         recorded=recorded,

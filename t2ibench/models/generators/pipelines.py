@@ -31,8 +31,11 @@ CALL_NAMES = {
 # Others pad to the longest prompt of the batch, which changes images (CogView4), or nobody tried.
 _FIXED_LENGTH = {
     *("AuraFlowPipeline", "BriaPipeline", "ChromaPipeline", "CogView3PlusPipeline"),
-    *("Flux2KleinPipeline", "Flux2Pipeline", "FluxPipeline", "HiDreamImagePipeline"),
-    *("HunyuanDiTPipeline", "IFPipeline", "Krea2Pipeline", "LatentConsistencyModelPipeline"),
+    *("Flux2KleinKVPipeline", "Flux2KleinPipeline", "Flux2Pipeline", "FluxKontextPipeline"),
+    *("FluxPipeline", "HiDreamImagePipeline", "HunyuanDiTPAGPipeline", "HunyuanDiTPipeline"),
+    *("LongCatImagePipeline", "PixArtSigmaPAGPipeline", "SanaPAGPipeline"),
+    *("StableDiffusion3PAGPipeline", "StableDiffusionPAGPipeline", "StableDiffusionXLPAGPipeline"),
+    *("IFPipeline", "Krea2Pipeline", "LatentConsistencyModelPipeline"),
     *("Lumina2Pipeline", "OvisImagePipeline", "PixArtAlphaPipeline", "PixArtSigmaPipeline"),
     *("SanaPipeline", "SanaSprintPipeline", "SemanticStableDiffusionPipeline"),
     "StableDiffusion3Pipeline",

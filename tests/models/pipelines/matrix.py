@@ -47,6 +47,17 @@ class Tried:
     shrink: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _with_pag(build: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """A pipeline with perturbed attention guidance, of one without it."""
+
+    def built(folder: Path) -> Any:
+        from diffusers import AutoPipelineForText2Image
+
+        return AutoPipelineForText2Image.from_pipe(build(folder), enable_pag=True)
+
+    return built
+
+
 TRIED: Mapping[str, Tried] = {
     "AmusedPipeline": Tried("aMUSEd", tiny.amused),
     "AuraFlowPipeline": Tried("AuraFlow", with_t5.aura_flow),
@@ -54,10 +65,16 @@ TRIED: Mapping[str, Tried] = {
     "ChromaPipeline": Tried("Chroma", with_t5.chroma),
     "CogView3PlusPipeline": Tried("CogView3-Plus", with_t5.cogview3),
     "CogView4Pipeline": Tried("CogView4", with_llms.cogview4),
+    "ErnieImagePipeline": Tried("ERNIE-Image", with_llms.ernie_image),
+    "Flux2KleinKVPipeline": Tried("FLUX.2 klein, KV", with_llms.flux2_klein_kv, _ONE_LAYER),
     "Flux2KleinPipeline": Tried("FLUX.2 klein", with_llms.flux2_klein, _ONE_LAYER),
     "Flux2Pipeline": Tried("FLUX.2", with_llms.flux2, _ONE_LAYER),
+    "FluxKontextPipeline": Tried("FLUX.1 Kontext", with_t5.flux_kontext, {"call.max_area": "1024"}),
     "FluxPipeline": Tried("FLUX.1", with_t5.flux),
     "HiDreamImagePipeline": Tried("HiDream", with_t5.hidream, {}, {"default_sample_size": 16}),
+    "HunyuanDiTPAGPipeline": Tried(
+        "Hunyuan-DiT with PAG", _with_pag(with_t5.hunyuan_dit), _ANY_SIZE
+    ),
     "HunyuanDiTPipeline": Tried("Hunyuan-DiT", with_t5.hunyuan_dit, _ANY_SIZE),
     "IFPipeline": Tried("DeepFloyd IF, first stage", unets.deepfloyd_if),
     "Kandinsky3Pipeline": Tried("Kandinsky 3", unets.kandinsky3),
@@ -67,17 +84,31 @@ TRIED: Mapping[str, Tried] = {
     "KandinskyV22CombinedPipeline": Tried("Kandinsky 2.2", unets.kandinsky22, _PRIOR),
     "Krea2Pipeline": Tried("Krea 2", with_llms.krea2),
     "LatentConsistencyModelPipeline": Tried("LCM", unets.latent_consistency),
+    "LongCatImagePipeline": Tried(
+        "LongCat-Image", with_llms.long_cat, {"call.enable_prompt_rewrite": "false"}
+    ),
     "Lumina2Pipeline": Tried("Lumina 2", with_llms.lumina2),
     "LuminaPipeline": Tried("Lumina-Next", with_llms.lumina),
     "OvisImagePipeline": Tried("Ovis-Image", with_llms.ovis_image),
     "PixArtAlphaPipeline": Tried("PixArt-α", with_t5.pixart_alpha, _ANY_SIZE),
+    "PixArtSigmaPAGPipeline": Tried(
+        "PixArt-Σ with PAG", _with_pag(with_t5.pixart_sigma), _ANY_SIZE
+    ),
     "PixArtSigmaPipeline": Tried("PixArt-Σ", with_t5.pixart_sigma, _ANY_SIZE),
     "QwenImagePipeline": Tried("Qwen-Image", with_llms.qwen_image),
+    "SanaPAGPipeline": Tried("Sana with PAG", _with_pag(with_llms.sana), _ANY_SIZE),
     "SanaPipeline": Tried("Sana", with_llms.sana, _ANY_SIZE),
     "SanaSprintPipeline": Tried("Sana-Sprint", with_llms.sana_sprint, _ANY_SIZE),
     "StableCascadeCombinedPipeline": Tried("Stable Cascade", unets.stable_cascade, _PRIOR),
+    "StableDiffusion3PAGPipeline": Tried(
+        "Stable Diffusion 3 and 3.5 with PAG", _with_pag(with_t5.sd3)
+    ),
     "StableDiffusion3Pipeline": Tried("Stable Diffusion 3 and 3.5", with_t5.sd3),
+    "StableDiffusionPAGPipeline": Tried(
+        "Stable Diffusion 1 and 2 with PAG", _with_pag(unets.stable_diffusion)
+    ),
     "StableDiffusionPipeline": Tried("Stable Diffusion 1 and 2", unets.stable_diffusion),
+    "StableDiffusionXLPAGPipeline": Tried("Stable Diffusion XL with PAG", _with_pag(unets.sdxl)),
     "StableDiffusionXLPipeline": Tried("Stable Diffusion XL", unets.sdxl),
     "ZImagePipeline": Tried("Z-Image", with_llms.z_image),
 }
@@ -299,6 +330,8 @@ fingerprint, but for `load.device_map` and `load.max_memory`, which only say whe
 PixArt, Sana and Hunyuan-DiT draw at the nearest size they were trained for and then resize,
 unless `call.use_resolution_binning=false`; HiDream and Kandinsky 5 always choose a size of about a
 megapixel and keep the proportions.
+LongCat-Image and ERNIE-Image have a language model rewrite each prompt, which is then measured with
+them, unless `call.enable_prompt_rewrite=false` or `call.use_pe=false`.
 
 {untried}
 """

@@ -412,3 +412,56 @@ def krea2(folder: Path) -> Any:
         tokenizer=parts.words(longest=1024),
         text_encoder_select_layers=(0, 1, 2),
     )
+
+
+def flux2_klein_kv(folder: Path) -> Any:
+    from diffusers import Flux2KleinKVPipeline
+
+    return Flux2KleinKVPipeline(**flux2_klein(folder).components)
+
+
+def ernie_image(folder: Path) -> Any:
+    from diffusers import ErnieImagePipeline, ErnieImageTransformer2DModel
+
+    return ErnieImagePipeline(
+        transformer=seeded(
+            ErnieImageTransformer2DModel(
+                hidden_size=32,
+                num_attention_heads=2,
+                num_layers=1,
+                ffn_hidden_size=32,
+                in_channels=4,
+                out_channels=4,
+                text_in_dim=16,
+                rope_axes_dim=(4, 6, 6),
+            )
+        ),
+        text_encoder=parts.language_model("Qwen3Model", "Qwen3Config"),
+        tokenizer=parts.words(longest=256),
+        **_flux2_parts(),
+    )
+
+
+def long_cat(folder: Path) -> Any:
+    from diffusers import LongCatImagePipeline, LongCatImageTransformer2DModel
+
+    return LongCatImagePipeline(
+        transformer=seeded(
+            LongCatImageTransformer2DModel(
+                patch_size=1,
+                in_channels=64,
+                num_layers=1,
+                num_single_layers=1,
+                attention_head_dim=16,
+                num_attention_heads=2,
+                joint_attention_dim=16,
+                pooled_projection_dim=16,
+                axes_dims_rope=[4, 4, 8],
+            )
+        ),
+        vae=parts.flow_vae(16),
+        scheduler=parts.flow(),
+        text_encoder=parts.qwen_vl(),
+        tokenizer=parts.words(longest=1024),
+        text_processor=parts.words(longest=1024),
+    )

@@ -19,7 +19,7 @@ def sd3(folder: Path) -> Any:
                 sample_size=32,
                 patch_size=1,
                 in_channels=4,
-                num_layers=1,
+                num_layers=2,
                 attention_head_dim=8,
                 num_attention_heads=4,
                 caption_projection_dim=32,
@@ -144,7 +144,7 @@ def _pixart(kind: Any) -> Any:
         transformer=seeded(
             PixArtTransformer2DModel(
                 sample_size=16,
-                num_layers=1,
+                num_layers=2,
                 patch_size=2,
                 attention_head_dim=8,
                 num_attention_heads=3,
@@ -321,3 +321,9 @@ def hidream(folder: Path) -> Any:
         tokenizer_4=llama,
         scheduler=parts.flow(),
     )
+
+
+def flux_kontext(folder: Path) -> Any:
+    from diffusers import FluxKontextPipeline
+
+    return FluxKontextPipeline(**flux(folder).components)
