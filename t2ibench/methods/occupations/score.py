@@ -22,6 +22,7 @@ from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.lean_controls import adherence_control
 from t2ibench.methods.core.lean_scores import positions
+from t2ibench.methods.occupations.crossing import crossing_scores
 from t2ibench.methods.occupations.design import group_pairs, group_prompts
 from t2ibench.methods.occupations.further import (
     likeness_rows,
@@ -38,6 +39,7 @@ from t2ibench.methods.occupations.published import (
     reference_details,
 )
 from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.occupations.sets import compare_sets
 from t2ibench.settings import Settings
 
 _ONE_WORDING = (
@@ -67,7 +69,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
         'amplification' (how much further the images lean than the texts, in their direction) and,
         with a reference, 'beyond_reference'; the paper's scores. For the task: their means, the
-        slope of the leans on the reference's, and 'adherence'.
+        slope of the leans on the reference's, and 'adherence'; with sets of stimuli, how their mean
+        leans differ (`sets.compare_sets`).
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -90,7 +93,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     scores: dict[str, Estimate] = {}
     for found in pairs:
         scores |= pair_scores(found, settings.level)
-    scores |= likeness_scores(task, pairs, settings)
+    crossed = crossing_scores(task, collector, settings)
+    compared = compare_sets(task, pairs, settings.level)
+    scores |= crossed.scores | compared.scores | likeness_scores(task, pairs, settings)
     return MethodResult(
         headline,
         {
@@ -98,14 +103,16 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
             **published_scores(task, stimuli, settings),
             "adherence": adherence_estimate(hits, total),
         },
-        _rows(task, stimuli, pairs, settings),
+        _rows(task, stimuli, pairs, settings) + crossed.items,
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
         conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "group"),
         details=reference_details(task, [images.name for images in complete])
-        | wording_details(task, pairs, settings),
+        | wording_details(task, pairs, settings)
+        | crossed.details
+        | compared.details,
         samples=_samples(stimuli, pairs),
         controls=controls,
         inconclusive=contradiction(controls),
