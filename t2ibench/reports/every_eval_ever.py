@@ -138,7 +138,9 @@ def _model(results: Results, record: RunRecord | None) -> Json:
     spec = generator.model if generator else info.name
     hub = ALIASES[spec].source if spec in ALIASES else spec
     served = next((prefix for prefix in _SERVED if spec.startswith(prefix)), None)
-    details = {"revision": info.revision, "fingerprint": info.fingerprint, "model": spec}
+    details: Json = {"revision": info.revision, "fingerprint": info.fingerprint, "model": spec}
+    if info.rewriter is not None:  # what is measured is the two together
+        details["rewriter"] = info.rewriter.model_dump(mode="json")
     if served is not None:
         model = _described(info.name, "unknown", "externally_managed", details)
         return {**model, "id": spec[len(served) :], "inference_platform": served[:-1]}
