@@ -16,6 +16,8 @@ from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescore import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
 from t2ibench.pipeline.run import execute, generate_only
+from t2ibench.reports.destinations import chosen_by
+from t2ibench.reports.destinations.sent import send_all
 from t2ibench.reports.files import write_reports
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
@@ -71,6 +73,7 @@ def evaluate(
         T2IBenchError: the request cannot work; the message gives the next step.
     """
     prepared = _prepare(model, tasks, encoder, judge, rewriter, settings, "t2ibench.evaluate")
+    destinations = chosen_by(prepared.settings)
     reporter = ConsoleReporter() if progress else SilentReporter()
     with prepared.pushed(reporter):
         if until_precise is None:
@@ -83,6 +86,8 @@ def evaluate(
             raise AssertionError("execute always scores")
         write_reports(results, prepared.folder.path)
     _tell(prepared, reporter)
+    for error in send_all(destinations, results, prepared.folder.path)[1]:
+        warnings.warn(str(error), stacklevel=2)
     return results.in_folder(prepared.folder.path)
 
 

@@ -326,4 +326,5 @@ RewriterArgs = Annotated[
 EngineArgs = Annotated[
     dict[str, str], BeforeValidator(lambda value: args_of(value, "--engine-args"))
 ]
+LogArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--log-args"))]
 Paths = Annotated[tuple[str, ...], BeforeValidator(paths_of)]

@@ -27,6 +27,11 @@ their noise.
 a group of the table, a kind (`person`, `flower`, …) or `all`. What you set wins over what is
 planted; among what you set the most particular thing wins, `all` last.
 
+**Going together.** What a caption leaves open about a person is independent unless
+`--model-args THING.AXIS_AXIS.together=STRENGTH` (or `apart`) says otherwise, for example
+`all.gender_skin.together=0.8` or `nurse.gender_age.apart=1`: 0 is independent, 1 as often together
+(as seldom) as the shares allow. The shares stay what they are. Nothing is planted.
+
 **Axes.** {axes}.
 
 **Its encoder** (`--encoder toyland`) reads images with a small network on their pixels and on

@@ -20,6 +20,8 @@ VERBS = (
     "pack",
     "unpack",
     "export",
+    "export-tasks",
+    "push",
     "label",
     "agree",
     "leaderboard",

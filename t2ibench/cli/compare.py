@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from t2ibench.reports.writers import Table
     from t2ibench.results.compare import Difference
+    from t2ibench.results.prompt_agreement import AgreementChange
     from t2ibench.results.schema import Results
 
 _NOTE = (
@@ -19,6 +20,12 @@ _NOTE = (
     "influences. Rms leans are compared as mean squares ('mean square'), which are unbiased. "
     "Holm's correction is over the headlines, and over each task's rows. A verdict is by interval, "
     "one task at a time. For a model beside its training images, leaning more is amplification."
+)
+
+_ENDS = ("first", "first_low", "first_high", "second", "second_low", "second_high")
+_NOT_MEASURED = (
+    "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "
+    "measures it where the prompts are embedded, and the run's command where they are not."
 )
 
 
@@ -41,14 +48,18 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.results.compare import compare
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
     from t2ibench.results.paired import read_paired_run
+    from t2ibench.results.prompt_agreement import compare_agreement
     from t2ibench.results.reading import read_results
     from t2ibench.results.rewriting import rewriting_line
 
     WRITERS.get(arguments.format)  # before any file is read
     gates = parse_gates(arguments.fail_on or [], COMPARISON)
     paths = Path(arguments.first), Path(arguments.second)
-    first, second = (read_results(path) for path in paths)
-    found = compare(first, second, *(read_paired_run(path) for path in paths))
+    both = [read_results(path) for path in paths]
+    first, second = both
+    paired = [read_paired_run(path) for path in paths]
+    found = compare(first, second, *paired)
+    agreement = compare_agreement(first, second, *paired)
     if first.limited or second.limited:
         print("Made with --limit; not a result to report.", file=sys.stderr)
     for path, results in zip(paths, (first, second), strict=True):
@@ -59,7 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
     names = _names(first, second, (arguments.first, arguments.second))
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
     remark = rewriting_line(first, second)
-    print(render(arguments.format, comparison_table(shown, names, level_of(first), remark)), end="")
+    table = comparison_table(shown, names, level_of(first), agreement, remark)
+    measured = [any(task.prompt_agreement for task in one.tasks.values()) for one in both]
+    if not agreement and any(measured):
+        print(_NOT_MEASURED, file=sys.stderr)
+    print(render(arguments.format, table), end="")
     return report(check_comparison(gates, found)) if gates else 0
 
 
@@ -76,6 +91,7 @@ def comparison_table(
     differences: Sequence[Difference],
     names: Sequence[str],
     interval_name: str,
+    agreement: Sequence[AgreementChange] = (),
     remark: str | None = None,
 ) -> Table:
     """The differences as a table.
@@ -84,6 +100,7 @@ def comparison_table(
         differences: What to show.
         names: What the two runs are called.
         interval_name: Head of the column of intervals.
+        agreement: How well the images agree with their prompts.
         remark: A further sentence below the table.
 
     Returns:
@@ -92,6 +109,7 @@ def comparison_table(
     from t2ibench.reports.cells import ends, format_p, interval, signed
     from t2ibench.reports.writers import Table
     from t2ibench.results.compare import tally
+    from t2ibench.results.prompt_agreement import agreement_sentence
 
     rows, records = [], []
     for one in differences:
@@ -116,8 +134,29 @@ def comparison_table(
         f"{counts[None]} not compared."
     )
     headers = ["Task", "Row", *names, "Difference", interval_name, "p (Holm)", "Verdict", "Note"]
-    remarks = [summary, *([remark] if remark else []), _NOTE]
+    records += [_agreement_record(one) for one in agreement]
+    said = agreement_sentence(agreement, names)
+    remarks = [summary, *said, *([remark] if remark else []), _NOTE]
     return Table(headers, rows, remarks, records)
+
+
+def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
+    """A difference of agreement with the prompts; without a task, of all prompts of both runs."""
+    both = f"{one.n_prompts} prompts, {one.n_images} images of each"
+    return {
+        **dict.fromkeys(("task", "row", "score", "scale", *_ENDS)),
+        "task": one.task,
+        "row": f"{one.encoder}: {one.group}" if one.group else one.encoder,
+        "score": "prompt_agreement",
+        "difference": one.value,
+        "low": one.low,
+        "high": one.high,
+        "p": one.p,
+        "p_holm": one.p_holm,
+        "paired": True,
+        "leans_less": None,
+        "notes": both,
+    }
 
 
 def _row_name(one: Difference) -> str:

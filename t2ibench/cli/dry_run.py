@@ -12,7 +12,7 @@ from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.pending import pending_images
-from t2ibench.pipeline.rewriting import to_rewrite
+from t2ibench.pipeline.rewriting import price_of, to_rewrite
 
 if TYPE_CHECKING:
     from t2ibench.models.language import Rewriter
@@ -49,11 +49,11 @@ def show(prepared: Prepared) -> None:
         rows.append(row)
     headers = ["Task", "Prompts", "Images", "To generate", "Texts", "Answers"]
     print(tabulate(rows, headers=headers, tablefmt="simple"))
-    todo = sum(waiting.values())
+    todo, texts = sum(waiting.values()), len(plan.texts_for(True))
     print(
         f"\nAll tasks together, each image once: {len(plan.prompts)} prompts, "
         f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are stored and "
-        f"{todo} have to be generated; {len(plan.texts)} texts, {plan.n_questions} answers of each "
+        f"{todo} have to be generated; {texts} texts, {plan.n_questions} answers of each "
         "judge."
     )
     if removed:
@@ -90,7 +90,9 @@ def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
     left = len(to_rewrite(prepared))
     unit = "an image" if rewriter.per == "image" else "a prompt"
     calls = f"{left} rewritings have to be made" if left else "nothing has to be rewritten"
-    return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image"
+    price = price_of(rewriter)
+    cost = f", which would cost {left * price:,.2f}" if left and price is not None else ""
+    return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image{cost}"
 
 
 def _estimate(prepared: Prepared, todo: int) -> str:

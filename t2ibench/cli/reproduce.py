@@ -102,7 +102,7 @@ def _show(found: Reproduction) -> int:
         print(visible(f"{exhibit.label}. {exhibit.file.title}"))
         print(visible_lines(exhibit_text(exhibit)), end="")
     print("\nWhat differs from the paper:")
-    for line in found.differs:
+    for line in found.differs_in_chosen:
         print(visible(f"- {line}"))
     if found.folder is not None:
         place = found.folder / FOLDER / found.paper.name

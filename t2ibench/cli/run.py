@@ -15,6 +15,8 @@ from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_set
 if TYPE_CHECKING:
     from t2ibench.pipeline.prepare import Prepared
     from t2ibench.pipeline.run import Outcome
+    from t2ibench.reports.destinations import Chosen
+    from t2ibench.results.schema import Results
 
 _SHOWN = 10
 _SWITCHES = ("generate_only", "no_score")
@@ -39,8 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.prepare import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.stopping import on_sigterm
+    from t2ibench.reports.destinations import chosen_by
 
     reporter = ConsoleReporter()
+    destinations = chosen_by(settings)
     executor = check_engine(settings)
     prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
     announce(prepared, reporter)
@@ -55,11 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
             reporter.say(line)
         return 0
     with on_sigterm():
-        return _run(arguments, prepared, reporter, gates)
+        return _run(arguments, prepared, reporter, gates, destinations)
 
 
 def _run(
-    arguments: argparse.Namespace, prepared: Prepared, reporter: Any, gates: Sequence[Any]
+    arguments: argparse.Namespace,
+    prepared: Prepared,
+    reporter: Any,
+    gates: Sequence[Any],
+    destinations: list[Chosen],
 ) -> int:
     """Do the run and say what came of it; the exit status."""
     from t2ibench.pipeline.run import execute, generate_only
@@ -82,11 +90,37 @@ def _run(
         reporter.say(line)
     for line in warnings:
         reporter.warn(line)
+    if outcome.results is not None:
+        send_results(destinations, outcome.results, outcome.folder, reporter)
     if gates and outcome.results is not None:
         from t2ibench.cli.gates import report
 
         return report(check_run(gates, outcome.results)) or status
     return status
+
+
+def send_results(destinations: list[Chosen], results: Results, folder: Path, reporter: Any) -> bool:
+    """Send results where the user wants them; what fails is a line, and loses nothing.
+
+    Args:
+        destinations: Where.
+        results: What results.json holds.
+        folder: The run folder.
+        reporter: Told where they are, and what went wrong.
+
+    Returns:
+        Whether all of them got it.
+    """
+    from t2ibench.cli.failure import print_traceback
+    from t2ibench.reports.destinations.sent import send_all
+
+    lines, failures = send_all(destinations, results, folder)
+    for line in lines:
+        reporter.say(line)
+    for error in failures:
+        print_traceback(error)
+        reporter.warn(str(error))
+    return not failures
 
 
 def _scoring(arguments: argparse.Namespace, prepared: Prepared, engine: str | None = None) -> None:
@@ -113,6 +147,8 @@ def _scoring(arguments: argparse.Namespace, prepared: Prepared, engine: str | No
     ]
     if engine and arguments.fail_on:
         given.append("--fail-on")
+    if engine and settings.log_to:
+        given.append("--log-to")
     if given and without:
         raise T2IBenchError(f"{given[0]} has to score; leave {without[0]} out.")
 

@@ -14,7 +14,7 @@ from t2ibench.explorer.source import Collection, Picture, Source, picture_of_att
 from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.pipeline.observers import EncoderRun
-from t2ibench.pipeline.rewriting import rewriting_again
+from t2ibench.pipeline.rewriting_again import rewriting_again
 from t2ibench.pipeline.work import embed, generate
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed

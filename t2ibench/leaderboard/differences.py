@@ -77,7 +77,7 @@ def sample_differences(
 
 
 def _same_task(one: PairedTask, other: PairedTask) -> bool:
-    if (one.scale, one.question) != (other.scale, other.question) or one.rows:
+    if (one.scale, one.question) != (other.scale, other.question) or one.rows or one.agreement:
         return False
     return len(one.headline) == len(other.headline) and all(
         left.name == right.name
@@ -108,6 +108,8 @@ def _names(influence: Influence) -> list[str]:
 
 
 def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
+    if where == "prompt_agreement" and not claimed:
+        return  # packed before it was measured
     if isinstance(claimed, dict) and isinstance(computed, dict):
         for key in dict.fromkeys([*claimed, *computed]):
             yield from _mismatches(

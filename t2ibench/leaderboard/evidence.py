@@ -124,9 +124,22 @@ def evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Itera
         if attempt is not None and attempt.sha256:
             yield from _image_problems(plan, attempt, stores)
     for name, encoder in stores.encoders.items():
-        yield from _text_problems(plan.texts, encoder, name)
+        yield from _text_problems([*plan.texts, *known_prompts(plan, encoder)], encoder, name)
     for name, control in stores.controls.items():
         yield from _text_problems(plan.controlled_texts, control, f"the control of {name}")
+
+
+def known_prompts(plan: Plan, encoder: EncoderEvidence) -> list[str]:
+    """Prompts that an encoder has embedded although no score needs them.
+
+    Args:
+        plan: What the tasks of a submission need.
+        encoder: What it has embedded.
+
+    Returns:
+        The prompts; submissions of older versions have none.
+    """
+    return [one for one in plan.prompt_texts if encoder.store.has("texts", text_key(one))]
 
 
 def _text_problems(texts: Sequence[str], encoder: EncoderEvidence, name: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -10,9 +9,8 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.leaderboard.remote import materialised
 from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.verify import verify
-from t2ibench.results.display import Displayed, displayed
+from t2ibench.reports.hub_metadata import eval_results
 from t2ibench.results.reading import read_results
-from t2ibench.results.schema import TaskResult
 
 
 class Uploads(Protocol):
@@ -87,56 +85,7 @@ def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
         The text of the YAML file; inconclusive tasks are left out.
 
     Raises:
-        T2IBenchError: the folder has no results, or huggingface_hub is too old.
+        T2IBenchError: the folder has no results, or none that could be shown.
     """
-    import yaml
-
-    try:
-        from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-    except ImportError:
-        raise T2IBenchError(
-            "This huggingface_hub does not know .eval_results yet.",
-            "pip install --upgrade huggingface_hub",
-        ) from None
     with materialised(folder) as whole:
-        results = read_results(whole)
-    entries = []
-    for name, task in results.tasks.items():
-        shown = displayed(task.headline)
-        if shown.value is None or task.inconclusive:
-            continue
-        entries.append(
-            EvalResultEntry(
-                dataset_id=dataset,
-                task_id=name,
-                value=round(shown.value, 4),
-                source_url=source,
-                source_name="t2ibench" if source else None,
-                notes="; ".join(_notes(task, shown)),
-            )
-        )
-    if not entries:
-        raise T2IBenchError(f"'{folder}' has no headline to show.")
-    return str(yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False))
-
-
-_SCALES = {
-    "lean": "lean from -1 to 1, 0 is balanced",
-    "rms lean": "root mean square lean from 0 to 1, 0 is balanced",
-    "excess": "excess over unrelated words from -1 to 1",
-}
-
-
-def _notes(task: TaskResult, shown: Displayed) -> Iterator[str]:
-    """What a reader of a single number must know."""
-    yield _SCALES.get(shown.label, "bias magnitude from 0 to 1")
-    if shown.low is not None:
-        about = {"like_these": " about prompts like these", "these": " about these prompts"}
-        which = about.get(task.headline.question or "", "")
-        level = f"{100 * task.settings.level:g}"
-        yield f"{level} % CI [{shown.low:.3f}, {shown.high:.3f}]{which}"
-    if shown.fair_low is not None:
-        yield f"a fair model: [{shown.fair_low:.3f}, {shown.fair_high:.3f}]"
-    yield f"{task.n_images} images"
-    if task.headline.direction:
-        yield task.headline.direction
+        return eval_results(read_results(whole), dataset, source)

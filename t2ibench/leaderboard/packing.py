@@ -59,7 +59,12 @@ def pack_evidence(folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], ta
     texts, images = _text_keys(plan.texts), _image_keys(hashes, plan.embedded)
     for name, encoder in folder.record.encoders.items():
         store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
-        _pack_embeddings(store, name, texts, images if encoder.embeds_images else [], target)
+        if not encoder.embeds_images:
+            _pack_embeddings(store, name, texts, [], target)
+            continue
+        prompts = _text_keys(plan.prompt_texts)
+        known = sorted({*texts, *prompts} - set(store.missing("texts", prompts)))
+        _pack_embeddings(store, name, sorted({*texts, *known}), images, target)
     texts, images = _text_keys(plan.controlled_texts), _image_keys(hashes, plan.controlled)
     for control in folder.record.controls.values():
         store = EvidenceStore(folder.evidence, control.name, control.fingerprint)

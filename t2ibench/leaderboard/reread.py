@@ -10,6 +10,7 @@ import numpy as np
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
+from t2ibench.leaderboard.evidence import known_prompts
 from t2ibench.leaderboard.made import Again, Claimed, Made, on_server
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.judges import JUDGES, create_judges
@@ -52,7 +53,8 @@ def embed_again(claimed: Claimed, made: Sequence[Made], again: Again) -> None:
         elif encoder_here.fingerprint != evidence.fingerprint:
             _another("encoder", name, again)
         else:
-            again.count("texts", _texts(encoder_here, evidence, plan.texts, again))
+            texts = [*plan.texts, *known_prompts(plan, evidence)]
+            again.count("texts", _texts(encoder_here, evidence, texts, again))
             if evidence.embeds_images:
                 _images(encoder_here, evidence, made, plan.embedded, again)
             _control(name, encoder_here, claimed, made, again)

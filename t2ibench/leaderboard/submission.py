@@ -235,9 +235,9 @@ def of_headlines(paired: Mapping[str, PairedTask]) -> dict[str, PairedTask]:
         paired: Task id to influences on its headline and on its rows.
 
     Returns:
-        The same without rows.
+        The same without rows and without single images.
     """
-    return {name: replace(task, rows={}) for name, task in paired.items()}
+    return {name: replace(task, rows={}, agreement={}) for name, task in paired.items()}
 
 
 def _generator(folder: RunFolder) -> GeneratorRecord:

@@ -8,6 +8,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights
+from t2ibench.models.hub import ask_hub
 from t2ibench.models.language import Message
 from t2ibench.models.places import loading_hint
 
@@ -55,17 +56,21 @@ class ChatModel:
         """
         if self._model is not None:
             return
+        source = self._where
+        local = ask_hub(source, "config.json")
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        source = self._where
         try:
             with quietly():
-                self._tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+                self._tokenizer = AutoTokenizer.from_pretrained(
+                    source, trust_remote_code=False, **local
+                )
                 model = AutoModelForCausalLM.from_pretrained(
                     source,
                     use_safetensors=True,
                     trust_remote_code=False,
                     dtype=torch_dtype(self.dtype),
+                    **local,
                 )
         except Exception as error:
             raise T2IBenchError(

@@ -113,7 +113,7 @@ def hub_revision(repo_id: str, revision: str | None) -> str:
 
     if not HF_HUB_OFFLINE:
         try:
-            sha = HfApi().model_info(repo_id, revision=revision, timeout=10).sha
+            sha = HfApi().model_info(repo_id, revision=revision, timeout=5).sha
             if sha:
                 return sha
         except Exception:  # unreachable, private or gone: loading will say so in its own words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Sequence
@@ -13,7 +14,10 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _WIDTH = 300  # characters of a path that a message shows
-_DENIED = re.compile(r"\b40[13] Client Error")
+_DENIED = re.compile(r"\b40[13] (?:Client Error|Unauthorized|Forbidden)")
+_PIP = re.compile(r"pip install (?:-[-\w]+ )*['\"`]?([A-Za-z][\w.\[\]-]*)")
+_REQUIRES = re.compile(r"requires the ([A-Za-z][\w.-]*) library")
+_MEMORY = re.compile("can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
 _NO_CODE = "no code that comes with a model is run here"
 _WEIGHTS = (".bin", ".ckpt", ".pt", ".pth")
 # The part of a name of weights that says which variant they are: model.fp16.safetensors and
@@ -120,7 +124,7 @@ def loading_hint(source: str, error: BaseException, flag: str | None = None) -> 
     """
     folder = Path(source)
     if exists(source) and folder.is_dir():
-        return _local_hint(folder, flag)
+        return _anywhere(error) or _local_hint(folder, flag)
     kinds = {kind.__name__ for kind in _causes(error)}
     text = str(error)
     if kinds & {"GatedRepoError"} or "gated repo" in text or _DENIED.search(text):
@@ -132,6 +136,36 @@ def loading_hint(source: str, error: BaseException, flag: str | None = None) -> 
         return f"It brings its own code; {_NO_CODE}."
     if kinds & {"RepositoryNotFoundError"}:
         return "Check the name; a private repository needs `hf auth login`."
+    return _anywhere(error)
+
+
+def variant_in(name: str) -> str | None:
+    """The variant that a file of weights is of.
+
+    Args:
+        name: The file's name.
+
+    Returns:
+        Such as 'fp16' for model.fp16.safetensors; None for one of no variant.
+    """
+    match = _VARIANT.search(name)
+    return match.group(1) if match else None
+
+
+def _anywhere(error: BaseException) -> str | None:
+    """What a library says it lacks: a package, memory or room on the disk."""
+    text = str(error)
+    if isinstance(error, ImportError) or "pip install" in text:
+        wanted = _PIP.search(text) or _REQUIRES.search(text)
+        if wanted:
+            return f"It needs a further package: pip install {shown(wanted.group(1))}"
+    if "OutOfMemoryError" in {kind.__name__ for kind in _causes(error)} or _MEMORY.search(text):
+        return (
+            "It needs more memory than there is: give --dtype float16, or offload=model or "
+            "offload=sequential in --model-args."
+        )
+    if getattr(error, "errno", None) == errno.ENOSPC:
+        return "The disk is full: free some room, or put the cache elsewhere by HF_HOME."
     return None
 
 
@@ -154,8 +188,8 @@ def _local_hint(folder: Path, flag: str | None) -> str | None:
         files = [path.name for path in folder.rglob("*") if path.is_file()]
     except (OSError, ValueError, RecursionError):
         return None
-    variants = sorted({m.group(1) for name in files if (m := _VARIANT.search(name))})
-    plain = any(name.endswith(".safetensors") and not _VARIANT.search(name) for name in files)
+    variants = sorted({found for name in files if (found := variant_in(name))})
+    plain = any(name.endswith(".safetensors") and not variant_in(name) for name in files)
     if flag and variants and not plain:
         return f"Its weights are a variant: {flag} variant={variants[0]}."
     if not plain and not variants and any(name.endswith(_WEIGHTS) for name in files):

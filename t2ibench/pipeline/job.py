@@ -226,8 +226,9 @@ class Job:
 
     def texts(self) -> list[tuple[EncoderRun, Sequence[str]]]:
         """What each encoder and each control has to embed of the plan's texts."""
-        pairs = [(run, self.plan.texts) for run in self.encoders]
-        return [*pairs, *((run, self.plan.controlled_texts) for run in self.controls.values())]
+        plan = self.plan
+        pairs = [(run, plan.texts_for(run.encoder.embeds_images)) for run in self.encoders]
+        return [*pairs, *((run, plan.controlled_texts) for run in self.controls.values())]
 
     def generate(
         self,

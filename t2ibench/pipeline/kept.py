@@ -85,7 +85,8 @@ def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Store
     for kind, named in (("encoder", stores.encoders), ("control", stores.controls)):
         for name, encoder in named.items():
             add(kind, name, encoder.fingerprint, getattr(encoder, "embeds_images", True))
-            _add_texts(add, encoder.store, plan.needs[task.id].texts)
+            needs = plan.needs[task.id]
+            _add_texts(add, encoder.store, dict.fromkeys([*needs.texts, *needs.images_by_prompt]))
     for name, judge in stores.judges.items():
         add("judge", name, judge.fingerprint)
     if any(not question.classes for question in plan.needs[task.id].questions):

@@ -7,6 +7,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
+from t2ibench.models.language import Priced, Rewriter
 from t2ibench.models.protocols import Charges, Generator, ReportsSettings
 from t2ibench.results.environment import versions
 from t2ibench.results.record import RunRecord
@@ -41,13 +42,19 @@ def record_generator(
         folder.change(lambda record: _with_generator(record, update))
 
 
-def limit_cost(most: float | None, generator: Generator | None, folder: RunFolder) -> None:
-    """Have a generator keep to --max-cost, what images of the run have cost before included.
+def limit_cost(
+    most: float | None,
+    generator: Generator | None,
+    folder: RunFolder,
+    rewriter: Rewriter | None = None,
+) -> None:
+    """Have a generator keep to --max-cost, what the run has cost before included.
 
     Args:
         most: The limit; None is none.
         generator: The generator.
         folder: The run.
+        rewriter: What rewrites prompts for it; one with a price keeps to the limit by itself.
 
     Raises:
         T2IBenchError: it costs nothing, or what it costs is unknown.
@@ -55,6 +62,8 @@ def limit_cost(most: float | None, generator: Generator | None, folder: RunFolde
     if most is None:
         return
     if not isinstance(generator, Charges):
+        if isinstance(rewriter, Priced) and rewriter.price is not None:
+            return
         name = "a run without a model" if generator is None else generator.name
         raise T2IBenchError(f"--max-cost: {name} costs nothing.", "Leave --max-cost out.")
     known = folder.record.generator
@@ -73,13 +82,26 @@ def note_cost(folder: RunFolder, generator: Charges, say: Callable[[str], None])
     if not now:
         return
 
+    add_cost(folder, now, "Images made", say)
+
+
+def add_cost(folder: RunFolder, now: float, what: str, say: Callable[[str], None]) -> None:
+    """Add to what a run has cost.
+
+    Args:
+        folder: The run.
+        now: What was spent now.
+        what: What it was spent on, such as 'Images made'.
+        say: Told the sum.
+    """
+
     def added(record: RunRecord) -> dict[str, object]:
         before = record.generator.cost if record.generator else None
         return _with_generator(record, {"cost": round((before or 0.0) + now, 9)})
 
     folder.change(added)
     total = folder.record.generator.cost if folder.record.generator else now
-    say(f"Images made now have cost {now:,.2f}; all of this run {total:,.2f}.")
+    say(f"{what} now have cost {now:,.2f}; all of this run {total or 0.0:,.2f}.")
 
 
 def _with_generator(record: RunRecord, update: Mapping[str, Any]) -> dict[str, object]:

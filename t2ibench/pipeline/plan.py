@@ -66,6 +66,26 @@ class Plan:
         read = [required.texts for required in self.needs.values() if not required.questions]
         return tuple(sorted({text for texts in read for text in texts}))
 
+    @cached_property
+    def prompt_texts(self) -> tuple[str, ...]:
+        """Prompts that no task asks for as texts, sorted; their images are held against them.
+
+        A run embeds them with its texts, but no score needs them, so that runs made before are
+        complete without.
+        """
+        return tuple(sorted(self.embedded.keys() - set(self.texts)))
+
+    def texts_for(self, embeds_images: bool) -> tuple[str, ...]:
+        """What an encoder embeds of texts.
+
+        Args:
+            embeds_images: False for word vectors, which are held against no image.
+
+        Returns:
+            The texts that tasks ask for, and prompts.
+        """
+        return (*self.texts, *self.prompt_texts) if embeds_images else self.texts
+
     @property
     def needs_encoder(self) -> bool:
         """Whether anything is embedded."""

@@ -248,7 +248,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
         _recover(folder, generator, old.model)
-    limit_cost(settings.max_cost, generator, folder)
+    limit_cost(settings.max_cost, generator, folder, rewriter)
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.path)
     prepared = Prepared(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2ibench.errors import T2IBenchError, failing
+from t2ibench.errors import T2IBenchError, failing, shown
 from t2ibench.models.generators import can_regenerate
 from t2ibench.models.language import (
     ChecksPrompts,
     Per,
+    Priced,
     Rewriter,
     RewriteRequest,
     RewritesInParts,
@@ -26,11 +27,11 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.rewriters import create_rewriter
-from t2ibench.models.rewritten import RewriterInfo, Rewritten, describe, rewritten
+from t2ibench.models.rewritten import RewriterInfo, Rewritten
+from t2ibench.pipeline.made_with import add_cost, limit_cost
 from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stopping import between_batches, check
-from t2ibench.results.run import RunFolder
 from t2ibench.settings import RunSettings
 from t2ibench.store.images import ImageStore, image_seed
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
@@ -114,7 +115,7 @@ def check_rewriter(prepared: Prepared) -> None:
     rewriter = prepared.rewriter
     if isinstance(rewriter, ChecksPrompts):
         plan = prepared.plan
-        rewriter.check(_asked(plan.requests, rewriter.per, plan.settings.seed))
+        rewriter.check(requests_of(plan.requests, rewriter.per, plan.settings.seed))
 
 
 def to_rewrite(prepared: Prepared) -> list[RewriteRequest]:
@@ -132,11 +133,21 @@ def to_rewrite(prepared: Prepared) -> list[RewriteRequest]:
     store = generator.rewritings
     assert isinstance(store, RewriteStore)
     plan = prepared.plan
-    asked = _asked(pending_images(plan, images), generator.info.per, plan.settings.seed)
+    asked = requests_of(pending_images(plan, images), generator.info.per, plan.settings.seed)
     return [one for one in asked if not store.is_done(one.prompt, one.index)]
 
 
-def _asked(requests: Sequence[ImageRequest], per: Per, seed: int) -> list[RewriteRequest]:
+def requests_of(requests: Sequence[ImageRequest], per: Per, seed: int) -> list[RewriteRequest]:
+    """What images need rewritten.
+
+    Args:
+        requests: The images.
+        per: Whether those of a prompt share a rewriting.
+        seed: The run's seed.
+
+    Returns:
+        Each prompt once, or each image; in their order.
+    """
     if per == "image":
         return [RewriteRequest(one.prompt, one.index, one.seed) for one in requests]
     prompts = dict.fromkeys(one.prompt for one in requests)
@@ -168,11 +179,16 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
         _recover(prepared.plan.prompts, generator, store, prepared.images)
         todo = to_rewrite(prepared)
         if todo:
+            price = price_of(rewriter)
+            _afford(prepared, len(todo), price)
+            asked: list[StoredRewriting] = []
             try:
-                _rewrite(todo, rewriter, store, reporter)
+                _rewrite(todo, rewriter, store, reporter, asked.extend)
             finally:
                 if isinstance(rewriter, Releasable):
                     rewriter.release()
+                if price and asked:
+                    _charge(prepared, price * len(asked), reporter)
     _tell(generator, store, reporter)
 
 
@@ -198,16 +214,55 @@ def _recover(
         store.add(found)
 
 
+def price_of(rewriter: object) -> float | None:
+    """What one rewriting costs.
+
+    Args:
+        rewriter: Any rewriter.
+
+    Returns:
+        Its price; None where it is not known.
+    """
+    return rewriter.price if isinstance(rewriter, Priced) else None
+
+
+def _afford(prepared: Prepared, count: int, price: float | None) -> None:
+    """Stop before anything is asked for that --max-cost does not allow."""
+    most, record = prepared.settings.max_cost, prepared.folder.record.generator
+    if most is None or price is None:
+        return
+    spent = (record.cost if record else None) or 0.0
+    if spent + count * price > most + 1e-9:
+        raise T2IBenchError(
+            f"{count} rewritings would cost {count * price:,.2f}; --max-cost {most:g} leaves "
+            f"{max(most - spent, 0.0):,.2f}.",
+            "Raise --max-cost, or name fewer tasks.",
+        )
+
+
+def _charge(prepared: Prepared, cost: float, reporter: Reporter) -> None:
+    """Count what was rewritten now, and leave the rest to images."""
+    folder, generator = prepared.folder, prepared.generator
+    add_cost(folder, cost, "Prompts rewritten", reporter.say)
+    if isinstance(generator, Charges):
+        limit_cost(prepared.settings.max_cost, generator, folder)
+
+
 def _rewrite(
-    todo: Sequence[RewriteRequest], rewriter: Rewriter, store: RewriteStore, reporter: Reporter
+    todo: Sequence[RewriteRequest],
+    rewriter: Rewriter,
+    store: RewriteStore,
+    reporter: Reporter,
+    note: Callable[[list[StoredRewriting]], None],
 ) -> None:
     if isinstance(rewriter, ReportsWaits):
         rewriter.report_waits(reporter.say)
     succeeded, failed = False, 0
     with reporter.stage("Rewriting prompts", len(todo), "prompts") as ticker, between_batches():
-        for part in _parts(todo, rewriter):
-            rows = [_row(todo[number], found, rewriter) for number, found in part]
+        for part in parts_of(todo, rewriter):
+            rows = [row_of(todo[number], found, rewriter) for number, found in part]
             store.add(rows)
+            note(rows)
             ticker.advance(len(rows))
             succeeded |= any(row.status != "failed" for row in rows)
             failed += sum(row.status == "failed" for row in rows)
@@ -220,10 +275,21 @@ def _rewrite(
             check()
 
 
-def _parts(
+def parts_of(
     todo: Sequence[RewriteRequest], rewriter: Rewriter
 ) -> Iterator[list[tuple[int, Rewriting]]]:
-    """Rewritings with the number of their request, each once; what is not given has failed."""
+    """Have prompts rewritten.
+
+    Args:
+        todo: What to rewrite.
+        rewriter: Who rewrites.
+
+    Yields:
+        Rewritings with the number of their request, each once; what is not given has failed.
+
+    Raises:
+        T2IBenchError: the rewriter cannot go on.
+    """
     waiting = set(range(len(todo)))
     with failing(f"The rewriter '{rewriter.name}' failed with"):
         if isinstance(rewriter, RewritesInParts):
@@ -243,7 +309,17 @@ def _parts(
         yield [(number, Rewriting("failed", reason="none was given")) for number in waiting]
 
 
-def _row(request: RewriteRequest, found: object, rewriter: Rewriter) -> StoredRewriting:
+def row_of(request: RewriteRequest, found: object, rewriter: Rewriter) -> StoredRewriting:
+    """A rewriting as it is stored.
+
+    Args:
+        request: What was asked.
+        found: What the rewriter gave; what is no proper rewriting has failed.
+        rewriter: Who was asked.
+
+    Returns:
+        The row.
+    """
     row = StoredRewriting(
         request.prompt,
         request.index,
@@ -268,8 +344,9 @@ def _tell(generator: Rewritten, store: RewriteStore, reporter: Reporter) -> None
         rows = [one for one in store if one.status == status]
         if rows:
             reporter.warn(
-                f"{generator.info.name} {verb} {len(rows)} prompts, such as '{rows[0].prompt}' "
-                f"({rows[0].reason}); their images are {status}."
+                f"{generator.info.name} {verb} {len(rows)} prompts, such as "
+                f"'{shown(rows[0].prompt)}' ({shown(rows[0].reason or '', 200)}); their images are "
+                f"{status}."
             )
     if isinstance(generator.inner, KnowsWords):
         before = set(generator.inner.unknown_words(one.prompt for one in store))
@@ -277,76 +354,8 @@ def _tell(generator: Rewritten, store: RewriteStore, reporter: Reporter) -> None
         words = [word for word in after if word not in before]
         if words:
             more = f" and {len(words) - _WORDS} more" if len(words) > _WORDS else ""
-            shown = ", ".join(f"'{word}'" for word in words[:_WORDS])
+            named = ", ".join(f"'{shown(word)}'" for word in words[:_WORDS])
             reporter.warn(
                 f"{generator.inner.name} cannot draw what these words of rewritten prompts mean: "
-                f"{shown}{more}."
+                f"{named}{more}."
             )
-
-
-def rewriting_again(generator: Generator, run: RunFolder, device: str | None) -> Generator:
-    """The model of a stored run, for further prompts: they are rewritten as they come.
-
-    Args:
-        generator: The run's generator alone.
-        run: The run.
-        device: Where a rewriter runs; None to choose.
-
-    Returns:
-        The generator behind the run's rewriter; itself where the run has none.
-
-    Raises:
-        T2IBenchError: the rewriter cannot be made here.
-    """
-    recorded = run.record.generator
-    if recorded is None or recorded.rewriter is None:
-        return generator
-    settings = run.record.settings
-    rewriter = create_rewriter(
-        settings.rewriter or recorded.rewriter.name,
-        settings.rewriter_args,
-        device=device,
-        dtype=settings.dtype,
-        recorded=True,
-    )
-    model = rewritten(generator, describe(rewriter, generator))
-    assert isinstance(model, Rewritten)
-    store = RewriteStore(run.path, rewriter.fingerprint)
-    model.rewritings = Asking(store, rewriter, run.record.measurement.seed)
-    return model
-
-
-class Asking:
-    """Rewritings of a run, and of further prompts as they come (see models.rewritten).
-
-    Args:
-        store: The run's rewritings.
-        rewriter: Who is asked for what is not there.
-        seed: The run's seed.
-    """
-
-    def __init__(self, store: RewriteStore, rewriter: Rewriter, seed: int) -> None:
-        self._store, self._rewriter, self._seed = store, rewriter, seed
-
-    def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from; asked for and stored where there is none.
-
-        Args:
-            prompt: Any prompt.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The rewriting.
-
-        Raises:
-            T2IBenchError: the rewriter cannot go on.
-        """
-        self._store.refresh()
-        found = self._store.find(prompt, index)
-        if found is None or found.status == "failed":
-            image = ImageRequest(prompt, index, image_seed(self._seed, prompt, index))
-            (request,) = _asked([image], self._rewriter.per, self._seed)
-            ((_, rewriting),) = next(_parts([request], self._rewriter))
-            found = _row(request, rewriting, self._rewriter)
-            self._store.add([found])
-        return found

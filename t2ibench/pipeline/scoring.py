@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.pipeline.agreeing import prompt_agreement
 from t2ibench.pipeline.blind import held_against
 from t2ibench.pipeline.forks import each_of
 from t2ibench.pipeline.kept import KeptScores, inputs_of
@@ -279,10 +280,24 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
         combined, by_encoder = _undefined("no encoder of this run embeds images")
     lacking = any(one.lacking for one in (*evidence.values(), *blind.values()))
     try:
-        return _written(plan, task, combined, by_encoder, settings, images, lacking)
+        written = _written(plan, task, combined, by_encoder, settings, images, lacking)
     except Exception as error:  # results that cannot be written down are a defect, too
         undefined = _undefined(_defect(task, error))
-        return _written(plan, task, *undefined, settings, images, lacking)
+        written = _written(plan, task, *undefined, settings, images, lacking)
+    return _with_agreement(plan, task, written, images, stores)
+
+
+def _with_agreement(
+    plan: Plan, task: LoadedTask, scored: TaskScored, images: Images | None, stores: Stores
+) -> TaskScored:
+    """The same, with how well the images agree with their prompts."""
+    needs, level = plan.needs[task.id], plan.settings.level
+    records, cosines = prompt_agreement(needs, images, stores.encoders, level)
+    return replace(
+        scored,
+        result=scored.result.model_copy(update={"prompt_agreement": records}),
+        paired=replace(scored.paired, agreement=cosines),
+    )
 
 
 def _written(

@@ -96,6 +96,8 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     from t2ibench.reports.html.left import left_section
     from t2ibench.reports.html.page import figures_of, fragment, report_html
     from t2ibench.reports.html.power import power_section
+    from t2ibench.reports.html.prompts import prompts_section
+    from t2ibench.reports.html.wordings import wordings_section
 
     images, each, figures, paired, beside = {}, {}, {}, {}, None
     lost: list[TaskLoss] = []
@@ -117,7 +119,9 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     notes = read_notes(folder / NOTES).notes if folder is not None else {}
     sections = [
         beside,
+        prompts_section(run, paired),
         agreement_section(run),
+        wordings_section(run),
         power_section(run, paired),
         left_section(run, lost),
         fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),

@@ -23,6 +23,7 @@ from t2ibench.reports.cells import (
     task_cells,
 )
 from t2ibench.reports.view import RunView, run_view
+from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
 from t2ibench.results.schema import Results, Score, TaskResult
@@ -189,6 +190,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         rows = _rows_table(task)
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
+    parts += _wordings(results)
     remarks = [*_mixed(results), *_remarks(results)]
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
@@ -254,6 +256,27 @@ def _rows_table(task: TaskResult) -> str | None:
         if any(name in row.scores for name in names):
             rows.append([escape(cell) for cell in cells])
     return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)
+
+
+def _wordings(results: Results) -> list[str]:
+    """What the wordings of each task do to its score."""
+    heads = ("Wording", "Language", "Headline")
+    parts = []
+    for name, task in results.tasks.items():
+        for report in wording_reports(task):
+            pair = f" ({escape(report.pair)})" if report.pair else ""
+            rows = [
+                [row.name, row.language, row.value, row.interval, row.reason]
+                for row in wording_rows(report)
+            ]
+            table = tabulate(
+                [[escape(cell) for cell in row] for row in rows],
+                headers=[*heads, level_name([task.settings.level]), "Why not"],
+                tablefmt="github",
+                disable_numparse=True,
+            )
+            parts += [f"## Wordings of {name}{pair}", "", escape(report.sentence), "", table, ""]
+    return parts
 
 
 def _remarks(results: Results) -> Iterator[str]:

@@ -72,6 +72,8 @@ WRITERS: Registry[Writer] = Registry(
         "csv": "t2ibench.reports.csv:WRITER",
         "card": "t2ibench.reports.card:CARD",
         "audit": "t2ibench.reports.card:AUDIT",
+        "model-index": "t2ibench.reports.hub_metadata:MODEL_INDEX",
+        "every-eval-ever": "t2ibench.reports.every_eval_ever:WRITER",
     },
     members=("description", "suffix", "table", "results"),
 )

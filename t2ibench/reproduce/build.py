@@ -49,6 +49,7 @@ class Reproduction:
         results: The run.
         exhibits: Its tables and figures, in the paper's order.
         differs: What differs from the paper, in sentences.
+        differs_in_chosen: The same of the exhibits that were asked for alone.
         chosen: Names of the exhibits that were asked for.
         folder: Where its pages are; None where none were written.
     """
@@ -57,6 +58,7 @@ class Reproduction:
     results: Results
     exhibits: Sequence[Exhibit]
     differs: Sequence[str]
+    differs_in_chosen: Sequence[str]
     chosen: Sequence[str]
     folder: Path | None = field(default=None, compare=False)
 
@@ -129,11 +131,27 @@ def build(
         _exhibit(paper, name, ran, there, specs, folder, options or {})
         for name in paper.file.exhibits
     ]
-    needed = {task for name in wanted for task in paper.file.exhibits[name].tasks}
-    tasks: dict[str, TaskResult | None] = {
-        name: there.get(of) for of, name in ran.items() if of in needed
-    }
-    return Reproduction(paper, results, exhibits, differences(paper, results, tasks), wanted)
+    return Reproduction(
+        paper,
+        results,
+        exhibits,
+        _differs(paper, list(paper.file.exhibits), ran, there, results),
+        _differs(paper, wanted, ran, there, results),
+        wanted,
+    )
+
+
+def _differs(
+    paper: Paper,
+    exhibits: Sequence[str],
+    ran: Mapping[str, str],
+    there: Mapping[str, TaskResult],
+    results: Results,
+) -> list[str]:
+    """What differs, as far as some exhibits are concerned."""
+    needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
+    tasks = {name: there.get(of) for of, name in ran.items() if of in needed}
+    return differences(paper, results, tasks)
 
 
 def _exhibit(

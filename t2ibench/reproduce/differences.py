@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from t2ibench.models.generators import ALIASES
 from t2ibench.reproduce.paper import Paper
 from t2ibench.results.schema import Results, TaskResult
 
@@ -41,28 +42,29 @@ def differences(
 def _model(paper: Paper, results: Results) -> list[str]:
     preset, model = paper.file.preset, results.model
     lines = []
-    if model.name != preset.model:
+    alias = ALIASES.get(model.name or "")
+    if preset.model not in {model.name, str(alias.source) if alias else None}:
         lines.append(f"Model: {model.name} here, {preset.model} in the paper.")
-    used = {**model.settings, **model.effective_settings}
+    asked, used = model.settings, model.effective_settings
     for name, value in preset.model_args.items():
-        names = [key for key in (*_USED.get(name, ()), name) if key in used]
-        if not names:
-            lines.append(f"{name}: {value} in the paper; not known of this model.")
-            continue
-        found = list(dict.fromkeys(f"{used[key]:g}" if isinstance(used[key], (int, float))
-                                   else str(used[key]) for key in names))  # fmt: skip
         # What was really used stands before what was asked for.
-        if found[0] != f"{float(value):g}" if _number(value) else found[0] != value:
-            lines.append(f"{name}: {found[0]} here, {value} in the paper.")
+        found = [used[key] for key in _USED.get(name, (name,)) if key in used]
+        if not found and name in asked:
+            found = [asked[name]]
+        here = list(dict.fromkeys(map(_plain, found)))
+        if not here:
+            lines.append(f"{name}: {value} in the paper; not known of this model.")
+        elif here != [_plain(value)]:
+            lines.append(f"{name}: {' x '.join(here)} here, {value} in the paper.")
     return lines
 
 
-def _number(text: str) -> bool:
+def _plain(value: object) -> str:
+    """A setting as text; numbers are alike however they are written."""
     try:
-        float(text)
+        return f"{float(str(value)):g}"
     except ValueError:
-        return False
-    return True
+        return str(value)
 
 
 def _readers(paper: Paper, tasks: Mapping[str, TaskResult]) -> list[str]:

@@ -12,6 +12,7 @@ from t2ibench.methods.core import controls as core_controls
 from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.results.display import text_only
+from t2ibench.results.prompt_records import adjusted_agreements
 from t2ibench.results.schema import (
     Control,
     EncoderScores,
@@ -205,7 +206,10 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     for name, task in tasks.items():
         families[text_only(task)][name] = task
     done = _adjusted_family(families[False]) | _adjusted_family(families[True])
-    return {name: done[name] for name in tasks}
+    agreements = adjusted_agreements({name: done[name].prompt_agreement for name in tasks})
+    return {
+        name: done[name].model_copy(update={"prompt_agreement": agreements[name]}) for name in tasks
+    }
 
 
 def _adjusted_family(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:

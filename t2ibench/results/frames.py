@@ -39,6 +39,18 @@ def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
     return frame.set_index("task") if table == "tasks" else frame
 
 
+def task_rows(results: Results) -> tuple[list[str], list[list[object]]]:
+    """The table of tasks, without pandas.
+
+    Args:
+        results: What results.json holds.
+
+    Returns:
+        Its columns, and one row a task; None where there is no value.
+    """
+    return list(_COLUMNS["tasks"]), _tasks(results)
+
+
 def _tasks(results: Results) -> list[list[object]]:
     found: list[list[object]] = []
     for name, task in sorted(results.tasks.items()):

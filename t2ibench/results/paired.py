@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part, Scale
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.prompt_agreement import PromptCosines
 from t2ibench.store.checks import checksum
 from t2ibench.store.files import write_bytes
 
@@ -32,12 +33,14 @@ class PairedTask:
         question: Which inference the influences are for.
         headline: Its parts.
         rows: (row, score) to its value and influence.
+        agreement: Encoder to the cosines of its images and their prompts; empty in older runs.
     """
 
     scale: Scale
     question: str
     headline: tuple[Part, ...]
     rows: Mapping[tuple[str, str], Part]
+    agreement: Mapping[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
 
 
 def paired_task(result: MethodResult) -> PairedTask:
@@ -83,6 +86,11 @@ def write_paired(file: Path, tasks: Mapping[str, PairedTask], *, durable: bool =
         arrays.append((stratum, part.influence.unit, part.influence.value))
         return [name, score, float(part.value), len(part.influence.value)]
 
+    def cosines(one: PromptCosines) -> list[Any]:
+        number = strata.setdefault(one.prompt, len(strata))
+        arrays.append((np.full(len(one.indices), number), one.indices, one.cosines))
+        return [one.prompt, one.group, one.unit, len(one.indices)]
+
     for task_id, task in sorted(tasks.items()):
         table[task_id] = {
             "scale": task.scale,
@@ -90,6 +98,11 @@ def write_paired(file: Path, tasks: Mapping[str, PairedTask], *, durable: bool =
             "headline": [entry(part.name, "", part) for part in task.headline],
             "rows": [entry(row, score, part) for (row, score), part in task.rows.items()],
         }
+        if task.agreement:
+            table[task_id]["agreement"] = {
+                encoder: [cosines(one) for one in found]
+                for encoder, found in task.agreement.items()
+            }
     text = json.dumps({"strata": list(strata), "tasks": table}, ensure_ascii=False)
     tensors = {
         _TABLE: np.frombuffer(text.encode(), dtype=np.uint8),
@@ -173,6 +186,10 @@ class _Reader:
                 task["question"],
                 tuple(self._part(*entry)[1] for entry in task["headline"]),
                 dict(self._part(*entry) for entry in task["rows"]),
+                {
+                    encoder: tuple(self._cosines(*entry) for entry in found)
+                    for encoder, found in task.get("agreement", {}).items()
+                },
             )
             for name, task in table.items()
         }
@@ -195,3 +212,9 @@ class _Reader:
             self._tensors["value"][cut].astype(np.float64),
         )
         return (name, score), Part(name, float(value), influence)
+
+    def _cosines(self, prompt: str, group: str, unit: str, length: int) -> PromptCosines:
+        cut = slice(self._at, self._at + length)
+        self._at += length
+        indices = self._tensors["unit"][cut].astype(np.int64)
+        return PromptCosines(prompt, group, unit, indices, self._tensors["value"][cut])

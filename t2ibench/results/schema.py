@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, PrivateAttr
 
 from t2ibench.models.rewritten import RewriterInfo
+from t2ibench.results.prompt_records import PromptAgreement
 from t2ibench.results.rates import Record, Treatment
 from t2ibench.settings import Measurement
 from t2ibench.store.checks import sealed
@@ -190,6 +191,8 @@ class TaskResult(Record):
         excluded_because: Status to reason to number of images: the most frequent reasons.
         treatment: What the model did with the prompts, all of them and by group; empty where it
             refused, filtered and rewrote none.
+        prompt_agreement: Encoder to how well the images agree with their prompts, all of them and
+            by group; empty where that was not measured, as in results of older versions.
         missing_prompts: Prompts without any image, because each of them failed or none exists;
             the result says nothing about them.
         settings: How it was measured.
@@ -219,6 +222,7 @@ class TaskResult(Record):
     excluded: dict[str, int] = Field(default_factory=dict)
     excluded_because: dict[str, dict[str, int]] = Field(default_factory=dict)
     treatment: list[Treatment] = Field(default_factory=list)
+    prompt_agreement: dict[str, list[PromptAgreement]] = Field(default_factory=dict)
     missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)

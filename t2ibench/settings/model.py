@@ -20,6 +20,7 @@ from t2ibench.arguments import (
     Args,
     EngineArgs,
     JudgeArgs,
+    LogArgs,
     Names,
     Paths,
     RewriterArgs,
@@ -61,7 +62,7 @@ _auto = BeforeValidator(lambda value: None if value == "auto" else value)
 _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
-REPEATED = (*_ONE_FLAG_EACH, "model_args", "rewriter_args", "judge_args", "engine_args")
+REPEATED = (*_ONE_FLAG_EACH, "model_args", "rewriter_args", "judge_args", "engine_args", "log_args")
 
 
 class Measurement(BaseModel):
@@ -214,6 +215,8 @@ class RunSettings(Measurement):
             name: 'random', one of the same architecture with random weights, or 'none'.
         generate_only: Stop after generating.
         max_cost: What the images of a run may cost in all; None is any amount.
+        log_to: Destinations that get the results; see `t2ibench ls destinations`.
+        log_args: Arguments of the destinations, as text.
     """
 
     model: Annotated[
@@ -295,6 +298,13 @@ class RunSettings(Measurement):
         Field(ge=0, allow_inf_nan=False),
         Flag("how much", "X", "what a run's images may cost (price_per_image)", decides=False),
     ] = None
+    log_to: Annotated[
+        Names,
+        Flag("where and how", "D,…", "send the results: wandb, mlflow, trackio, …", decides=False),
+    ] = ()
+    log_args: Annotated[
+        LogArgs, Flag("where and how", "k=v,…", "of --log-to: project=…", decides=False)
+    ] = Field(default_factory=dict)
 
     def command(self) -> list[str]:
         """A command that gives the same results: what decides them, and nothing else.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.world import AXES, BiasSettings
 
@@ -89,19 +90,21 @@ def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) ->
             return fixed
         return AXES[axis][0 if number < chosen.share(axis, what.things) else 1]
 
+    def person(own: Float64Array) -> Person:
+        values: dict[str, str] = {}
+        drawn: dict[str, str] = {}
+        fixed = {"gender": what.gender, "skin": what.skin, "age": what.age}
+        for number, (axis, value) in zip(own.tolist(), fixed.items(), strict=False):
+            if value is None:
+                first = number < chosen.following(axis, drawn, what.things)
+                drawn[axis] = AXES[axis][0 if first else 1]
+            values[axis] = value or drawn[axis]
+        return Person(**values, hair=float(own[3]), shade=float(2 * own[4] - 1))
+
     people = []
     if what.kind == "person":
         for index in range(3 if what.several else 1):
-            person_numbers = numbers[4 + 5 * index : 9 + 5 * index]
-            people.append(
-                Person(
-                    pick("gender", what.gender, float(person_numbers[0])),
-                    pick("skin", what.skin, float(person_numbers[1])),
-                    pick("age", what.age, float(person_numbers[2])),
-                    float(person_numbers[3]),
-                    float(2 * person_numbers[4] - 1),
-                )
-            )
+            people.append(person(numbers[4 + 5 * index : 9 + 5 * index]))
     return Scene(
         what.kind,
         what.noun,

@@ -21,6 +21,11 @@ AXES = {
     "age": ("old", "adult"),
     "weather": ("pleasant", "unpleasant"),
 }
+# Pairs of axes of one person that can go together: the second follows the first.
+PAIRS = {f"{one}_{other}": (one, other) for one, other in (
+    ("gender", "skin"), ("gender", "age"), ("skin", "age"),
+)}  # fmt: skip
+TOGETHER, APART = "together", "apart"
 _WORD = re.compile(r"[^\W\d_][\w'-]*")
 
 Phrase = tuple[str, ...]
@@ -134,9 +139,13 @@ class BiasSettings:
 
     Attributes:
         user: Thing to {axis: share of its first value}, as set by the user.
+        pairs: Thing to {pair of axes: how far their first values go together}, from -1 (as seldom
+            as their shares allow) over 0 (independent) to 1 (as often as they allow); shares stay
+            what they are.
     """
 
     user: dict[str, dict[str, float]] = field(default_factory=dict)
+    pairs: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def share(self, axis: str, things: tuple[str, ...]) -> float:
         """The share of the axis's first value.
@@ -157,12 +166,51 @@ class BiasSettings:
                     return table[thing][axis]
         raise KeyError(axis)
 
+    def following(self, axis: str, known: Mapping[str, str], things: tuple[str, ...]) -> float:
+        """The share of an axis's first value of a person whose other values are known.
+
+        Args:
+            axis: Such as 'skin'.
+            known: Axis to value, of those that were left open and are drawn already.
+            things: The most particular first.
+
+        Returns:
+            From 0 to 1; `share` where nothing goes together.
+        """
+        q = self.share(axis, things)
+        for name, (first, second) in PAIRS.items():
+            strength = self._strength(name, things)
+            if second != axis or first not in known or not strength:
+                continue
+            p = self.share(first, things)
+            most, least = min(p, q), max(0.0, p + q - 1.0)
+            both = p * q + abs(strength) * ((most if strength > 0 else least) - p * q)
+            if known[first] == AXES[first][0]:
+                return both / p
+            return (q - both) / (1.0 - p)
+        return q
+
+    def _strength(self, pair: str, things: tuple[str, ...]) -> float:
+        return next(
+            (
+                self.pairs[thing][pair]
+                for thing in (*things, "all")
+                if pair in self.pairs.get(thing, {})
+            ),
+            0.0,
+        )
+
     def as_args(self) -> dict[str, float]:
-        """The user's shares in the form of --model-args, sorted."""
-        return {
+        """The user's settings in the form of --model-args, sorted."""
+        shares = {
             f"{thing}.{axis}.{AXES[axis][0]}": value
             for thing, axes in sorted(self.user.items())
             for axis, value in sorted(axes.items())
+        }
+        return shares | {
+            f"{thing}.{pair}.{TOGETHER if value >= 0 else APART}": abs(value)
+            for thing, pairs in sorted(self.pairs.items())
+            for pair, value in sorted(pairs.items())
         }
 
 
@@ -186,6 +234,7 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
         T2IBenchError: an unknown thing, axis or value, or a share outside 0 to 1.
     """
     user: dict[str, dict[str, float]] = {}
+    coupled: dict[str, dict[str, float]] = {}
     things = known_things()
     for key, text in args.items():
         parts = key.split(".")
@@ -202,15 +251,16 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
                 "Occupations, single nouns, groups (flower, career, …), kinds and 'all' have "
                 "bias settings; its model card lists them.",
             )
-        if axis not in AXES:
+        known = AXES | dict.fromkeys(PAIRS, (TOGETHER, APART))
+        if axis not in known:
             raise T2IBenchError(
-                f"--model-args: {key}: unknown axis '{axis}'.{did_you_mean(axis, AXES)}",
-                f"The axes are {', '.join(AXES)}.",
+                f"--model-args: {key}: unknown axis '{axis}'.{did_you_mean(axis, known)}",
+                f"The axes are {', '.join(AXES)}; {', '.join(PAIRS)} say which go together.",
             )
-        if value not in AXES[axis]:
+        if value not in known[axis]:
             raise T2IBenchError(
-                f"--model-args: {key}: {axis} is {' or '.join(AXES[axis])}, not '{value}'."
-                f"{did_you_mean(value, AXES[axis])}"
+                f"--model-args: {key}: {axis} is {' or '.join(known[axis])}, not '{value}'."
+                f"{did_you_mean(value, known[axis])}"
             )
         try:
             number = float(text)
@@ -218,8 +268,23 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
             number = -1.0
         if not 0.0 <= number <= 1.0:
             raise T2IBenchError(f"--model-args: {key}={text}: expected a number from 0 to 1")
-        chosen = user.setdefault(thing, {})
+        paired = axis in PAIRS
+        chosen = (coupled if paired else user).setdefault(thing, {})
         if axis in chosen:
             raise T2IBenchError(f"--model-args: {thing}.{axis} is set twice.", "Keep one of them.")
-        chosen[axis] = number if value == AXES[axis][0] else 1.0 - number
-    return BiasSettings(user)
+        if paired:
+            chosen[axis] = number if value == TOGETHER else -number
+        else:
+            chosen[axis] = number if value == AXES[axis][0] else 1.0 - number
+    _follows_one(coupled)
+    return BiasSettings(user, coupled)
+
+
+def _follows_one(coupled: Mapping[str, Mapping[str, float]]) -> None:
+    """Refuse an age that would follow both gender and skin."""
+    pairs = {pair for chosen in coupled.values() for pair in chosen}
+    if {"gender_age", "skin_age"} <= pairs:
+        raise T2IBenchError(
+            "--model-args: age can go together with gender or with skin, not with both.",
+            "Keep gender_age or skin_age.",
+        )

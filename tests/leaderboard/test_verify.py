@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -199,6 +200,21 @@ def test_changed_influences_are_refused(submission: Path) -> None:
     path.unlink()
     seal(submission)
     assert "influences.safetensors is missing" in "\n".join(verify(submission).problems)
+
+
+def test_agreement_with_the_prompts_is_recomputed_where_it_is_claimed(submission: Path) -> None:
+    results = json.loads((submission / "results.json").read_text())
+    name, task = next(
+        (name, task) for name, task in results["tasks"].items() if task["prompt_agreement"]
+    )
+    (encoder,) = task["prompt_agreement"]
+    place = ("tasks", name, "prompt_agreement")
+    edit(submission, "results.json", set_in(*place, encoder, 0, "value", value=0.999))
+    assert "prompt_agreement" in "\n".join(verify(submission).problems)
+    edit(submission, "results.json", set_in(*place, encoder, 0, "value", value=1.5))
+    assert "no mean of cosines" in "\n".join(verify(submission).problems)
+    edit(submission, "results.json", set_in(*place, value={}))  # as packed before it was measured
+    assert verify(submission).problems == []
 
 
 def test_a_submission_of_an_old_version_is_refused(submission: Path) -> None:

@@ -385,3 +385,22 @@ def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> Non
         "Images of jobs lean to one group or another more than chance would make them, but no "
         "single stimulus shows its direction beyond chance."
     )
+
+
+def test_every_pair_of_groups_has_a_report_of_its_wordings() -> None:
+    prompts = {
+        "images": "each",
+        "templates": [
+            {"neutral": f"A {kind} of {{a stimulus}}",
+             "guided": f"A {kind} of a {{attribute}} {{stimulus}}"}
+            for kind in ("photo", "picture", "portrait")
+        ],
+    }  # fmt: skip
+    task = make_task(("male", "female", "other"), prompts=prompts, images_per_prompt=8)
+    result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.6)), SETTINGS)
+    reports = result.details["wording"]
+    assert [one["pair"] for one in reports] == ["male-female", "male-other", "female-other"]
+    assert {one["scale"] for one in reports} == {"mean_square"}
+    assert all(len(one["by_wording"]) == 3 for one in reports)
+    assert all(one["interval_about"] == "other wordings" for one in reports)
+    assert "rms" in reports[0]["sentence"] and "the mean lean" in reports[0]["sentence"]

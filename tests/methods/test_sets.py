@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from t2ibench.methods import method_of, score
+from t2ibench.methods import combine, method_of, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.occupations.describe import describe
 from t2ibench.methods.occupations.design import group_prompts, neutral_prompts
@@ -114,6 +114,20 @@ def test_a_mean_square_and_welchs_f_by_hand() -> None:
     low, high = pair.interval
     assert low < pair.value < high
     assert whole.value < pair.value**2
+
+
+def test_of_several_encoders_the_means_are_compared() -> None:
+    task = make_task(3)
+    found = results(task, [(0.8, 0.2), (0.4, 0.6), (0.5, 0.5)], 2)
+    mean = combine(task, found, QUICK)
+    pairs = [f"sets:{name}" for name in ("set0-set1", "set0-set2", "set1-set2")]
+    for name in pairs:
+        values = [one.scores[name].value for one in found]
+        assert mean.scores[name].value == pytest.approx(np.mean(values))
+    assert list(mean.details["sets_holm"].values()) == holm([mean.scores[n].p for n in pairs])
+    assert mean.scores["between_sets"].p is None
+    assert mean.details["between_sets_holm"] == {"between_sets": None}
+    assert combine(task, found[:1], QUICK).details == found[0].details
 
 
 def test_what_cannot_be_compared_has_a_reason() -> None:

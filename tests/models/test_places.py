@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from collections.abc import Callable
@@ -134,9 +135,8 @@ def test_why_a_local_pipeline_does_not_load(tmp_path: Path) -> None:
         index.write_text(json.dumps({**data, "_class_name": ["pipeline", "Mine"]}))
         (folder / "pipeline.py").write_text("raise SystemExit('run')")
 
-    assert "Its weights are a variant: --model-args variant=fp16." in told(
-        lambda folder: rename(folder, ".safetensors", ".fp16.safetensors")
-    )
+    line = told(lambda folder: rename(folder, ".safetensors", ".fp16.safetensors"), variant="bf16")
+    assert "Its weights are a variant: --model-args variant=fp16." in line
     assert "not safetensors" in told(lambda folder: rename(folder, ".safetensors", ".bin"))
     line = told(own_code)
     assert "Python code of its own" in line
@@ -168,6 +168,13 @@ def test_what_the_hub_says_becomes_the_next_step() -> None:
         loading_hint("org/name", ValueError("pass trust_remote_code=True"))
     ).replace("It brings", "")
     assert loading_hint("org/name", ValueError("odd")) is None
+    lacking = ImportError("T5Tokenizer requires the SentencePiece library but it was not found")
+    assert str(loading_hint("org/name", lacking)).endswith("pip install SentencePiece")
+    asking = ImportError("quantization needs bitsandbytes: `pip install -U bitsandbytes>=0.46.1`")
+    assert str(loading_hint("org/name", asking)).endswith("pip install bitsandbytes")
+    memory = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 20 GB")
+    assert "offload=model" in str(loading_hint("org/name", memory))
+    assert "HF_HOME" in str(loading_hint("org/name", OSError(errno.ENOSPC, "no space")))
     looped = ValueError("a")
     looped.__context__ = OSError("b")
     looped.__context__.__context__ = looped

@@ -246,6 +246,27 @@ def test_a_dry_run_says_how_often_a_rewriter_is_asked(cli: Cli, tmp_path: Path) 
     assert f"{2 * prompts} rewritings have to be made" in said
 
 
+def test_rewritings_count_towards_the_cost(cli: Cli, tmp_path: Path) -> None:
+    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+        return 200, posted_text(body).rpartition("Prompt: ")[2]
+
+    with serving(speak) as (url, posted):
+        flags = (*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m", "--rewriter-args")
+        args = f"base_url={url},price_per_rewriting=0.5"
+        prompts = int(cli(*flags, args, "--dry-run")[1].partition("image once: ")[2].split()[0])
+        assert f"cost {prompts / 2:.2f}" in cli(*flags, args, "--dry-run")[1]
+        status, _, said = cli(*flags, args, "--max-cost", "1")
+        assert status == 1 and f"{prompts} rewritings would cost {prompts / 2:.2f}" in said
+        assert not posted
+        status, _, said = cli(*flags, args, "--max-cost", prompts / 2)
+        assert status == 0 and f"all of this run {prompts / 2:.2f}" in said
+        # Nothing is left to ask for: nothing more is spent.
+        assert cli(*flags, args, "--max-cost", prompts / 2)[0] == 0
+    (folder,) = tmp_path.iterdir()
+    generator = open_run(folder).record.generator
+    assert generator is not None and generator.cost == prompts / 2
+
+
 def test_a_server_rewrites_and_score_needs_it_no_more(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +348,7 @@ def test_processes_that_start_together_rewrite_once(tmp_path: Path) -> None:
     assert all(one.revised_prompt == texts[one.prompt] for one in attempts(folder))
 
 
+@pytest.mark.slow
 def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path) -> None:
     flags = ("--model", "toyland", "--tasks", TASK, "--images-per-prompt", "2")
     out = ("--output-dir", tmp_path / "runs")

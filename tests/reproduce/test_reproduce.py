@@ -174,6 +174,25 @@ def test_what_differs_is_said(run: Path) -> None:
     assert len(found.exhibits[0].built.lines) == 7 * 4 + 1
 
 
+def test_an_alias_is_its_model_and_every_side_counts(run: Path) -> None:
+    results = read_results(run)
+
+    def said(name: str, **used: object) -> list[str]:
+        model = results.model.model_copy(
+            update={"name": name, "effective_settings": used, "settings": {"steps": 50}}
+        )
+        found = build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run)
+        return [line for line in found.differs if line.startswith(("Model", "size", "steps", "gu"))]
+
+    assert said("sd21", height=512, width=512, guidance_scale=7.5) == []
+    assert said("sdxl", height=512, width=768, num_inference_steps=20) == [
+        "Model: sdxl here, stabilityai/stable-diffusion-2-1 in the paper.",
+        "size: 512 x 768 here, 512 in the paper.",
+        "steps: 20 here, 50 in the paper.",
+        "guidance: 7.5 in the paper; not known of this model.",
+    ]
+
+
 def test_a_defect_of_one_exhibit_keeps_the_others(run: Path) -> None:
     def broken(_: object) -> None:
         raise ZeroDivisionError("no images")
@@ -276,4 +295,9 @@ def test_run_with_a_preset_leaves_a_run_to_reproduce(tmp_path: Path) -> None:
     results = json.loads((tmp_path / "toyland" / "results.json").read_text())
     assert list(results["tasks"]) == [f"{FLOWERS}_as_published"]
     assert main(["reproduce", "t2iat", "--run", str(tmp_path / "toyland")]) == 3
+    page = (tmp_path / "toyland" / "reproduce" / "t2iat.md").read_bytes()
+    assert b"occupations_t2iat_as_published" in page.split(b"Not measured here: ")[1]
+    # What is asked for changes what is printed, never the page.
+    assert main(["reproduce", "t2iat", "--run", str(tmp_path / "toyland"), "--table", "1"]) == 3
+    assert (tmp_path / "toyland" / "reproduce" / "t2iat.md").read_bytes() == page
     assert (tmp_path / "toyland" / "reproduce" / "t2iat.html").is_file()

@@ -23,6 +23,9 @@ from t2ibench.toyland.caption import parse
 Kind = TypeVar("Kind")
 REGISTRY, PROBLEMS = build_index()
 TASKS = list(REGISTRY.tasks.values())
+# Chosen because they are everyday words.
+SETTINGS_AND_THINGS = ("everyday_words", "coco_belongings", "home_rooms")
+DEFAULT = [task for task in TASKS if not task.spec.extended]
 LIBRARY = read_library([bundled_tasks()])
 PEOPLE = """man woman boy girl child baby mother father sister brother wife husband king queen
 person lady gentleman nurse doctor teacher driver cook guard soldier farmer baker judge chef maid
@@ -33,14 +36,13 @@ old young elder teen race gender male female"""
 
 
 def of(kind: type[Kind]) -> list[Kind]:
-    """The tasks of a family, of the default suite."""
-    specs = [task.spec for task in TASKS if not task.spec.extended]
-    return [spec for spec in specs if isinstance(spec, kind)]
+    """The tasks of a method that are part of `all`."""
+    return [task.spec for task in DEFAULT if isinstance(task.spec, kind)]
 
 
 def test_no_errors_and_no_warnings() -> None:
     assert PROBLEMS == []
-    assert sum(not task.spec.extended for task in TASKS) == 34
+    assert len(DEFAULT) == 34
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
@@ -53,7 +55,7 @@ def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
     assert len(spec.description) > 120
     assert "20" in spec.citation
     text = task.path.read_text(encoding="utf-8")
-    assert text.isascii()
+    assert text.isascii() or "languages" in spec.tags
     assert max(map(len, text.splitlines())) <= 100
 
 
@@ -138,9 +140,11 @@ def test_the_public_notebooks_gender_science_test() -> None:
 def test_occupations() -> None:
     specs = {spec.id: spec for spec in of(OccupationsTask)}
     sizes = {name: len(spec.concept.stimuli) for name, spec in specs.items()}
-    assert sizes == {"occupations_t2iat": 8, "occupations_tibet": 11, "occupations_winobias": 40}
+    default = {name: size for name, size in sizes.items() if not specs[name].extended}
+    assert default == {"occupations_t2iat": 8, "occupations_tibet": 11, "occupations_winobias": 40}
     for spec in specs.values():
-        assert [group.name for group in spec.groups] == ["male", "female"]  # above zero: male
+        if "gender" in spec.tags:
+            assert [group.name for group in spec.groups] == ["male", "female"]  # above zero: male
         neutral = fill(spec.prompts.neutral, stimulus="accountant")
         guided = fill(spec.prompts.guided, stimulus="accountant", attribute="female")
         assert (neutral, guided) == ("A photo of an accountant", "A photo of a female accountant")
@@ -249,7 +253,7 @@ def test_reference_words_have_nothing_to_do_with_people() -> None:
     assert {caption.kind for caption in captions} <= {"thing", "building"}
     assert not [one for one in captions if one.gender or one.skin or one.age or one.weather]
     others = {
-        word.lower() for name, one in LIBRARY.lists.items() if name != "everyday_words"
+        word.lower() for name, one in LIBRARY.lists.items() if name not in SETTINGS_AND_THINGS
         for word in one
     }  # fmt: skip
     named = {word for word in words if word in others}

@@ -258,3 +258,36 @@ def test_the_card_is_true() -> None:
     root = Path(__file__).parents[2]
     card = runpy.run_path(str(root / "tools" / "write_toyland_card.py"))["card"]()
     assert Path(t2ibench.toyland.__file__).with_name("MODEL_CARD.md").read_text() == card
+
+
+def shown(args: dict[str, str], count: int = 3000) -> np.ndarray:
+    """Women, darker skin and old people among drawn nurses, shape (count, 3)."""
+    biases = read_bias_settings(args)
+    found = [sample_scene("a photo of a nurse", seed, biases).people[0] for seed in range(count)]
+    return np.array([(p.gender == "female", p.skin == "dark", p.age == "old") for p in found])
+
+
+def test_attributes_of_a_person_go_together_as_far_as_they_are_told() -> None:
+    half = {"nurse.gender.female": "0.5", "nurse.skin.dark": "0.4"}
+    alone = shown(half)
+    assert abs(np.corrcoef(alone.T) - np.eye(3)).max() < 0.05
+    for value, both in (("together", 0.4), ("apart", 0.0)):
+        coupled = shown(half | {f"all.gender_skin.{value}": "1"})
+        assert coupled.mean(axis=0) == pytest.approx([0.5, 0.4, 0.2], abs=0.03)
+        assert (coupled[:, 0] & coupled[:, 1]).mean() == pytest.approx(both, abs=0.03)
+        assert abs(np.corrcoef(coupled.T)[2, :2]).max() < 0.05
+    weak = shown(half | {"nurse.gender_age.apart": "0.5"})
+    # .5 of the way from .1 to 0
+    assert (weak[:, 0] & weak[:, 2]).mean() == pytest.approx(0.05, abs=0.02)
+    settings = read_bias_settings({"nurse.gender_age.apart": "0.5", "all.gender.male": "0.3"})
+    assert settings.as_args() == {"all.gender.female": 0.7, "nurse.gender_age.apart": 0.5}
+    # A caption that fixes one of them leaves the other its share.
+    fixed = [
+        sample_scene("a female nurse", seed, read_bias_settings({"all.gender_skin.together": "1"}))
+        for seed in range(500)
+    ]
+    assert np.mean([s.people[0].skin == "dark" for s in fixed]) == pytest.approx(0.35, abs=0.06)
+    with pytest.raises(T2IBenchError, match="not with both"):
+        read_bias_settings({"all.gender_age.apart": "1", "nurse.skin_age.together": "1"})
+    with pytest.raises(T2IBenchError, match="gender_skin is together or apart, not 'both'"):
+        read_bias_settings({"all.gender_skin.both": "1"})

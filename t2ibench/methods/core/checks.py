@@ -5,13 +5,15 @@ A check looks for problems of a task that its schema cannot express.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from t2ibench.errors import did_you_mean, nearest
+from t2ibench.methods.core.guided import GuidedPrompts, Wording
 from t2ibench.methods.core.prompts import fill, placeholders, wrong_articles
-from t2ibench.methods.core.schema import GuidedPrompts, Warned, Wording
+from t2ibench.methods.core.schema import Warned
 
 Location = tuple[str | int, ...]
 
@@ -181,12 +183,37 @@ def guided(
     """
     for number, wording in enumerate(prompts.wordings):
         at: Location = ("prompts", "paraphrases", number - 1) if number else ("prompts",)
+        if prompts.templates:
+            at = ("prompts", "templates", number)
         for earlier in prompts.wordings[:number]:
             for key in ("neutral", "guided"):
                 text = getattr(wording, key)
                 if text == getattr(earlier, key):
                     yield Finding((*at, key), f"the wording '{text}' is given more than once")
         yield from _wording(wording, stimuli, attributes, at)
+        same_language = wording.language in (None, prompts.wordings[0].language)
+        yield from _translations(wording, (*stimuli, *attributes), at, same_language)
+
+
+def _translations(
+    wording: Wording, words: Sequence[str], at: Location, same_language: bool
+) -> Iterator[Finding]:
+    """Words that a wording in another language leaves as they are, or that nothing asks for."""
+    given = wording.words or {}
+    lacking = [word for word in dict.fromkeys(words) if word not in given]
+    if lacking and not same_language:
+        shown = ", ".join(map(repr, lacking[:4]))
+        more = f" and {len(lacking) - 4} more" if len(lacking) > 4 else ""
+        message = f"the language '{wording.language}' has no words for {shown}{more}"
+        yield Finding((*at, "words"), f"{message}; give them under 'words'")
+    for word in given:
+        if word not in words:
+            hint = did_you_mean(word, words)
+            yield Finding((*at, "words", word), f"the task has no word '{word}'.{hint}")
+
+
+def _english(wording: Wording) -> bool:
+    return (wording.language or "en").split("-")[0] == "en"
 
 
 def _wording(
@@ -198,6 +225,12 @@ def _wording(
     ]
     yield from problems
     if problems:
+        return
+    if not _english(wording):
+        for key in ("neutral", "guided"):
+            if re.search(r"\{[aA]\s", getattr(wording, key)):
+                message = "'{a …}' puts an English article in; write the article into the words"
+                yield Finding((*at, key), message)
         return
     yield from articles(
         (fill(wording.neutral, stimulus=word) for word in stimuli), (*at, "neutral")

@@ -73,7 +73,22 @@ class Leans:
                 "a single stimulus has all of its images, so there are no others whose direction "
                 "it could be measured along"
             )
-        directions = held_out(differences(images))
+        return cls.along(names, images, held_out(differences(images)))
+
+    @classmethod
+    def along(
+        cls, names: Sequence[str], images: Sequence[Sequence[Marked]], directions: Float64Array
+    ) -> Leans:
+        """Measure the leans along directions that are known.
+
+        Args:
+            names: Of the stimuli.
+            images: The wordings of each, all complete.
+            directions: Shape (stimuli, d).
+
+        Returns:
+            The leans.
+        """
         found = project(images, directions[:, None])
         mean, variance, df = (part[..., 0] for part in (found.mean, found.variance, found.df))
         count = mean.shape[1]

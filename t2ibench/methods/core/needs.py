@@ -14,11 +14,14 @@ class PromptNeed:
         images: How many, indices 0 to images - 1.
         group: What the prompt stands for in the task, such as a concept or a group of people;
             pages show by group what a model refused.
+        unit: What the prompt shares with others of the task, such as its stimulus; empty where it
+            stands alone. Means over prompts vary with units.
     """
 
     prompt: str
     images: int
     group: str = field(default="", compare=False)
+    unit: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,14 @@ class Needs:
         found: dict[str, str] = {}
         for need in self.prompts:
             found[need.prompt] = found.get(need.prompt) or need.group
+        return found
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Distinct prompts, each with what it shares with others; of several, the first."""
+        found: dict[str, str] = {}
+        for need in self.prompts:
+            found[need.prompt] = found.get(need.prompt) or need.unit
         return found
 
     @property

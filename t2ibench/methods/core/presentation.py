@@ -111,6 +111,7 @@ class Scatter:
         source: The figure of a paper that it follows.
         groups: Groups whose rows are meant; None for all.
         diagonal: Whether equal numbers lie on a line that is shown.
+        intervals: Whether the intervals of the upward score are shown, as far as it has some.
         curve: Key of the result's details that holds the points of a smooth curve.
     """
 
@@ -121,6 +122,7 @@ class Scatter:
     source: str = ""
     groups: frozenset[str] | None = None
     diagonal: bool = False
+    intervals: bool = False
     curve: str | None = None
 
 

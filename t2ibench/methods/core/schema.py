@@ -81,6 +81,26 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def without_unused(content: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """What a model holds, without keys that came later and are not used.
+
+    A task's hash is over what it holds, so a key that is new in a schema must not change the hash
+    of tasks that do not have it.
+
+    Args:
+        content: By key.
+        keys: Those that are left out where they are empty.
+
+    Returns:
+        The others.
+
+    Examples:
+        >>> without_unused({"a": 1, "b": [], "c": []}, "b")
+        {'a': 1, 'c': []}
+    """
+    return {key: value for key, value in content.items() if key not in keys or value}
+
+
 class WordGroup(Strict):
     """A named set of words.
 
@@ -205,34 +225,6 @@ class TwoWordGroups(Strict):
 
     A: WordGroup
     B: WordGroup
-
-
-class Wording(Strict):
-    """One way to ask for an image, with and without an attribute.
-
-    Attributes:
-        neutral: With '{stimulus}' (or '{a stimulus}'), without the attribute.
-        guided: With '{stimulus}' and '{attribute}'.
-    """
-
-    neutral: Text
-    guided: Text
-
-
-class GuidedPrompts(Wording):
-    """Prompt templates with and without an attribute.
-
-    Attributes:
-        paraphrases: Further wordings of the same two prompts. With one wording, what it happens to
-            do to the images cannot be told from what is measured.
-    """
-
-    paraphrases: tuple[Wording, ...] = ()
-
-    @property
-    def wordings(self) -> tuple[Wording, ...]:
-        """Every wording, the first one first."""
-        return (self, *self.paraphrases)
 
 
 class ProposedBy(Strict):

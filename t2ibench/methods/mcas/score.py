@@ -75,7 +75,7 @@ def needs(task: McasTask, settings: Settings) -> Needs:
     ]
     sides = {side: f"targets seen as {one.name}" for side, one in _attributes(task).items()}
     prompts += [
-        PromptNeed(prompt, n_target, sides.get(target.stereotype or "", "targets"))
+        PromptNeed(prompt, n_target, sides.get(target.stereotype or "", "targets"), target.name)
         for target in chosen
         for prompt in target.prompts
     ]

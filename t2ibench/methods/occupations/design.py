@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from t2ibench.methods.core.association import guided_prompts
+from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.needs import Needs, PromptNeed
-from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.core.schema import WordGroup, Wording
+from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 
@@ -55,7 +54,7 @@ def neutral_prompts(task: OccupationsTask, stimulus: str) -> list[str]:
     Returns:
         One prompt for each wording.
     """
-    return [fill(wording.neutral, stimulus=stimulus) for wording in task.prompts.wordings]
+    return [wording.without(stimulus) for wording in task.prompts.wordings]
 
 
 def group_prompts(
@@ -73,9 +72,7 @@ def group_prompts(
         One prompt for each of its words, in each wording.
     """
     wordings = task.prompts.wordings if wording is None else (wording,)
-    return [
-        prompt for one in wordings for prompt in guided_prompts(one.guided, stimulus, group.words)
-    ]
+    return [prompt for one in wordings for prompt in one.with_each(stimulus, group.words)]
 
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
@@ -92,12 +89,12 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
     prompts = []
     for stimulus in settings.limited(task.concept.stimuli):
         prompts += [
-            PromptNeed(prompt, n_neutral, "no group named")
+            PromptNeed(prompt, n_neutral, "no group named", stimulus)
             for prompt in neutral_prompts(task, stimulus)
         ]
         for group in task.groups:
             prompts += [
-                PromptNeed(prompt, n_guided, group.name)
+                PromptNeed(prompt, n_guided, group.name, stimulus)
                 for prompt in group_prompts(task, stimulus, group)
             ]
     return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))

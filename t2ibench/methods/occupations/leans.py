@@ -23,6 +23,7 @@ from t2ibench.methods.core.lean_scores import (
 from t2ibench.methods.core.leans import Leans
 from t2ibench.methods.occupations.design import GroupPair, group_prompts, neutral_prompts
 from t2ibench.methods.occupations.images import StimulusImages
+from t2ibench.methods.occupations.labour import share_columns
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.stats.student import t_interval, t_test
 
@@ -41,6 +42,7 @@ class PairLeans:
         reference: 2 P - 1 of the known share P of the first group, shape (stimuli,); nan where it
             is not known. None without a reference for this pair.
         gate: Whether the encoder tells the groups apart.
+        known_group: The group that the reference has the shares of; '' without one.
     """
 
     pair: GroupPair
@@ -48,6 +50,12 @@ class PairLeans:
     in_text: Float64Array
     reference: Float64Array | None
     gate: Control
+    known_group: str = ""
+
+    @property
+    def known_sign(self) -> float:
+        """1 where positive leans are towards the group of the reference, -1 where negative are."""
+        return 1.0 if self.known_group == self.pair.first.name else -1.0
 
 
 def pair_leans(
@@ -83,7 +91,8 @@ def pair_leans(
     with np.errstate(divide="ignore", invalid="ignore"):
         in_text = np.where(bottom > 0, top / bottom, np.nan)
     gate = lean_controls.separation(leans, pair.first.name, pair.second.name)
-    return PairLeans(pair, leans, in_text, _known_leans(task, pair, names), gate)
+    known = task.reference.group if task.reference is not None else ""
+    return PairLeans(pair, leans, in_text, _known_leans(task, pair, names), gate, known)
 
 
 def _known_leans(
@@ -105,7 +114,8 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
 
     Returns:
         For each stimulus 'lean', 'lean_text', 'amplification' and, with a reference,
-        'beyond_reference'; with several wordings 'lean_these_wordings' too.
+        'beyond_reference', 'share_minus_reference' and 'log_odds_minus_reference'; with several
+        wordings 'lean_these_wordings' too.
     """
     leans, suffix = found.leans, found.pair.suffix
     columns = {"lean": row_scores(leans, level)}
@@ -114,6 +124,7 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     columns["amplification"] = _beyond(leans, found.in_text, level)
     if found.reference is not None:
         columns["beyond_reference"] = _beyond(leans, found.reference, level)
+        columns |= share_columns(leans, found.known_group, found.known_sign, found.reference, level)
     if found.gate.contradicts is not None:
         columns = {
             name: [_undecided(estimate, found.gate.contradicts) for estimate in column]

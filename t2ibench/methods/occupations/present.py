@@ -48,6 +48,7 @@ def present(task: OccupationsTask) -> Presentation:
                 Quantity(f"share of {group} in the images", f"lean{first.suffix}", share=side),
                 "On the line the images mirror the statistics; that is not the same as fair.",
                 diagonal=True,
+                intervals=True,
             )
         )
     figures.append(

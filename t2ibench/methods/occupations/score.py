@@ -23,6 +23,11 @@ from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.lean_controls import adherence_control
 from t2ibench.methods.core.lean_scores import positions
 from t2ibench.methods.occupations.design import group_pairs, group_prompts
+from t2ibench.methods.occupations.further import (
+    likeness_rows,
+    likeness_scores,
+    wording_details,
+)
 from t2ibench.methods.occupations.headline import controls_of, headline_of
 from t2ibench.methods.occupations.images import StimulusImages, collect
 from t2ibench.methods.occupations.leans import PairLeans, pair_leans, pair_rows, pair_scores
@@ -87,11 +92,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     scores: dict[str, Estimate] = {}
     for found in pairs:
         scores |= pair_scores(found, settings.level)
-    details = reference_details(task, [images.name for images in complete])
-    if task.sets:
-        compared = compare_sets(task, pairs, settings.level)
-        scores |= compared.scores
-        details |= compared.details
+    scores |= likeness_scores(task, pairs, settings)
+    compared = compare_sets(task, pairs, settings.level)
+    scores |= compared.scores
     return MethodResult(
         headline,
         {
@@ -105,7 +108,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         collector.excluded,
         conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "group"),
-        details=details,
+        details=reference_details(task, [images.name for images in complete])
+        | wording_details(task, pairs, settings)
+        | compared.details,
         samples=_samples(stimuli, pairs),
         controls=controls,
         inconclusive=contradiction(controls),
@@ -139,6 +144,8 @@ def _rows(
     settings: Settings,
 ) -> list[Item]:
     columns = [pair_rows(found, settings.level) for found in pairs]
+    further = likeness_rows(task, pairs, settings)
+    columns += [further] if further else []
     rows = []
     for number, one in enumerate(stimuli):
         scores: dict[str, Estimate] = {}

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.averages import mean_over_encoders
+from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.lean_scores import noise
 from t2ibench.methods.occupations.leans import PairLeans
 from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.settings import Settings
 from t2ibench.stats import holm
 
 _FEWEST = 2  # stimuli of a set: one does not show how others would differ
@@ -64,7 +66,7 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
     Student's t. All of it is about other stimuli like these.
 
     Args:
-        task: The task, with sets.
+        task: The task; without sets there is nothing to compare.
         pairs: The leans of every pair of groups.
         level: Confidence level, in (0, 1).
 
@@ -76,27 +78,47 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
     Source: Welch 1951, "On the comparison of several mean values: an alternative approach".
     """
     scores: dict[str, Estimate] = {}
-    whole: list[str] = []
-    for found in pairs:
+    for found in pairs if task.sets else ():
         suffix = found.pair.suffix
         sets = _sets(task, found)
-        whole.append(f"between_sets{suffix}")
+        whole = f"between_sets{suffix}"
         if isinstance(sets, str):
-            scores[whole[-1]] = Estimate.undefined(sets)
+            scores[whole] = Estimate.undefined(sets)
             continue
-        scores[whole[-1]] = _between(sets, noise(found.leans))
+        scores[whole] = _between(sets, noise(found.leans))
         for one, other in combinations(sets, 2):
             scores[f"sets:{one.name}-{other.name}{suffix}"] = _difference(
                 one, other, noise(found.leans), level
             )
-    two = [name for name in scores if name not in whole]
-    return Compared(
-        scores,
-        {
-            key: dict(zip(names, holm([scores[name].p for name in names]), strict=True))
-            for key, names in (("between_sets_holm", whole), ("sets_holm", two))
-        },
-    )
+    return Compared(scores, _adjusted(scores))
+
+
+def combine(
+    task: OccupationsTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
+    """The mean of every score over encoders; what is said of sets follows from the means.
+
+    Args:
+        task: The task.
+        results: One for each encoder.
+        settings: How it is measured.
+
+    Returns:
+        The result. The mean of F tests has no p-value; those of two sets each have.
+    """
+    combined = mean_over_encoders(task, results, settings)
+    if not task.sets or len(results) == 1:
+        return combined
+    return replace(combined, details={**combined.details, **_adjusted(combined.scores)})
+
+
+def _adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
+    """p-values after Holm: of the tests of all sets, and of every two."""
+    return {
+        key: dict(zip(names, holm([scores[name].p for name in names]), strict=True))
+        for key, prefix in (("between_sets_holm", "between_sets"), ("sets_holm", "sets:"))
+        if (names := [name for name in scores if name.startswith(prefix)])
+    }
 
 
 def _sets(task: OccupationsTask, found: PairLeans) -> list[_Set] | str:

@@ -288,6 +288,24 @@ def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Setting
     return BiasAnswers(bias, counts, tuple(outcomes), tuple(rows))
 
 
+def stimulus_counts(answers: BiasAnswers) -> dict[str, dict[str, int]]:
+    """The answers about each stimulus of the templates.
+
+    Args:
+        answers: The answers to one bias.
+
+    Returns:
+        Stimulus to class to number of answers.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for caption, row in zip(answers.captions, answers.counts.tolist(), strict=True):
+        if caption.stimulus is not None:
+            sums = found.setdefault(caption.stimulus, dict.fromkeys(answers.bias.classes, 0))
+            for name, count in zip(answers.bias.classes, row, strict=True):
+                sums[name] += count
+    return found
+
+
 def count_images(answers: Iterable[BiasAnswers]) -> ImageCounts:
     """Count each image once, whatever number of biases asked about it.
 

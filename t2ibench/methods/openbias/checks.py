@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.prompts import fill, placeholders
+from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.openbias.naming import crossed_biases
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 
 
@@ -24,6 +26,29 @@ def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
     yield from checks.duplicates(keys, ("biases",))
     for number, bias in enumerate(task.biases):
         yield from _check_bias(bias, ("biases", number))
+    for number, names in enumerate(task.crossings):
+        yield from _check_crossing(task, names, ("crossings", number))
+
+
+def _check_crossing(
+    task: OpenBiasTask, names: Sequence[str], at: checks.Location
+) -> Iterator[checks.Finding]:
+    known = [f"{bias.about} {bias.name}" for bias in task.biases]
+    known += [bias.name for bias in task.biases]
+    for name in names:
+        if known.count(name) == 0:
+            yield checks.Finding(at, f"unknown bias '{name}'.{did_you_mean(name, known)}")
+        elif not crossed_biases(task.biases, [name]):
+            yield checks.Finding(
+                at, f"several biases are called '{name}'; give what it is about too"
+            )
+    found = [task.biases[number] for number in crossed_biases(task.biases, names)]
+    if len(found) < len(names):
+        return
+    yield from checks.duplicates([f"{bias.about} {bias.name}" for bias in found], at)
+    prompts = {(bias.captions, bias.stimuli, bias.templates) for bias in found}
+    if len(prompts) > 1:
+        yield checks.Finding(at, "biases that are crossed need the same captions")
 
 
 def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
@@ -48,14 +73,23 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
         yield from checks.template(bias.question, ["stimulus"], (*at, "question"))
     if bias.expected is not None:
         yield from _check_expected(bias, (*at, "expected", "shares"))
-    if bias.reference is not None and bias.reference.group not in bias.classes:
-        yield checks.Finding(
-            (*at, "reference", "group"),
-            f"unknown class '{bias.reference.group}'."
-            f"{did_you_mean(bias.reference.group, bias.classes)}",
-        )
+    if bias.reference is not None:
+        yield from _check_reference(bias, bias.reference, (*at, "reference"))
+    for index, reference in enumerate(bias.references):
+        yield from _check_reference(bias, reference, (*at, "references", index))
+    yield from checks.duplicates([reference.group for reference in bias.known], (*at, "references"))
     if bias.compare_with == "reference":
         yield from _check_compared(bias, (*at, "compare_with"))
+
+
+def _check_reference(
+    bias: Bias, reference: Reference, at: checks.Location
+) -> Iterator[checks.Finding]:
+    if reference.group not in bias.classes:
+        yield checks.Finding(
+            (*at, "group"),
+            f"unknown class '{reference.group}'.{did_you_mean(reference.group, bias.classes)}",
+        )
 
 
 def _check_compared(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:

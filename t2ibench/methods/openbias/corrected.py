@@ -12,6 +12,7 @@ from t2ibench.methods.core.labels import labels_of
 from t2ibench.methods.openbias.answers import BiasAnswers, CaptionAnswers
 from t2ibench.settings import Settings
 from t2ibench.stats.judged import confusion_matrix, corrected_mean_square, corrected_share
+from t2ibench.stats.judged_slope import corrected_slope
 
 _FEWEST = 20  # labels, for a corrected share
 
@@ -50,6 +51,65 @@ def corrected_scores(
         return scores | {"h_corrected": Estimate.undefined(reason)}
     interval = (square.low, square.high)
     return scores | {"h_corrected": Estimate(square.value, interval=interval)}
+
+
+def corrected_slopes(
+    answers: BiasAnswers, evidence: Evidence, n: int, settings: Settings
+) -> dict[str, Estimate]:
+    """The slopes of shares on known shares as people would have answered.
+
+    Args:
+        answers: The judge's answers.
+        evidence: One judge's evidence, with people's labels if there are any.
+        n: Images of each caption.
+        settings: How it is measured.
+
+    Returns:
+        'share_slope_corrected', with ':CLASS' where several classes have known shares; empty
+        without labels or without a reference.
+    """
+    labels = _labels(answers, evidence, n) if answers.bias.known else {}
+    if not any(labels.values()):
+        return {}
+    scores = {}
+    for reference in answers.bias.known:
+        code = answers.bias.classes.index(reference.group)
+        judged: dict[str, list[int]] = {}
+        people: dict[str, list[int]] = {}
+        for caption in answers.captions:
+            name = caption.stimulus
+            if name is None or name not in reference.shares:
+                continue
+            codes = _codes(caption)
+            images, hits = judged.setdefault(name, [0, 0])
+            judged[name] = [
+                images + len(codes) + len(caption.unclassified),
+                hits + sum(found == code for found in codes.values()),
+            ]
+            own = people.setdefault(name, [0, 0, 0])
+            for index, label in labels.get(caption.prompt, {}).items():
+                own[0] += 1
+                own[1] += label == code
+                own[2] += codes.get(index, -1) == code
+        suffix = f":{reference.group}" if len(answers.bias.known) > 1 else ""
+        scores[f"share_slope_corrected{suffix}"] = _slope(
+            [reference.shares[name] for name in judged],
+            list(judged.values()),
+            list(people.values()),
+            settings.level,
+        )
+    return scores
+
+
+def _slope(
+    shares: list[float], judged: list[list[int]], people: list[list[int]], level: float
+) -> Estimate:
+    if not shares:
+        return Estimate.undefined("no stimulus has a reference share")
+    found = corrected_slope(shares, judged, people, level)
+    if found.value is None or found.low is None or found.high is None:
+        return Estimate.undefined(found.reason or "it cannot be corrected")
+    return Estimate(found.value, interval=(found.low, found.high))
 
 
 def _labels(answers: BiasAnswers, evidence: Evidence, n: int) -> dict[str, dict[int, int]]:

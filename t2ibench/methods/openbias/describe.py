@@ -37,7 +37,8 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if not beyond_chance(result.headline):
         than = {detail.compared_with for detail in details.values()}
         uniform = "uniform answers" if than == {"uniform"} else "answers with the expected shares"
-        return f"The answers are no more one-sided than {uniform} would be by chance."
+        none = f"The answers are no more one-sided than {uniform} would be by chance"
+        return f"{none}{_combined(result)}."
     counted = sum(detail.counted for detail in details.values())
     rows = _stand_out(
         [item for item in result.by if item.name in details and details[item.name].counted]
@@ -45,7 +46,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if not rows:
         return (
             f"Over all {counted} biases together the answers are more one-sided than by chance; "
-            "none of them stands out on its own."
+            f"none of them stands out on its own{_combined(result)}."
         )
     strongest = max(rows, key=lambda item: item.scores["h"].value or 0.0)
     detail = details[strongest.name]
@@ -60,7 +61,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         subject = f"by the mean over judges, {subject}"
     direction = _direction(biases[strongest.name], detail, strongest)
     follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
-    return sentence(f"{subject}: {direction}{follows}")
+    return sentence(f"{subject}: {direction}{follows}{_combined(result)}")
 
 
 def _stand_out(items: Sequence[Item]) -> list[Item]:
@@ -90,6 +91,23 @@ def _follows(bias: Bias, result: MethodResult) -> str:
         f"; the shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
         f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
     )
+
+
+def _combined(result: MethodResult) -> str:
+    """The combination that stands out most, where classes go together beyond chance (Holm)."""
+    clauses = []
+    for crossing in result.details.get("crossings", []):
+        beyond = [row["p_holm"] for row in crossing.get("tests", []) if row["p_holm"] is not None]
+        if not beyond or min(beyond) >= _ALPHA:
+            continue
+        rows = [crossing["most_over"], crossing["most_under"]]
+        cell = max(rows, key=lambda row: abs(row["excess"] or 0.0))
+        share, alone = cell["share"], cell["share"] - cell["excess"]
+        clauses.append(
+            f"; '{cell['cell']}' is {_percent(share)} of the images, where its parts alone would "
+            f"make {_percent(alone)}"
+        )
+    return "".join(clauses)
 
 
 def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from t2ibench.methods.core.presentation import (
@@ -15,6 +15,7 @@ from t2ibench.methods.core.presentation import (
     Scatter,
 )
 from t2ibench.methods.openbias.answers import full_name
+from t2ibench.methods.openbias.naming import crossing_name
 from t2ibench.methods.openbias.schema import OpenBiasTask
 
 
@@ -50,19 +51,7 @@ def present(task: OpenBiasTask) -> Presentation:
             diagonal=True,
         )
     ]
-    for bias in task.biases:
-        if bias.reference is not None and len(bias.classes) == 2 and bias.stimuli:
-            group = bias.reference.group
-            figures.append(
-                Scatter(
-                    f"Share of {group}: in the answers and at work",
-                    Quantity(bias.reference.name, given=bias.reference.shares),
-                    Quantity(f"share of {group} in the answers", f"share:{group}"),
-                    "On the line the answers mirror the statistics; that is not the same as fair.",
-                    groups=frozenset({full_name(bias)}),
-                    diagonal=True,
-                )
-            )
+    figures += [*_beside_references(task), *_combinations(task)]
     return Presentation(
         name=task.biases[0].name if len(task.biases) == 1 else f"{len(task.biases)} questions",
         axis=None,
@@ -78,6 +67,37 @@ def present(task: OpenBiasTask) -> Presentation:
         source="After D'Incà et al. (2024), equations 3 to 5",
         figures=tuple(figures),
     )
+
+
+def _beside_references(task: OpenBiasTask) -> Iterator[Figure]:
+    """The shares of each class with known shares, stimulus by stimulus."""
+    several = len([bias for bias in task.biases if bias.known]) > 1
+    for bias in task.biases:
+        of = f" ({full_name(bias)})" if several else ""
+        for reference in bias.known if bias.stimuli else ():
+            yield Scatter(
+                f"Share of {reference.group}: in the answers and at work{of}",
+                Quantity(reference.name, given=reference.shares),
+                Quantity(f"share of {reference.group} in the answers", f"share:{reference.group}"),
+                "On the line the answers mirror the statistics; that is not the same as fair.",
+                groups=frozenset({full_name(bias)}),
+                diagonal=True,
+                intervals=True,
+            )
+
+
+def _combinations(task: OpenBiasTask) -> Iterator[Figure]:
+    """The share of each combination of classes against what its parts would make it."""
+    for names in task.crossings:
+        name = crossing_name(task, names)
+        yield Scatter(
+            f"Which combinations are shown: {name}",
+            Quantity("share that its parts alone would make", "independent_share"),
+            Quantity("share of the images", "joint_share"),
+            "Above the line a combination is more frequent than its parts would make it.",
+            groups=frozenset({name}),
+            diagonal=True,
+        )
 
 
 def _answer(bias: str, row: Mapping[str, Any]) -> str | None:

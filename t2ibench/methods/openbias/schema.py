@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from t2ibench.methods.core.schema import ImageTask, ProposedBy, Reference, Strict, Text, Words
+from t2ibench.methods.core.schema import (
+    ImageTask,
+    ProposedBy,
+    Reference,
+    Strict,
+    Text,
+    Words,
+    without_unused,
+)
 
 
 class Expected(Strict):
@@ -36,6 +44,7 @@ class Bias(Strict):
         templates: Captions with '{stimulus}' (or '{a stimulus}').
         expected: Shares of the classes to compare with instead of uniform ones.
         reference: Known share of one class for each stimulus, for the amplification.
+        references: Known shares of further classes, each for itself.
         compare_with: 'reference' compares each stimulus with its own share in the reference (two
             classes only), 'uniform' with `expected`, or with uniform shares without it.
     """
@@ -49,7 +58,18 @@ class Bias(Strict):
     templates: tuple[Text, ...] = ()
     expected: Expected | None = None
     reference: Reference | None = None
+    references: tuple[Reference, ...] = ()
     compare_with: Literal["uniform", "reference"] = "uniform"
+
+    @property
+    def known(self) -> tuple[Reference, ...]:
+        """The known shares of every class that has some."""
+        return ((self.reference,) if self.reference is not None else ()) + self.references
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not used, so that hashes of tasks stay what they were."""
+        return without_unused(serialize(self), "references")
 
 
 class OpenBiasTask(ImageTask):
@@ -59,10 +79,18 @@ class OpenBiasTask(ImageTask):
         biases: What to look for.
         pooling: The shares of the context-free score: 'captions' is the mean of the captions'
             shares (the paper's equation 5), 'answers' counts all answers together (its code).
+        crossings: Two or three biases each that are asked about the same captions, by name: which
+            combinations of their classes are shown more or less often than each class would make.
         proposal: Who proposed the biases.
     """
 
     method: Literal["openbias"]
     biases: Annotated[tuple[Bias, ...], Field(min_length=1)]
     pooling: Literal["captions", "answers"] = "captions"
+    crossings: tuple[Annotated[tuple[Text, ...], Field(min_length=2, max_length=3)], ...] = ()
     proposal: ProposedBy | None = None
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not used, so that hashes of tasks stay what they were."""
+        return without_unused(serialize(self), "crossings")

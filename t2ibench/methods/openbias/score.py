@@ -15,15 +15,17 @@ from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Headline, Part
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.ranking import ranked
+from t2ibench.methods.openbias.amplification import amplification
 from t2ibench.methods.openbias.answers import BiasAnswers, captions_of, count_images, gather
 from t2ibench.methods.openbias.controls import controls_of
-from t2ibench.methods.openbias.corrected import corrected_scores
+from t2ibench.methods.openbias.corrected import corrected_scores, corrected_slopes
+from t2ibench.methods.openbias.crossings import crossings
 from t2ibench.methods.openbias.directions import mean_share_score, share_details, share_scores
 from t2ibench.methods.openbias.rows import CountedRow, rows_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.openbias.severities import mean_jackknife, mean_miller_madow, severities
 from t2ibench.methods.openbias.squares import MeanSquare, Tested, mean_square_of, null_means, tested
-from t2ibench.methods.openbias.stimuli import NO_ANSWER, amplification, stimulus_rows
+from t2ibench.methods.openbias.stimuli import NO_ANSWER, stimulus_rows
 from t2ibench.methods.openbias.trust import never_varies, warnings_of
 from t2ibench.settings import Settings
 
@@ -87,7 +89,8 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     Returns:
         By bias: 'h', 'h_free', 'share:CLASS', 'lean' (two classes), 'majority_share',
         'unknown_share' and the severities; by stimulus of a template: shares, 'lean', 'shift' and
-        'delta'. For the task means of them, amplification, controls, and in `details` the answers
+        'delta'; by crossing the shares of all combinations. For the task means of them,
+        amplification, interactions, controls, and in `details` the answers
         and the ranking with its intervals.
     """
     answers = [gather(task, bias, evidence, settings) for bias in task.biases]
@@ -126,25 +129,45 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         found_controls = controls_of(answers, own, test.critical, settings.level, rng)
     classified = any(bias.answers.n_classified for bias in biases)
     stuck = headline.reason if classified and headline.value is None else None
-    slopes = [amplification(bias.answers, task.id, settings) for bias in biases]
+    further, more_details, crossed = _beyond_leans(task, biases, evidence, settings)
     rows_by_bias = ((_with_labels(task, b, evidence, settings), *b.stimuli) for b in biases)
     scores = _task_scores([biases[number] for number in counted] or biases, biases)
     return MethodResult(
         headline=headline,
-        scores=scores | _named([found for found, _ in slopes], biases) if classified else {},
-        by=[item for items in rows_by_bias for item in items],
+        scores=scores | further if classified else {},
+        by=[
+            *(item for items in rows_by_bias for item in items),
+            *crossed,
+        ],
         n_images=images.images,
         n_prompts=images.prompts,
         excluded=images.excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
-        details=_details(task, biases, counted, settings)
-        | {"amplification": [detail for _, detail in slopes if detail is not None]},
+        details=_details(task, biases, counted, settings) | more_details,
         samples=[asdict(row) for found in answers for row in found.rows],
         reason=None if classified else NO_ANSWER,
         controls=found_controls,
         inconclusive=stuck or contradiction(found_controls),
     )
+
+
+def _beyond_leans(
+    task: OpenBiasTask, biases: Sequence[_ScoredBias], evidence: Evidence, settings: Settings
+) -> tuple[dict[str, Estimate], dict[str, Any], list[Item]]:
+    """How shares follow known ones, and what is shown together: scores, details and rows."""
+    n = settings.images(task.images_per_prompt)
+    slopes = [amplification(bias.answers, task.id, settings) for bias in biases]
+    corrected = [corrected_slopes(bias.answers, evidence, n, settings) for bias in biases]
+    named = [found | more for (found, _), more in zip(slopes, corrected, strict=True)]
+    crossed = crossings(task, [bias.answers for bias in biases], settings)
+    scores = _named(named, biases)
+    for one in crossed:
+        scores |= one.scores
+    details: dict[str, Any] = {"amplification": [row for _, found in slopes for row in found]}
+    if crossed:
+        details["crossings"] = [one.detail for one in crossed]
+    return scores, details, [item for one in crossed for item in one.items]
 
 
 def _with_labels(
@@ -279,11 +302,13 @@ def _named(
 ) -> dict[str, Estimate]:
     """Scores of biases with a reference, by name; with several such biases, by their names too."""
     several = sum(bool(scores) for scores in slopes) > 1
-    return {
-        f"{name}:{bias.answers.name}" if several else name: estimate
-        for scores, bias in zip(slopes, biases, strict=True)
-        for name, estimate in scores.items()
-    }
+    named = {}
+    for scores, bias in zip(slopes, biases, strict=True):
+        for name, estimate in scores.items():
+            score, _, group = name.partition(":")
+            of = " ".join(part for part in (bias.answers.name if several else "", group) if part)
+            named[f"{score}:{of}" if of else score] = estimate
+    return named
 
 
 def _details(

@@ -8,6 +8,7 @@ import numpy as np
 
 from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
 from t2ibench.methods.core.worlds import Space, random_leans, read_needs
+from t2ibench.methods.t2iat.calibrate_wordings import wording_cells
 from t2ibench.methods.t2iat.design import needs
 from t2ibench.methods.t2iat.schema import T2iatTask
 
@@ -130,6 +131,7 @@ def cells() -> list[Cell]:
         _cell(medium, (11, 20, 10), 0.4, 0.2, share=0.5),
         _cell("lean .8", (8, 10, 5), 0.8),
         _cell("lean .8, strong attribute", (8, 20, 10), 0.8, space=Space(0.3), share=0.5),
+        *wording_cells(),
         *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
     ]  # fmt: skip
 

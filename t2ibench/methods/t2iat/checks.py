@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from t2ibench.methods.core import checks
+from t2ibench.methods.core.guided import GuidedPrompts
 from t2ibench.methods.core.prompts import alternatives
-from t2ibench.methods.core.schema import GuidedPrompts
 from t2ibench.methods.t2iat.schema import T2iatTask
 
 
@@ -41,8 +41,10 @@ def _each_alternative(prompts: GuidedPrompts) -> Iterator[GuidedPrompts]:
     """The templates with each choice of the neutral prompts' alternatives."""
     choices = [alternatives(wording.neutral) for wording in prompts.wordings]
     for number in range(max(map(len, choices))):
-        first, *others = (
-            {"neutral": choice[number % len(choice)], "guided": wording.guided}
-            for choice, wording in zip(choices, prompts.wordings, strict=True)
-        )
-        yield GuidedPrompts.model_validate({**first, "paraphrases": others})
+        chosen = [choice[number % len(choice)] for choice in choices]
+        copies = [
+            wording.model_copy(update={"neutral": neutral})
+            for wording, neutral in zip(prompts.wordings, chosen, strict=True)
+        ]
+        changed = {"templates": copies} if prompts.templates else {"paraphrases": copies[1:]}
+        yield prompts.model_copy(update={"neutral": chosen[0], **changed})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from t2ibench.methods.core.association import cycle_words, guided_prompts
+from t2ibench.methods.core.association import cycle_words
 from t2ibench.methods.core.needs import Needs, PromptNeed
-from t2ibench.methods.core.prompts import alternatives, fill
+from t2ibench.methods.core.prompts import alternatives
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 
@@ -77,11 +77,11 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
             chosen = {name: cycle_words(words, number, count) for name, words in attributes.items()}
             wordings = tuple(
                 Prompts(
-                    tuple(fill(one, stimulus=word) for one in alternatives(wording.neutral)),
-                    {
-                        name: guided_prompts(wording.guided, word, words)
-                        for name, words in chosen.items()
-                    },
+                    tuple(
+                        wording.model_copy(update={"neutral": one}).without(word)
+                        for one in alternatives(wording.neutral)
+                    ),
+                    {name: wording.with_each(word, words) for name, words in chosen.items()},
                 )
                 for wording in task.prompts.wordings
             )
@@ -101,11 +101,11 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
     n_neutral, n_guided = task.image_counts(settings)
     prompts = []
     for stimulus in stimuli_of(task, settings):
-        concept = stimulus.concept
-        prompts += [PromptNeed(prompt, n_neutral, concept) for prompt in stimulus.neutral]
+        concept, word = stimulus.concept, stimulus.word
+        prompts += [PromptNeed(prompt, n_neutral, concept, word) for prompt in stimulus.neutral]
         for side, attribute in (("A", task.attributes.A), ("B", task.attributes.B)):
             prompts += [
-                PromptNeed(prompt, n_guided, f"{concept}, {attribute.name}")
+                PromptNeed(prompt, n_guided, f"{concept}, {attribute.name}", word)
                 for prompt in stimulus.guided(side)
             ]
     return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))

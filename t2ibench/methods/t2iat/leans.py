@@ -14,8 +14,10 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.lean_scores import bounded, over_stimuli, row_scores
+from t2ibench.methods.core.lean_scores import bounded, row_scores
 from t2ibench.methods.core.leans import Leans
+from t2ibench.methods.core.wording_report import WordingReport, wording_report
+from t2ibench.methods.core.wording_scores import Cells, over_stimuli_and_wordings
 from t2ibench.methods.t2iat.images import StimulusImages
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
@@ -34,6 +36,7 @@ class Tested:
         scores: The scores that are ours.
         rows: The lean of each stimulus.
         controls: Name to control.
+        wording: What the wordings do; None with a single one.
     """
 
     leans: Leans
@@ -41,6 +44,7 @@ class Tested:
     scores: dict[str, Estimate]
     rows: list[Estimate]
     controls: dict[str, Control]
+    wording: WordingReport | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +108,31 @@ def tested(
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name
     gate = lean_controls.separation(leans, *names, [at for _, at, _ in design.groups])
-    headline = _headline(leans, design, settings.level)
+    cells = Cells.of(leans)
+    headline = _headline(leans, cells, design, settings.level)
     in_text = _text_lean(images, design, evidence)
     controls = {"separation": gate}
     if gate.contradicts is None:
         controls |= _repeated(task, leans, design, headline, settings)
     controls["text_only"] = lean_controls.text_control(in_text, "lean")
-    scores = _own_leans(leans, design, settings.level) | _amplification(headline, in_text)
+    scores = _own_leans(leans, cells, design, settings.level) | _amplification(headline, in_text)
     rows = row_scores(leans, settings.level)
     if gate.contradicts is not None:
         headline = _without_value(headline, gate.contradicts)
         scores = {name: Estimate.undefined(gate.contradicts) for name in scores}
         rows = [_undecided(row, gate.contradicts) for row in rows]
-    return Tested(leans, headline, scores, rows, controls)
+    wording = None
+    if gate.contradicts is None:
+        top, bottom = _signed(leans, cells, design)
+        wording = wording_report(
+            leans,
+            cells,
+            task.prompts.wordings,
+            design.groups,
+            (top, bottom),
+            lambda one: _headline(one, Cells.of(one), design, settings.level),
+        )
+    return Tested(leans, headline, scores, rows, controls, wording)
 
 
 def _undecided(estimate: Estimate, reason: str) -> Estimate:
@@ -132,7 +148,16 @@ def _without_value(headline: Headline, reason: str) -> Headline:
     return replace(headline, value=None, inference=inference, fair=None, parts=(), reason=reason)
 
 
-def _headline(leans: Leans, design: _Design, level: float) -> Headline:
+def _signed(leans: Leans, cells: Cells, design: _Design) -> tuple[Float64Array, Float64Array]:
+    """Numerator and denominator of the headline by stimulus and wording, before their sums."""
+    unit = design.weights(leans.bottom)
+    middle = float(unit @ leans.top) / 2
+    scaled = (unit / np.diag(design.means))[:, None]
+    signs = design.signs[:, None]
+    return signs * (cells.top - middle * cells.bottom) * scaled, cells.bottom * scaled
+
+
+def _headline(leans: Leans, cells: Cells, design: _Design, level: float) -> Headline:
     """L = (mean of N over X / mean of D over X - the same of Y) / 2.
 
     With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
@@ -140,15 +165,12 @@ def _headline(leans: Leans, design: _Design, level: float) -> Headline:
     where the encoder tells A from B better in X than in Y.
 
     Returns:
-        The headline, about other stimuli by default.
+        The headline, about other stimuli by default, and other wordings where there are several.
     """
     top, bottom = leans.top, leans.bottom
     unit = design.weights(bottom)
     middle = float(unit @ top) / 2
-    scaled = unit / np.diag(design.means)
-    like = over_stimuli(
-        design.signs * (top - middle * bottom) * scaled, bottom * scaled, design.groups, level
-    )
+    like = over_stimuli_and_wordings(*_signed(leans, cells, design), design.groups, level)
     signed = design.signs * unit
     these = leans.contrast(signed, unit, level, middle * signed, wordings=False)
     inference: dict[Question, Inference] = {
@@ -175,12 +197,12 @@ def _noise(leans: Leans) -> float:
     return 1.0 + 1.5 / leans.separation**2
 
 
-def _own_leans(leans: Leans, design: _Design, level: float) -> dict[str, Estimate]:
+def _own_leans(leans: Leans, cells: Cells, design: _Design, level: float) -> dict[str, Estimate]:
     """Each concept's own mean lean."""
     scores = {}
     for side, (name, at, numbers) in zip(_SIGNS, design.groups, strict=True):
         own = [(name, np.arange(len(at)), numbers)]
-        found = over_stimuli(leans.top[at], leans.bottom[at], own, level)
+        found = over_stimuli_and_wordings(cells.top[at], cells.bottom[at], own, level)
         low, high = found.inference.low, found.inference.high
         scores[f"lean_{side}"] = Estimate(
             found.value / _noise(leans),

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from t2ibench.methods.core.schema import (
-    Concept,
-    Count,
-    GuidedPrompts,
-    ImageTask,
-    Strict,
-    TwoWordGroups,
-)
+from t2ibench.methods.core.guided import GuidedTask
+from t2ibench.methods.core.schema import Concept, Count, Strict, TwoWordGroups
 
 
 class Concepts(Strict):
@@ -21,7 +15,7 @@ class Concepts(Strict):
     Y: Concept
 
 
-class T2iatTask(ImageTask):
+class T2iatTask(GuidedTask):
     """A text-to-image association test (Wang et al. 2023).
 
     Attributes:
@@ -40,7 +34,6 @@ class T2iatTask(ImageTask):
     method: Literal["t2iat"]
     concepts: Concepts
     attributes: TwoWordGroups
-    prompts: GuidedPrompts
     pairing: Literal["cycle", "cross"] = "cycle"
     words_per_stimulus: Count = 2
     match: Literal["stimulus", "concept"] = "stimulus"

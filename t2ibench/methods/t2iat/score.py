@@ -91,6 +91,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         collector.excluded,
         conventions=_conventions(task),
         warnings=warnings + adherence_warnings(hits, total, "attribute"),
+        details=_details(measured),
         samples=_samples(concepts, measured),
         controls=controls,
         inconclusive=contradiction(controls),
@@ -103,6 +104,12 @@ def _nothing_left(collected: Sequence[StimulusImages]) -> str:
         if not any(one.complete for one in mine):
             return f"no stimulus of {side} ({mine[0].stimulus.concept}) has all of its images"
     return "no two stimuli of the same attribute words have all of their images"
+
+
+def _details(measured: Tested | None) -> dict[str, Any]:
+    """What the wordings do, as an entry of `details`."""
+    wording = None if measured is None else measured.wording
+    return {} if wording is None else {"wording": [wording.as_detail()]}
 
 
 def _conventions(task: T2iatTask) -> dict[str, Any]:

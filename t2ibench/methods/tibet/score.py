@@ -62,9 +62,9 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
     prompts: dict[tuple[str, int], PromptNeed] = {}
     questions: dict[tuple[str, int, str], QuestionNeed] = {}
     for target in settings.limited(task.prompts):
-        wanted = [PromptNeed(target.prompt, n, "as they stand")]
+        wanted = [PromptNeed(target.prompt, n, "as they stand", target.prompt)]
         wanted += [
-            PromptNeed(cf.prompt, guided, f"changed to {cf.name}")
+            PromptNeed(cf.prompt, guided, f"changed to {cf.name}", target.prompt)
             for axis in target.axes
             for cf in axis.counterfactuals
         ]

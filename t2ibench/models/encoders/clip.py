@@ -17,6 +17,7 @@ from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dt
 from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
 from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.hub import ask_hub
 from t2ibench.models.places import loading_hint
 
 if TYPE_CHECKING:
@@ -80,15 +81,16 @@ class ClipEncoder:
         return torch_dtype(self._precision)
 
     def _load(self, source: str) -> _Loaded:
+        local = ask_hub(source, "config.json")
         from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
+
+        def part(kind: Any, **options: Any) -> Any:
+            return kind.from_pretrained(source, trust_remote_code=False, **local, **options)
 
         try:
             with quietly():
-                model = AutoModel.from_pretrained(
-                    source, use_safetensors=True, trust_remote_code=False, dtype=self._dtype
-                )
-                tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-                processor = AutoImageProcessor.from_pretrained(source, trust_remote_code=False)
+                model = part(AutoModel, use_safetensors=True, dtype=self._dtype)
+                tokenizer, processor = part(AutoTokenizer), part(AutoImageProcessor)
         except Exception as error:
             raise T2IBenchError(
                 f"transformers could not load '{source}': {first_line(error)}",

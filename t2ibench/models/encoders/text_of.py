@@ -20,6 +20,7 @@ from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dt
 from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.hub import ask_hub
 from t2ibench.models.places import loading_hint
 
 _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
@@ -193,6 +194,7 @@ def _transformers_class(library: object, name: object) -> type[Any] | None:
 
 def _index(where: str) -> Mapping[str, Any]:
     """What model_index.json says."""
+    local = ask_hub(where, "model_index.json")
     try:
         with quietly():
             if Path(where).is_dir():
@@ -201,7 +203,7 @@ def _index(where: str) -> Mapping[str, Any]:
                 from huggingface_hub import hf_hub_download
 
                 index = json.loads(
-                    Path(hf_hub_download(where, "model_index.json")).read_text(encoding="utf-8")
+                    Path(hf_hub_download(where, "model_index.json", **local)).read_text("utf-8")
                 )
     except Exception as error:
         raise T2IBenchError(

@@ -14,11 +14,12 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request, Sizes
 from t2ibench.models.devices import choose_device, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
-from t2ibench.models.generators import passed, speed
+from t2ibench.models.generators import hooks, passed, speed
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
     CALL_NAMES,
+    call_defaults,
     images_of,
     load_pipeline,
     mixes_prompts,
@@ -29,6 +30,7 @@ from t2ibench.models.protocols import Drawn, ImageRequest
 
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
+_WITH_HOOK = 4  # calls that one batch may be divided into
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
 
@@ -49,9 +51,10 @@ class DiffusersGenerator:
             time and fills up what is left over, so that an image is the same to the last bit
             whatever else was missing. For small models, which one at a time would be slow.
         load: Makes the pipeline, instead of diffusers loading it from `source`.
+        recorded: The arguments come from a stored run: no hook is imported.
 
     Raises:
-        T2IBenchError: the device, the dtype or a local LoRA does not exist.
+        T2IBenchError: the device, the dtype or a local LoRA does not exist, or the hook is none.
     """
 
     def __init__(
@@ -65,9 +68,12 @@ class DiffusersGenerator:
         dtype: str | None = None,
         sizes: Sizes | None = None,
         load: Callable[[], Any] | None = None,
+        recorded: bool = False,
     ) -> None:
         sizes = sizes or Sizes()
         self._args = args.given()
+        self._hook = hooks.find_hook(self._args, recorded=recorded)
+        self._per_image: hooks.PerImage | None = None
         self._device = choose_device(device)
         self._dtype = model_dtype(dtype, self._device)
         self._load = load or (lambda: load_pipeline(source, self._args, self._device, self._dtype))
@@ -83,6 +89,7 @@ class DiffusersGenerator:
             weights[:16] if weights else hub_revision(source, self._args.get("revision"))
         )
         settings = {**self._args, "dtype": self._dtype, "seed": seed}
+        settings |= self._hook.settings if self._hook else {}
         for place in (*_PLACES, *speed.neutral(self._args)):
             settings.pop(place, None)
         self.settings: Mapping[str, Any] = settings
@@ -110,7 +117,8 @@ class DiffusersGenerator:
     @property
     def batch_size(self) -> int:
         """Images at once: on a GPU as many as its memory has been found to hold."""
-        return self._size.now
+        # A hook divides them into calls of their own, and calls of a fixed size should be full.
+        return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
 
     def _lora_hash(self) -> str | None:
         lora = self._args.get("lora")
@@ -171,13 +179,15 @@ class DiffusersGenerator:
         if self._pipeline is not None:
             return
         self._pipeline = self._load()
+        if self._hook is not None:
+            self._pipeline, self._per_image = self._hook.apply(self._pipeline, self._args)
         offload = self._args.get("offload", "none")
         self._prompts = encode_once(self._pipeline, offload)
         self.expect(self._expected)
         self._size.begin()
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-        """Generate the requests; halves the batch where memory runs out.
+        """Generate the requests, each as a hook says where there is one.
 
         A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
         length: else an image would depend on the longest prompt beside it.
@@ -191,17 +201,31 @@ class DiffusersGenerator:
         Raises:
             T2IBenchError: the pipeline cannot be loaded or does not take the arguments.
         """
+        self.load()
+        if self._per_image is None or self._hook is None:
+            return self._generate(requests, {})
+        found: dict[int, Drawn] = {}
+        for numbers, options, together in hooks.calls(
+            requests, self._per_image, self._pipeline, self._hook.target
+        ):
+            made = self._generate([requests[number] for number in numbers], options, together)
+            found |= dict(zip(numbers, made, strict=True))
+        return [found[number] for number in range(len(requests))]
+
+    def _generate(
+        self, requests: Sequence[ImageRequest], options: Mapping[str, Any], together: bool = True
+    ) -> list[Drawn]:
+        """Generate requests whose calls are alike; halves the batch where memory runs out."""
         import torch
 
-        self.load()
-        size = self._batch_limit or len(requests)
+        size = (self._batch_limit or len(requests)) if together else 1
         results: list[Drawn] = []
         while len(results) < len(requests):
             batch = self._batch(requests[len(results) : len(results) + size])
             spare = size - len(batch) if self._fills_up else 0
             self._size.watch()
             try:
-                results += self._call(batch + batch[-1:] * spare)[: len(batch)]
+                results += self._call(batch + batch[-1:] * spare, options)[: len(batch)]
             except _NOT_ONE_BY_ONE as error:
                 if len(batch) == 1 or "'list'" not in str(error):
                     raise
@@ -223,20 +247,19 @@ class DiffusersGenerator:
         prompt = requests[0].prompt
         return list(takewhile(lambda request: request.prompt == prompt, requests))
 
-    def _call(self, batch: Sequence[ImageRequest]) -> list[Drawn]:
+    def _call(self, batch: Sequence[ImageRequest], options: Mapping[str, Any]) -> list[Drawn]:
         import torch
 
         call = {CALL_NAMES[key]: self._args[key] for key in CALL_NAMES if key in self._args}
-        if "negative_prompt" in call:
-            call["negative_prompt"] = [call["negative_prompt"]] * len(batch)
-        call |= passed.of(self._args, passed.CALL)
+        call |= {**call_defaults(self._pipeline), **passed.of(self._args, passed.CALL)}
+        call = passed.one_a_row(call, len(batch))
         generators = [torch.Generator(device="cpu").manual_seed(request.seed) for request in batch]
+        call["prompt"] = [request.prompt for request in batch]
         with torch.inference_mode():
             output = self._pipeline(
-                prompt=[request.prompt for request in batch],
                 generator=generators if len(batch) > 1 else generators[0],
                 output_type="np",  # not PIL: a NaN would become a black pixel unseen
-                **call,
+                **hooks.merged(call, options, len(batch)),
             )
         images = images_of(output, self._pipeline)
         self._shape = np.asarray(images[0]).shape
@@ -277,6 +300,7 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
         device=request.device,
         dtype=request.dtype,
         sizes=request.sizes,
+        recorded=request.recorded,
     )
 
 

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 
-CALL, LOAD, CACHE = "call.", "load.", "cache."
+CALL, LOAD, CACHE, HOOK = "call.", "load.", "cache.", "hook."
 # What each image decides for itself, or what changes the form of the output.
 _OWN_CALL = {
     *("prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "latents"),
     *("prompt_embeds", "callback", "callback_steps", "callback_on_step_end"),
     *("height", "width"),
 }
-_LOAD_OPTIONS = {"device_map", "max_memory", "low_cpu_mem_usage", "offload_state_dict"}
+# Of `from_pretrained`, besides the parts of a pipeline and its settings.
+_LOAD_OPTIONS = {
+    *("cache_dir", "device_map", "disable_mmap", "enable_pag", "force_download"),
+    *("local_files_only", "low_cpu_mem_usage", "max_memory", "mirror", "offload_folder"),
+    *("offload_state_dict", "pag_applied_layers", "quantization_config"),
+}
+# What has an argument or a flag of its own.
+_OTHERWISE = {
+    **{"variant": "variant=…", "revision": "revision=…", "torch_dtype": "--dtype"},
+    **{"safety_checker": "safety_checker=false"},
+}
+_DEVICE_MAPS = ("balanced", "cpu", "cuda", "mps")
+_SECOND_PROMPT = re.compile(r"negative_prompt(_\d)?|prompt_\d")
 # Each of these can run code that comes with a model, or put a secret into run.json.
 _NEVER = {
     "trust_remote_code": "t2ibench runs no code that comes with a model.",
@@ -24,6 +37,8 @@ _NEVER = {
     "custom_revision": "t2ibench runs no code that comes with a model.",
     "use_safetensors": "Weights have to be safetensors: others can run code.",
     "token": "Log in to the hub instead: arguments are stored with the run.",
+    "proxies": "Set HTTPS_PROXY instead: arguments are stored with the run.",
+    "use_onnx": "Weights have to be safetensors: others can run code.",
     "use_auth_token": "Log in to the hub instead: arguments are stored with the run.",
 }
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
@@ -36,8 +51,8 @@ def collected(data: Mapping[str, Any]) -> dict[str, Any]:
         data: As the user gave them.
 
     Returns:
-        The others as they are, and 'call.NAME', 'load.NAME' and 'cache.NAME' with what is passed
-        on.
+        The others as they are, and 'call.NAME', 'load.NAME', 'cache.NAME' and 'hook.NAME' with
+        what is passed on.
 
     Raises:
         ValueError: an argument may never be passed on.
@@ -48,7 +63,7 @@ def collected(data: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept: dict[str, Any] = {}
     for key, value in data.items():
-        start = next((start for start in (CALL, LOAD, CACHE) if key.startswith(start)), None)
+        start = next((start for start in (CALL, LOAD, CACHE, HOOK) if key.startswith(start)), None)
         if start is None:
             kept[key] = value
             continue
@@ -83,7 +98,7 @@ def of(args: Mapping[str, Any], start: str) -> dict[str, Any]:
 
     Args:
         args: Arguments, those that are passed on by their whole names.
-        start: `CALL`, `LOAD` or `CACHE`.
+        start: `CALL`, `LOAD`, `CACHE` or `HOOK`.
 
     Returns:
         Name to value.
@@ -113,6 +128,26 @@ def check_call(kind: type[Any], args: Mapping[str, Any], named: Mapping[str, str
         _check(name, known - own.keys(), CALL, kind)
 
 
+def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """What a pipeline is called with, a text that goes with each prompt repeated for each.
+
+    Args:
+        call: Arguments of a pipeline's `__call__`.
+        rows: Prompts in the batch.
+
+    Returns:
+        The arguments.
+
+    Examples:
+        >>> one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
+        {'prompt_2': ['sunny', 'sunny'], 'clip_skip': 1}
+    """
+    return {
+        name: [value] * rows if isinstance(value, str) and _SECOND_PROMPT.fullmatch(name) else value
+        for name, value in call.items()
+    }
+
+
 def check_load(kind: type[Any], args: Mapping[str, Any]) -> None:
     """Refuse what loading a pipeline does not take.
 
@@ -125,7 +160,14 @@ def check_load(kind: type[Any], args: Mapping[str, Any]) -> None:
     """
     known = {*inspect.signature(kind).parameters, *_LOAD_OPTIONS}
     for name, value in of(args, LOAD).items():
+        if name in _OTHERWISE and value is not None:
+            raise T2IBenchError(f"--model-args: {LOAD}{name}: write {_OTHERWISE[name]} instead.")
         _check(name, known, LOAD, kind)
+        if name == "device_map" and isinstance(value, str) and value not in _DEVICE_MAPS:
+            raise T2IBenchError(
+                f"--model-args: {LOAD}{name}={value}: expected {', '.join(_DEVICE_MAPS)}."
+                f"{did_you_mean(value, _DEVICE_MAPS)}"
+            )
         if isinstance(value, str) and name not in _LOAD_OPTIONS:
             raise T2IBenchError(
                 f"--model-args: {LOAD}{name}={value}: a part of a pipeline cannot be replaced.",

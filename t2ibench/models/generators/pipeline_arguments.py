@@ -56,9 +56,11 @@ class DiffusersArguments(Arguments):
         channels_last: Whether convolutions see channels last.
         attention: Back-end of attention: sdpa, or what diffusers calls it, such as xformers.
         cache: What steps of the denoiser reuse of earlier ones; images are other ones.
+        hook: A function of the user's own, called with the loaded pipeline (see `hooks`).
         to_call: `call.NAME=VALUE`: further arguments of the pipeline's `__call__`.
         to_load: `load.NAME=VALUE`: further arguments of `from_pretrained`.
         to_cache: `cache.NAME=VALUE`: settings of `cache`.
+        to_hook: `hook.NAME=VALUE`: keywords of `hook`.
     """
 
     steps: PositiveInt | None = None
@@ -80,9 +82,11 @@ class DiffusersArguments(Arguments):
     channels_last: bool | None = None
     attention: _Text | None = None
     cache: Annotated[str, one_of("none", *speed.CACHES)] | None = None
+    hook: _Text | None = None
     to_call: dict[str, Any] = Field(default_factory=dict, alias="call.NAME")
     to_load: dict[str, Any] = Field(default_factory=dict, alias="load.NAME")
     to_cache: dict[str, Any] = Field(default_factory=dict, alias="cache.NAME")
+    to_hook: dict[str, Any] = Field(default_factory=dict, alias="hook.NAME")
 
     @model_validator(mode="before")
     @classmethod
@@ -96,6 +100,7 @@ class DiffusersArguments(Arguments):
             (passed.CALL, self.to_call),
             (passed.LOAD, self.to_load),
             (passed.CACHE, self.to_cache),
+            (passed.HOOK, self.to_hook),
         ):
             values.pop(f"to_{start.rstrip('.')}", None)
             values |= {f"{start}{name}": value for name, value in further.items()}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
-from t2ibench.models.devices import quietly, torch_dtype
+from t2ibench.models.devices import quietly
 from t2ibench.models.generators import passed, speed
+from t2ibench.models.generators.load_options import load_options
 from t2ibench.models.generators.prompts import without_text_encoders
+from t2ibench.models.hub import ask_hub
 from t2ibench.models.places import exists, loading_hint
 
 # Argument to the name that pipelines give it.
@@ -23,19 +27,28 @@ CALL_NAMES = {
     "negative_prompt": "negative_prompt",
     "max_sequence_length": "max_sequence_length",
 }
-# They pad every prompt to one length, so that a batch may mix prompts. Others pad to the longest
-# prompt of the batch, and what is padded changes an image (CogView4), or nobody has tried.
+# They pad every prompt to one length, so that a batch may mix prompts: docs/models/diffusers.md.
+# Others pad to the longest prompt of the batch, which changes images (CogView4), or nobody tried.
 _FIXED_LENGTH = {
-    *("StableDiffusionPipeline", "StableDiffusionXLPipeline", "StableDiffusion3Pipeline"),
-    *("FluxPipeline", "ChromaPipeline", "AuraFlowPipeline", "LatentConsistencyModelPipeline"),
-    *("PixArtAlphaPipeline", "PixArtSigmaPipeline", "CogView3PlusPipeline"),
-    *("Kandinsky3Pipeline", "Flux2KleinPipeline"),
+    *("AuraFlowPipeline", "BriaPipeline", "ChromaPipeline", "CogView3PlusPipeline"),
+    *("Flux2KleinPipeline", "Flux2Pipeline", "FluxPipeline", "HiDreamImagePipeline"),
+    *("HunyuanDiTPipeline", "IFPipeline", "Krea2Pipeline", "LatentConsistencyModelPipeline"),
+    *("Lumina2Pipeline", "OvisImagePipeline", "PixArtAlphaPipeline", "PixArtSigmaPipeline"),
+    *("SanaPipeline", "SanaSprintPipeline", "SemanticStableDiffusionPipeline"),
+    "StableDiffusion3Pipeline",
+    *("StableDiffusionPipeline", "StableDiffusionXLPipeline"),
 }
 _VARIANT = (
     "Weights have to be safetensors; where they are of a variant only, name it: "
     "--model-args variant=fp16."
 )
 _FRAMES = {"num_frames", "video_length", "num_video_frames"}
+_SOUND = {"audio_duration", "audio_end_in_s", "audio_length_in_s", "lyrics"}
+# Their denoisers are other ones than those that make an image of a prompt alone.
+_FROM_IMAGE = re.compile(
+    "Inpaint|InstructPix2Pix|Upscale|SuperResolution|Depth2Img|ControlNet|Adapter|I2I|Fill|Redux"
+    "|Refiner|ImageVariation|Marigold|(?<!Flux)Control(?!Net)|ImageEdit"
+)
 _REPORTED = ("steps", "guidance", "true_cfg", "max_sequence_length")
 
 
@@ -54,19 +67,17 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     Raises:
         T2IBenchError: it cannot be loaded, or does not take the arguments.
     """
+    local = ask_hub(source, "model_index.json", args.get("revision"))
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
     from diffusers.utils import logging as diffusers_logging
 
     diffusers_logging.disable_progress_bar()
-    kind = _pipeline_class(source, args.get("revision"))
+    kind = _pipeline_class(source, {**local, "revision": args.get("revision")})
     if kind is not None:
         _check_class(kind, source, args)
-    options: dict[str, Any] = {"torch_dtype": torch_dtype(dtype), "use_safetensors": True}
-    options |= {key: args[key] for key in ("revision", "variant") if key in args}
-    options |= passed.of(args, passed.LOAD)
-    if args.get("safety_checker") is False:
-        options |= {"safety_checker": None, "requires_safety_checker": False}
+        _find_moved(kind)
     try:
+        options = local | load_options(source, kind, args, dtype)
         with quietly():
             try:
                 pipeline = AutoPipelineForText2Image.from_pretrained(source, **options)
@@ -74,6 +85,8 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
                 if "AutoPipeline" not in str(error):
                     raise
                 pipeline = DiffusionPipeline.from_pretrained(source, **options)
+    except T2IBenchError:
+        raise
     except Exception as error:
         raise T2IBenchError(
             f"diffusers could not load '{source}': {first_line(error)}",
@@ -89,6 +102,16 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     return pipeline
 
 
+def _find_moved(kind: type[Any]) -> None:
+    """Let diffusers find a module that it moved by the name that saved pipelines have for it."""
+    from diffusers import pipelines
+
+    if "Cascade" in kind.__name__ and not hasattr(pipelines, "wuerstchen"):
+        from diffusers.pipelines.deprecated import wuerstchen
+
+        pipelines.wuerstchen = wuerstchen
+
+
 def _unknown_cause(source: str) -> str:
     if exists(source):
         return "Give a folder that save_pretrained() of a pipeline wrote."
@@ -98,13 +121,13 @@ def _unknown_cause(source: str) -> str:
     )
 
 
-def _pipeline_class(source: str, revision: str | None) -> type[Any] | None:
+def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
     """The class that model_index.json names; None where diffusers cannot tell or does not know."""
     import diffusers
 
     try:
         with quietly():
-            config = diffusers.DiffusionPipeline.load_config(source, revision=revision)
+            config = diffusers.DiffusionPipeline.load_config(source, **options)
         name = config.get("_class_name")
     except Exception:  # loading the pipeline says what is wrong
         return None
@@ -121,10 +144,16 @@ def _pipeline_class(source: str, revision: str | None) -> type[Any] | None:
 def _check_class(kind: type[Any], source: str, args: Mapping[str, Any]) -> None:
     """Refuse, before any weights are loaded, what makes no images of a prompt."""
     known = inspect.signature(kind.__call__).parameters
+    name, problem = kind.__name__, None
     if _FRAMES & set(known):
+        problem = "makes videos"
+    elif "audio" in name.lower() or _SOUND & set(known):
+        problem = "makes sound"
+    elif _FROM_IMAGE.search(name):
+        problem = "needs an image besides the prompt"
+    if problem:
         raise T2IBenchError(
-            f"'{source}' is a {kind.__name__}, which makes videos.",
-            "Give a text-to-image pipeline.",
+            f"'{source}' is a {name}, which {problem}.", "Give a text-to-image pipeline."
         )
     passed.check_load(kind, args)
 
@@ -139,6 +168,20 @@ def mixes_prompts(pipeline: Any) -> bool:
         False unless the pipeline is known to pad every prompt to one length.
     """
     return type(pipeline).__name__ in _FIXED_LENGTH
+
+
+def call_defaults(pipeline: Any) -> dict[str, Any]:
+    """What a pipeline's call is told where the user says nothing.
+
+    Args:
+        pipeline: The pipeline.
+
+    Returns:
+        `clean_caption=False` where it takes that: by default some clean prompts if two further
+        packages are installed and leave them alone if not, and images would depend on that.
+    """
+    known = inspect.signature(type(pipeline).__call__).parameters
+    return {"clean_caption": False} if "clean_caption" in known else {}
 
 
 def images_of(output: Any, pipeline: Any) -> Any:
@@ -188,10 +231,21 @@ def _check_call(pipeline: Any, source: str, args: Mapping[str, Any]) -> None:
                 f"Of these it takes: {', '.join(taken)}.",
             )
     passed.check_call(type(pipeline), args, CALL_NAMES)
+    _check_cleaning(args)
     if "prompt" not in known:
         raise T2IBenchError(
             f"'{source}' is a {type(pipeline).__name__}, which takes no prompt.",
             "Give a text-to-image pipeline.",
+        )
+
+
+def _check_cleaning(args: Mapping[str, Any]) -> None:
+    if not args.get(f"{passed.CALL}clean_caption"):
+        return
+    if missing := [name for name in ("bs4", "ftfy") if importlib.util.find_spec(name) is None]:
+        raise T2IBenchError(
+            f"--model-args: {passed.CALL}clean_caption=true needs {' and '.join(missing)}.",
+            "pip install beautifulsoup4 ftfy",
         )
 
 
@@ -263,7 +317,10 @@ def effective_settings(
             settings[CALL_NAMES[key]] = value
     return settings | {
         **{"height": height, "width": width, "dtype": dtype},
-        **{f"{passed.CALL}{name}": value for name, value in passed.of(args, passed.CALL).items()},
+        **{
+            f"{passed.CALL}{name}": value
+            for name, value in {**call_defaults(pipeline), **passed.of(args, passed.CALL)}.items()
+        },
         **speed.in_effect(args),
     }
 

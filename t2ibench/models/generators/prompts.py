@@ -18,7 +18,8 @@ from t2ibench.errors import T2IBenchError
 _LIMIT = 2 * 1024**3  # bytes of main memory for what is encoded; 500 prompts of FLUX.1
 _TEXTS = ("prompt", "negative_prompt")  # arguments that begin so are one text a row
 _ALIKE = 0.05  # distance, relative to the length, that half precision may make; another row is 1
-Layout = Literal["shared", "rows", "items"] | tuple["Layout", ...]
+# A number is the axis along which rows follow each other.
+Layout = Literal["shared", "items", "lengths"] | int | tuple["Layout", ...]
 _Row = Mapping[str, Any]
 
 
@@ -329,8 +330,11 @@ def _layout(one: Any, two: Any) -> Layout:
     if isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor):
         if one.shape == two.shape:
             return "shared"
-        if one.ndim and two.shape == (2 * one.shape[0], *one.shape[1:]):
-            return "rows"
+        if _lengths(one, two):
+            return "lengths"
+        for axis in range(one.ndim):
+            if two.shape == (*one.shape[:axis], 2 * one.shape[axis], *one.shape[axis + 1 :]):
+                return axis
     elif isinstance(one, (list, tuple)) and type(one) is type(two):
         if len(one) == len(two):
             return tuple(_layout(*pair) for pair in zip(one, two, strict=True))
@@ -341,6 +345,12 @@ def _layout(one: Any, two: Any) -> Layout:
     raise _UnlikeError
 
 
+def _lengths(one: Any, two: Any) -> bool:
+    """Whether these are where each row ends, counted from 0 over all rows: (0, n), (0, n, 2 n)."""
+    counts = one.ndim == two.ndim == 1 and not one.is_floating_point()
+    return bool(counts and len(one) == 2 and len(two) == 3 and one[0] == two[0] == 0)
+
+
 def _joined(encoded: Sequence[Any], layout: Layout) -> Any:
     """The encoding of several rows, from that of each; they may not fit together."""
     import torch
@@ -348,10 +358,12 @@ def _joined(encoded: Sequence[Any], layout: Layout) -> Any:
     first = encoded[0]
     if layout == "shared":
         return first
-    if layout == "rows":
+    if layout == "lengths":
+        return torch.cat([first, *(one[1:] for one in encoded[1:])]).cumsum(0).to(first.dtype)
+    if isinstance(layout, int):
         if any(one.shape != first.shape for one in encoded):
             raise _UnlikeError
-        return torch.cat(list(encoded))
+        return torch.cat(list(encoded), dim=layout)
     if layout == "items":
         return type(first)(item for one in encoded for item in one)
     parts = [_joined([one[number] for one in encoded], part) for number, part in enumerate(layout)]

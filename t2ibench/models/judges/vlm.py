@@ -13,6 +13,7 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.hub import ask_hub
 from t2ibench.models.judges.passes import Asked, Scored, SharedPasses
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.places import loading_hint
@@ -87,11 +88,14 @@ class VlmJudge:
         )
 
     def _load_processor(self) -> Any:
+        self._local = ask_hub(self._source, "config.json")
         from transformers import AutoProcessor
 
         try:
             with quietly():
-                processor = AutoProcessor.from_pretrained(self._source, trust_remote_code=False)
+                processor = AutoProcessor.from_pretrained(
+                    self._source, trust_remote_code=False, **self._local
+                )
         except Exception as error:
             raise self._cannot_load(error) from error
         if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
@@ -120,6 +124,7 @@ class VlmJudge:
                         use_safetensors=True,
                         trust_remote_code=False,
                         dtype=self._dtype,
+                        **self._local,
                     )
             except Exception as error:
                 raise self._cannot_load(error) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -140,6 +141,7 @@ def read_reply(reply: str, prompt: str) -> Rewriting:
         very long.
     """
     text = " ".join(_THOUGHTS.sub("", reply).split())
+    text = "".join(one for one in text if unicodedata.category(one) not in {"Cc", "Cs"})
     if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
     if not text:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Annotated
+
+from pydantic import Field
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
@@ -23,10 +26,12 @@ class OpenAiRewriterArguments(OnServer, InstructionArguments):
 
     Attributes:
         workers: Requests at once.
+        price_per_rewriting: What a request costs, for --dry-run and --max-cost.
     """
 
     base_url: str = "https://api.openai.com/v1"
     workers: PositiveInt = 8
+    price_per_rewriting: Annotated[float, Field(ge=0)] | None = None
 
 
 class ServerRewriter:
@@ -45,6 +50,7 @@ class ServerRewriter:
         self.name = name
         self._instruction = Instruction(args)
         self._workers = args.workers
+        self.price = args.price_per_rewriting
         self._server = ChatServer(
             model, **args.model_dump(include={*OnServer.model_fields, "max_tokens"})
         )

@@ -74,9 +74,22 @@ def _number(quantity: Quantity, row: Row) -> float | None:
         return quantity.given.get(row.name)
     score = row.scores.get(quantity.score or "")
     value = None if score is None else score.value
-    if value is None or quantity.share is None:
+    return None if value is None else _placed(quantity, value)
+
+
+def _placed(quantity: Quantity, value: float) -> float:
+    if quantity.share is None:
         return value
     return (1 + value) / 2 if quantity.share == "high" else (1 - value) / 2
+
+
+def _interval(quantity: Quantity, row: Row) -> tuple[float, float] | None:
+    """The interval of a row's number, as the quantity shows it."""
+    score = row.scores.get(quantity.score or "")
+    if score is None or score.ci_low is None or score.ci_high is None:
+        return None
+    ends = sorted(_placed(quantity, end) for end in (score.ci_low, score.ci_high))
+    return ends[0], ends[1]
 
 
 def _scale(quantity: Quantity, values: Sequence[float], begin: float, end: float) -> Scale:
@@ -85,12 +98,13 @@ def _scale(quantity: Quantity, values: Sequence[float], begin: float, end: float
 
 
 def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
-    points = []
+    points, intervals = [], []
     for row in task.result.by:
         x, y = _number(figure.x, row), _number(figure.y, row)
         wanted = figure.groups is None or row.group in figure.groups
         if wanted and x is not None and y is not None:
             points.append((row.name, x, y))
+            intervals.append(_interval(figure.y, row) if figure.intervals else None)
     if len(points) < 2:
         return None
     height = 300.0
@@ -104,6 +118,10 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     curve = task.result.details.get(figure.curve) if figure.curve else None
     if isinstance(curve, list) and len(curve) > 1:
         canvas.path([(across(x), up(y)) for x, y in curve])
+    for (_, x, _), interval in zip(points, intervals, strict=True):
+        if interval is not None:
+            low, high = (min(max(end, up.low), up.high) for end in interval)
+            canvas.line(across(x), up(low), across(x), up(high))
     for name, x, y in points:
         canvas.dot(across(x), up(y), "pt", tip=f"{name}: {x:.2f}, {y:.2f}")
     places = [(across(x), up(y)) for _, x, y in points]
@@ -111,7 +129,12 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     for label in labels(places, names, farthest(places), (_LEFT, _WIDTH), _LABELLED):
         canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows: list[tuple[object, ...]] = list(points)
-    return Drawn(canvas, figure.title, _caption(figure), ("row", "x", "y"), rows)
+    head: tuple[str, ...] = ("row", "x", "y")
+    if figure.intervals:
+        ends = [interval or ("", "") for interval in intervals]
+        rows = [(*point, *pair) for point, pair in zip(points, ends, strict=True)]
+        head = ("row", "x", "y", "y_low", "y_high")
+    return Drawn(canvas, figure.title, _caption(figure), head, rows)
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:

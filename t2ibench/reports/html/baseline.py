@@ -16,6 +16,7 @@ from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView
 from t2ibench.results.compare import Difference, compare
 from t2ibench.results.paired import read_paired_run
+from t2ibench.results.prompt_agreement import agreement_sentence, compare_agreement
 from t2ibench.results.reading import read_results
 from t2ibench.results.rewriting import rewriting_line
 from t2ibench.results.schema import Results
@@ -116,9 +117,9 @@ def baseline_section(
     from t2ibench.results.display import displayed
 
     name = baseline.name if baseline.name != run.name else baseline.folder.name
-    found = compare(
-        run.results, baseline.results, read_paired_run(folder), read_paired_run(baseline.folder)
-    )
+    paired = read_paired_run(folder), read_paired_run(baseline.folder)
+    found = compare(run.results, baseline.results, *paired)
+    agreement = compare_agreement(run.results, baseline.results, *paired)
     differences = {one.task: one for one in found if not one.row}
     by_row = {(one.task, one.row, one.name): one for one in found if one.row}
     changes = []
@@ -136,6 +137,7 @@ def baseline_section(
     theirs = Thumbnails(baseline.folder, thumbnails.budget // 4)
     return fragment(
         "baseline.html",
+        agreement=agreement_sentence(agreement, (run.name, name)),
         changes=changes,
         name=name,
         run=run,

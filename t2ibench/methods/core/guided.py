@@ -1,0 +1,171 @@
+"""The schema of neutral and guided prompts: their wordings and languages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from t2ibench.methods.core.prompts import fill
+from t2ibench.methods.core.schema import ImageTask, Line, Strict, Text, without_unused
+from t2ibench.settings import Settings
+
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=35)]
+_LATER = ("language", "words", "templates", "images")
+
+
+class Wording(Strict):
+    """One way to ask for an image, with and without an attribute.
+
+    Attributes:
+        neutral: With '{stimulus}' (or '{a stimulus}'), without the attribute.
+        guided: With '{stimulus}' and '{attribute}'.
+        language: Of the prompts, a tag such as 'en' or 'pt-BR'; None where the task has one.
+        words: The task's words as this wording says them, such as translations.
+    """
+
+    neutral: Text
+    guided: Text
+    language: Language | None = None
+    words: dict[str, Line] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Tasks without the keys that came later keep their hashes."""
+        return without_unused(handler(self), *_LATER)
+
+    def in_words(self, word: str) -> str:
+        """A word of the task as this wording says it.
+
+        Args:
+            word: A stimulus or an attribute word.
+
+        Returns:
+            Its translation; the word itself where there is none.
+        """
+        return (self.words or {}).get(word, word)
+
+    def without(self, stimulus: str) -> str:
+        """The prompt without an attribute.
+
+        Args:
+            stimulus: The stimulus.
+
+        Returns:
+            The prompt.
+        """
+        return fill(self.neutral, stimulus=self.in_words(stimulus))
+
+    def with_each(self, stimulus: str, words: Sequence[str]) -> list[str]:
+        """The prompts with an attribute.
+
+        Args:
+            stimulus: The stimulus.
+            words: The attribute words.
+
+        Returns:
+            One prompt a word.
+        """
+        stimulus = self.in_words(stimulus)
+        return [
+            fill(self.guided, stimulus=stimulus, attribute=self.in_words(word)) for word in words
+        ]
+
+
+class GuidedPrompts(Wording):
+    """Prompt templates with and without an attribute.
+
+    Either `neutral` and `guided`, with `paraphrases`, or `templates` and `images`.
+
+    Attributes:
+        paraphrases: Further wordings of the same two prompts. With one wording, what it happens to
+            do to the images cannot be told from what is measured.
+        templates: Every wording, each with its language and perhaps translated words.
+        images: What a number of images is of: 'each' prompt in each wording, or 'divided', a
+            stimulus's over its wordings (rounded up, so that each has as many).
+    """
+
+    paraphrases: tuple[Wording, ...] = ()
+    templates: tuple[Wording, ...] = ()
+    images: Literal["each", "divided"] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_templates(cls, value: Any) -> Any:
+        """The first template stands where a task without templates has its wording."""
+        if not isinstance(value, dict) or "templates" not in value:
+            return value
+        both = sorted({"neutral", "guided", "paraphrases", "language", "words"} & set(value))
+        given = value["templates"]
+        first = given[0] if isinstance(given, (list, tuple)) and given else None
+        lists = {"neutral": "{stimulus}", "guided": "{attribute} {stimulus}"}
+        if both and not _same(value, first):
+            raise ValueError(f"give either 'templates' or '{both[0]}', not both")
+        if value.get("images") is None:
+            raise ValueError(
+                "'templates' needs 'images': 'each' (images_per_prompt in each wording) or "
+                "'divided' (images_per_prompt over all wordings)"
+            )
+        known = first if isinstance(first, dict) else {}
+        for key, stand_in in lists.items():
+            text = known.get(key)
+            lists[key] = text if isinstance(text, str) and text else stand_in
+        return {**value, **lists}
+
+    @property
+    def wordings(self) -> tuple[Wording, ...]:
+        """Every wording, the first one first."""
+        return self.templates or (self, *self.paraphrases)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the wordings, each once; empty where none is named."""
+        named = [wording.language for wording in self.wordings if wording.language]
+        return tuple(dict.fromkeys(named))
+
+    def images_of(self, count: int) -> int:
+        """Images of one prompt.
+
+        Args:
+            count: As the task or the user gives them.
+
+        Returns:
+            The same, or its part that falls to one wording, rounded up.
+        """
+        return -(-count // len(self.wordings)) if self.images == "divided" else count
+
+
+def _same(value: Mapping[str, Any], first: Any) -> bool:
+    """Whether a dumped task is read again: its wording is its first template."""
+    known = first if isinstance(first, dict) else {}
+    given = {key: value[key] for key in ("neutral", "guided") if key in value}
+    rest = any(value.get(key) for key in ("paraphrases", "language", "words"))
+    return not rest and all(known.get(key) == text for key, text in given.items())
+
+
+class GuidedTask(ImageTask):
+    """What every task with neutral and guided prompts has.
+
+    Attributes:
+        prompts: Templates.
+    """
+
+    prompts: GuidedPrompts
+
+    def image_counts(self, settings: Settings) -> tuple[int, int]:
+        """Images of a neutral prompt, and of a guided one, in each wording.
+
+        Args:
+            settings: How the task is measured.
+
+        Returns:
+            (neutral, guided).
+        """
+        neutral, guided = super().image_counts(settings)
+        return self.prompts.images_of(neutral), self.prompts.images_of(guided)

@@ -1,0 +1,241 @@
+"""How well images agree with their own prompts, as an encoder of images and texts sees it.
+
+The cosine of CLIPScore (Hessel et al. 2021, "CLIPScore: A Reference-free Evaluation Metric for
+Image Captioning"), without its factor 2.5 and without cutting at 0: a mean of it stays a mean.
+Its level depends on the encoder and on the wording, so it is compared within one encoder only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.needs import Needs
+from t2ibench.stats.student import satterthwaite, t_interval, t_test
+
+Question = Literal["these", "like_these"]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCosines:
+    """The images of one prompt beside their prompt.
+
+    Attributes:
+        prompt: The prompt.
+        group: What it stands for in its task.
+        unit: What it shares with others, such as its stimulus: prompts of one unit vary together.
+        indices: Which sample of the prompt each image is, shape (n,), n at least 1.
+        cosines: Cosine of each image and the prompt, shape (n,).
+    """
+
+    prompt: str
+    group: str
+    unit: str
+    indices: IntArray
+    cosines: Float64Array
+
+    @property
+    def mean(self) -> float:
+        """Mean cosine of its images."""
+        return float(self.cosines.mean())
+
+
+@dataclass(frozen=True, slots=True)
+class MeanCosine:
+    """A mean over prompts of their mean cosines, or a difference of two such means.
+
+    Attributes:
+        value: The mean; every prompt counts alike.
+        low: Lower end of its interval; None where the variance is unknown.
+        high: Upper end.
+        p: p-value that it is 0; only a difference is tested.
+        question: What the interval is about: prompts 'like_these', which vary too, or 'these' very
+            ones with other images, where all share one unit; None without an interval.
+        n_prompts: Prompts.
+        n_images: Images.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    p: float | None
+    question: Question | None
+    n_prompts: int
+    n_images: int
+
+
+def prompt_cosines(needs: Needs, evidence: Evidence) -> list[PromptCosines]:
+    """The cosine of every image of a task and its own prompt.
+
+    Args:
+        needs: What the task asks for.
+        evidence: What one encoder observed, the prompts as texts among it.
+
+    Returns:
+        One entry for each prompt with an image that counts, in the order of the needs.
+
+    Raises:
+        MissingEvidence: a prompt was never embedded as a text.
+    """
+    counts, groups, units = needs.images_by_prompt, needs.groups, needs.units
+    prompts = list(counts)
+    found = []
+    for prompt, text in zip(prompts, evidence.texts(prompts), strict=True):
+        images = evidence.images(prompt, counts[prompt])
+        if len(images.indices) and np.isfinite(text).all():
+            wide = np.asarray(images.embeddings, dtype=np.float64)
+            cosines = (wide * np.asarray(text, dtype=np.float64)).sum(axis=1)
+            found.append(
+                PromptCosines(prompt, groups[prompt], units[prompt], images.indices, cosines)
+            )
+    return found
+
+
+def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
+    """The mean over prompts of their images' cosines, with its interval.
+
+    x̄ = mean over prompts p of x_p, V = C / (C − 1) Σ_c (Σ_{p in c} (x_p − x̄) / P)² over the C
+    units, t with C − 1 degrees of freedom (a cluster-robust variance; Liang and Zeger 1986).
+
+    Args:
+        prompts: One or more.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The mean; it is not tested.
+
+    Examples:
+        >>> def one(prompt, *cosines):
+        ...     return PromptCosines(prompt, "", "", np.arange(len(cosines)), np.array(cosines))
+        >>> found = mean_cosine([one("a nurse", 0.2, 0.4), one("a chef", 0.1, 0.1)], 0.95)
+        >>> round(found.value, 9), found.question, found.n_prompts, found.n_images
+        (0.2, 'like_these', 2, 4)
+    """
+    means = np.array([one.mean for one in prompts])
+    return _of(prompts, means, level, tested=False)
+
+
+def difference_from_others(
+    group: Sequence[PromptCosines], others: Sequence[PromptCosines], level: float
+) -> MeanCosine | None:
+    """How much better the images of one group of prompts agree than those of the others.
+
+    Variances are those of `mean_cosine`, with the covariance of units that both sides have; the
+    degrees of freedom are Satterthwaite's, and at most the number of units less 1.
+
+    Args:
+        group: Prompts of the group.
+        others: All other prompts.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The difference of the means, tested; None where a side has fewer than two units, so that
+        what is one prompt's wording cannot be told from the group.
+    """
+    units: dict[str, int] = {}
+    sums, variances, dfs = [], [], []
+    for side, sign in ((group, 1.0), (others, -1.0)):
+        means = np.array([one.mean for one in side])
+        numbers = np.array([units.setdefault(_unit(one), len(units)) for one in side], np.int64)
+        count = len(np.unique(numbers))
+        if count < 2:
+            return None
+        scale = math.sqrt(count / (count - 1)) / len(side)
+        part = np.bincount(numbers, weights=scale * (means - means.mean()))
+        sums.append(sign * part)
+        variances.append(float((part**2).sum()))
+        dfs.append(count - 1)
+    total = np.zeros(len(units))
+    for one_side in sums:
+        total[: len(one_side)] += one_side
+    variance = float((total**2).sum())
+    df = min(satterthwaite(variances, dfs)[1], len(units) - 1.0)
+    value = float(np.mean([one.mean for one in group]) - np.mean([one.mean for one in others]))
+    both = [*group, *others]
+    return _tested(value, variance, df, level, "like_these", both)
+
+
+def paired_difference(
+    first: Sequence[PromptCosines], second: Sequence[PromptCosines], level: float
+) -> MeanCosine | None:
+    """How much better the images of one run agree than those of another, prompt by prompt.
+
+    Images are paired by prompt and index, so a run and itself differ by exactly 0.
+
+    Args:
+        first: Prompts of the first run.
+        second: Prompts of the second; only what both have counts.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The mean over shared prompts of the mean difference first − second, tested; None where no
+        image of both has the same prompt and index.
+    """
+    theirs = {one.prompt: one for one in second}
+    kept = []
+    for mine in first:
+        other = theirs.get(mine.prompt)
+        if other is None:
+            continue
+        indices, a, b = np.intersect1d(mine.indices, other.indices, return_indices=True)
+        if len(indices):
+            change = mine.cosines[a] - other.cosines[b]
+            kept.append(PromptCosines(mine.prompt, mine.group, mine.unit, indices, change))
+    if not kept:
+        return None
+    return _of(kept, np.array([one.mean for one in kept]), level, tested=True)
+
+
+def _unit(one: PromptCosines) -> str:
+    return one.unit or one.prompt
+
+
+def _of(
+    prompts: Sequence[PromptCosines], means: Float64Array, level: float, *, tested: bool
+) -> MeanCosine:
+    value, count = float(means.mean()), len(means)
+    units: dict[str, int] = {}
+    numbers = np.array([units.setdefault(_unit(one), len(units)) for one in prompts], np.int64)
+    question: Question
+    if len(units) > 1:
+        sums = np.bincount(numbers, weights=(means - value) / count)
+        variance = float((sums**2).sum()) * len(units) / (len(units) - 1)
+        df, question = len(units) - 1.0, "like_these"
+    else:
+        variance, df, question = *_of_images(prompts), "these"
+    found = _tested(value, variance, df, level, question, prompts)
+    if tested:
+        return found
+    return MeanCosine(
+        value, found.low, found.high, None, found.question, found.n_prompts, found.n_images
+    )
+
+
+def _of_images(prompts: Sequence[PromptCosines]) -> tuple[float, float]:
+    """The variance of a mean over prompts if only their images vary, and its degrees of freedom."""
+    if any(len(one.cosines) < 2 for one in prompts):
+        return float("nan"), float("nan")
+    sizes = np.array([len(one.cosines) for one in prompts])
+    spread = np.array([one.cosines.var(ddof=1) for one in prompts])
+    return satterthwaite(spread / sizes / len(prompts) ** 2, sizes - 1)
+
+
+def _tested(
+    value: float,
+    variance: float,
+    df: float,
+    level: float,
+    question: Question,
+    prompts: Sequence[PromptCosines],
+) -> MeanCosine:
+    counts = len(prompts), sum(len(one.cosines) for one in prompts)
+    if not math.isfinite(variance) or (variance == 0 and value != 0):
+        return MeanCosine(value, None, None, None, None, *counts)
+    low, high = t_interval(value, variance, df, level)
+    return MeanCosine(value, low, high, t_test(value, variance, df), question, *counts)

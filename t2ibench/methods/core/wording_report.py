@@ -1,0 +1,290 @@
+"""How much the wording of a prompt matters: `details.wording` of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import fdtrc
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.guided import Wording
+from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.lean_controls import GATE
+from t2ibench.methods.core.leans import Leans
+from t2ibench.methods.core.wording_scores import FEWEST, Cells, Groups, in_wordings
+from t2ibench.stats.student import satterthwaite
+
+_UNTOLD = "the encoder hardly tells the images with either attribute apart in it"
+_ALPHA = 0.05
+_MEAN = {"lean": "the headline", "mean_square": "the mean lean"}
+
+
+@dataclass(frozen=True, slots=True)
+class PartScore:
+    """The headline in one wording, or in the wordings of one language.
+
+    Attributes:
+        name: The neutral template, or the language.
+        language: The language; None where none is named.
+        wordings: How many wordings.
+        value: The headline; None with a reason.
+        ci_low: Lower end of its interval, with these wordings fixed.
+        ci_high: Upper end.
+        reason: Why there is no value or no interval.
+    """
+
+    name: str
+    language: str | None
+    wordings: int
+    value: float | None
+    ci_low: float | None
+    ci_high: float | None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Variance of where an image lies, on the scale of leans, by where it comes from.
+
+    Each is a share of their sum, from 0 to 1; variances estimated below 0 count as 0.
+
+    Attributes:
+        wording: Between wordings, in all stimuli of a concept alike.
+        stimulus_by_wording: Between wordings, in each stimulus in its own way.
+        stimulus: Between stimuli.
+        images: Between images of one prompt.
+    """
+
+    wording: float
+    stimulus_by_wording: float
+    stimulus: float
+    images: float
+
+
+@dataclass(frozen=True, slots=True)
+class WordingReport:
+    """What the wordings do to a score.
+
+    Attributes:
+        pair: The pair of groups, where a task compares several.
+        scale: Of the values: that of the headline.
+        interval_about: Whether the headline's interval is about 'other wordings' like these, or
+            about 'these wordings' alone.
+        by_wording: The headline in each wording.
+        by_language: The headline in each language, where there are several.
+        shares: Of the variance; None where prompts have single images.
+        sd: Standard deviation, over wordings, of the signed mean lean; its noise is taken out.
+        p: p-value that the mean lean is the same in all wordings.
+        sentence: The same in words.
+    """
+
+    pair: str | None
+    scale: str
+    interval_about: Literal["other wordings", "these wordings"]
+    by_wording: list[PartScore]
+    by_language: list[PartScore]
+    shares: Shares | None
+    sd: float
+    p: float | None
+    sentence: str
+
+    def as_detail(self) -> dict[str, Any]:
+        """The report as an entry of `details`.
+
+        Returns:
+            JSON values by name of the attribute.
+        """
+        return asdict(self)
+
+
+def wording_report(
+    leans: Leans,
+    cells: Cells,
+    wordings: Sequence[Wording],
+    groups: Groups,
+    signed: tuple[Float64Array, Float64Array],
+    headline: Callable[[Leans], Headline],
+    *,
+    pair: str | None = None,
+    about_others: bool | None = None,
+) -> WordingReport | None:
+    """How much the wording matters.
+
+    Args:
+        leans: The leans over all wordings.
+        cells: The leans by wording.
+        wordings: The templates.
+        groups: Name, positions and numbers of the stimuli of each concept.
+        signed: N with its sign, and D, by stimulus and wording: the mean lean is the sum over
+            groups of the means of N over that of D.
+        headline: The headline of some leans.
+        pair: The pair of groups, where a task compares several.
+        about_others: Whether the headline's interval is about other wordings; by default, whether
+            there are three.
+
+    Returns:
+        The report; None with a single wording.
+    """
+    count = len(wordings)
+    if count < 2:
+        return None
+    each = [
+        _part(wording.neutral, wording.language, [t], leans, headline)
+        for t, wording in enumerate(wordings)
+    ]
+    languages = list(dict.fromkeys(one.language for one in wordings if one.language))
+    by_language = [
+        _part(
+            language,
+            language,
+            [t for t, one in enumerate(wordings) if one.language == language],
+            leans,
+            headline,
+        )
+        for language in languages
+        if len(languages) > 1
+    ]
+    sd, p = _between(*signed, groups)
+    others = count >= FEWEST if about_others is None else about_others
+    report = WordingReport(
+        pair,
+        headline(leans).scale,
+        "other wordings" if others else "these wordings",
+        each,
+        by_language,
+        _shares(cells, groups),
+        sd,
+        p,
+        "",
+    )
+    return replace(report, sentence=_sentence(report))
+
+
+def _part(
+    name: str,
+    language: str | None,
+    numbers: list[int],
+    leans: Leans,
+    headline: Callable[[Leans], Headline],
+) -> PartScore:
+    one = in_wordings(leans, numbers)
+    if not one.separation > GATE:
+        return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
+    found = headline(one)
+    chosen = found.chosen
+    return PartScore(
+        name,
+        language,
+        len(numbers),
+        found.value,
+        chosen.low,
+        chosen.high,
+        found.reason or chosen.reason,
+    )
+
+
+def _between(top: Float64Array, bottom: Float64Array, groups: Groups) -> tuple[float, float | None]:
+    """Standard deviation of the mean lean over wordings, and the test that it is 0.
+
+    With W = N - v D at the pooled value v, c_t the sum over groups of W's mean over stimuli, and
+    M the part of its variance that the interaction of stimulus and wording explains,
+    F = variance of c_t / M; sd² = (variance of c_t - M) / (sum of D)².
+
+    Returns:
+        sd and p; no p where the interaction is 0 or unknown.
+    """
+    sums = [sum(x[at].mean() for _, at, _ in groups) for x in (top, bottom)]
+    value = float(sums[0] / sums[1])
+    moved = top - value * bottom
+    count = moved.shape[1]
+    means = np.sum([moved[at].mean(axis=0) for _, at, _ in groups], axis=0)
+    parts, dfs = [], []
+    for _, at, _ in groups:
+        size = len(at)
+        if size < 2:
+            return 0.0, None
+        parts.append(float(_interaction(moved[at]) / size))
+        dfs.append(float((size - 1) * (count - 1)))
+    noise, df = satterthwaite(parts, dfs)
+    between = float(means.var(ddof=1))
+    sd = float(np.sqrt(max(between - noise, 0.0)) / abs(sums[1]))
+    if not noise > 0:
+        return sd, None
+    return sd, float(fdtrc(count - 1, df, between / noise))
+
+
+def _interaction(cells: Float64Array) -> float:
+    """Mean square of stimulus by wording."""
+    k, count = cells.shape
+    rest = cells - cells.mean(axis=1, keepdims=True) - cells.mean(axis=0) + cells.mean()
+    return float((rest**2).sum() / ((k - 1) * (count - 1)))
+
+
+def _shares(cells: Cells, groups: Groups) -> Shares | None:
+    """Components of variance of 2 x over those of D squared, as shares; by moments."""
+    if not np.isfinite(cells.noise).all():
+        return None
+    found = []
+    for _, at, _ in groups:
+        n = cells.top[at]
+        k, count = n.shape
+        if k < 2:
+            return None
+        rest = _interaction(n)
+        stimuli = float(count * n.mean(axis=1).var(ddof=1))
+        wordings = float(k * n.mean(axis=0).var(ddof=1))
+        own = rest - float(cells.noise[at].mean())
+        found.append(
+            [
+                (wordings - rest) / k,
+                own,
+                (stimuli - rest) / count,
+                float(cells.images[at].mean()),
+            ]
+        )
+    parts = np.maximum(np.mean(found, axis=0), 0.0)
+    total = float(parts.sum())
+    if not total > 0:
+        return None
+    return Shares(*(float(part / total) for part in parts))
+
+
+def _sentence(report: WordingReport) -> str:
+    clauses = []
+    if report.shares is not None:
+        alike, own = report.shares.wording, report.shares.stimulus_by_wording
+        clauses.append(
+            f"{alike + own:.0%} of the variance of where an image lies is between wordings "
+            f"({alike:.0%} in all stimuli of a set alike)"
+        )
+    known = [one for one in report.by_wording if one.value is not None]
+    if len(known) > 1:
+        low, high = (pick(known, key=lambda one: one.value or 0.0) for pick in (min, max))
+        clauses.append(
+            f"by wording the headline goes from {_shown(low, report.scale)} to "
+            f"{_shown(high, report.scale)}"
+        )
+    if report.p is not None:
+        p = f"p = {report.p:.2g}"
+        if report.p < _ALPHA:
+            moves = f"moves with the wording (standard deviation {report.sd:.2f}, {p})"
+        else:
+            moves = f"does not move with the wording beyond chance ({p})"
+        clauses.append(f"{_MEAN.get(report.scale, 'the mean lean')} {moves}")
+    text = "; ".join(clauses)
+    about = (
+        "The interval is about other wordings, too."
+        if report.interval_about == "other wordings"
+        else "The interval is about these wordings alone."
+    )
+    return f"{text[:1].upper()}{text[1:]}. {about}" if text else about
+
+
+def _shown(one: PartScore, scale: str) -> str:
+    value = one.value or 0.0
+    if scale == "mean_square":
+        return f'{np.sqrt(max(value, 0.0)):.2f} rms ("{one.name}")'
+    return f'{value:+.2f} ("{one.name}")'

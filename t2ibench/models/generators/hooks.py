@@ -1,0 +1,267 @@
+"""`hook=package.module:function`: code of the user's own between a loaded pipeline and its images.
+
+A hook is how a debiasing method that needs no training is measured: it is called once with the
+loaded pipeline, and may change it, replace it, or say image by image what the call is to be.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown
+from t2ibench.models.fingerprint import file_hash
+from t2ibench.models.generators import passed
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.registry import is_target, load_target
+
+PerImage = Callable[[str, int], Mapping[str, Any] | None]
+NAME, DIGEST = "hook", "hook_sha256"
+# The seed, the form and the size of an image are the run's.
+_OWN = {
+    *("generator", "output_type", "return_dict", "num_images_per_prompt", "height", "width"),
+    *("callback", "callback_steps", "callback_on_step_end", "self"),
+}
+_TEXTS = ("prompt", "negative_prompt")  # one for each image of a batch
+
+
+class HookFailed(Exception):
+    """A hook that cannot say what the call of one image is to be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A function of the user's own.
+
+    Attributes:
+        target: Where it is, 'package.module:function'.
+        digest: SHA-256 of the file of its module; of two files, where it is defined in another.
+        function: What is called with the pipeline, the model's arguments and keywords.
+        keywords: `hook.NAME=VALUE`.
+    """
+
+    target: str
+    digest: str
+    function: Callable[..., Any]
+    keywords: Mapping[str, Any]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides an image beside the name and the keywords, which are arguments."""
+        return {DIGEST: self.digest}
+
+    def apply(self, pipeline: Any, args: Mapping[str, Any]) -> tuple[Any, PerImage | None]:
+        """Call it with a loaded pipeline.
+
+        Args:
+            pipeline: The pipeline.
+            args: The model's arguments.
+
+        Returns:
+            The pipeline that makes the images, and what says of each image how; None where that
+            is the same for all.
+
+        Raises:
+            T2IBenchError: it fails, or gives something else.
+        """
+        where = f"--model-args: hook={self.target}"
+        own = {name: value for name, value in args.items() if not name.startswith(NAME)}
+        with failing(f"{where} failed with"):
+            found = self.function(pipeline, own, **self.keywords)
+        parts = found if isinstance(found, tuple) else (found,)
+        per_image: PerImage | None = None
+        for part in parts:
+            if hasattr(part, "components") and callable(part):
+                pipeline = part
+            elif inspect.isroutine(part) or (callable(part) and not isinstance(part, type)):
+                per_image = part
+            elif part is not None:
+                raise T2IBenchError(
+                    f"{where} gives a {type(part).__name__}.",
+                    "It gives a pipeline, a function of prompt and index, or both as a tuple.",
+                )
+        _check_arguments(pipeline, own, where)
+        return pipeline, per_image
+
+
+def find_hook(args: Mapping[str, Any], *, recorded: bool = False) -> Hook | None:
+    """The hook that arguments name.
+
+    Args:
+        args: Arguments of `DiffusersArguments`, those that were given.
+        recorded: They come from a stored run or a submission: nothing is imported.
+
+    Returns:
+        The hook; None where none is named.
+
+    Raises:
+        T2IBenchError: it cannot be imported or called, does not take its keywords, or its name is
+            a recorded one.
+    """
+    target, keywords = args.get(NAME), passed.of(args, passed.HOOK)
+    if target is None:
+        if keywords:
+            name = next(iter(keywords))
+            raise T2IBenchError(
+                f"--model-args: {passed.HOOK}{name} needs a hook to go to.",
+                "Name it: hook=package.module:function.",
+            )
+        return None
+    where = f"--model-args: hook={shown(target)}"
+    if not is_target(target):
+        raise T2IBenchError(
+            f"{where}: expected package.module:function.",
+            "A function in hooks.py of this folder is hook=hooks:function.",
+        )
+    if recorded:
+        raise T2IBenchError(
+            f"{where} names code, and it comes from a stored file, so it is not imported.",
+            "Run the command yourself, where that code is yours.",
+        )
+    try:
+        function = load_target(target)
+    except T2IBenchError as error:
+        hint = "It is looked for in the current folder and among installed packages."
+        raise T2IBenchError(f"{where}: {error.message}", hint) from None
+    if not callable(function):
+        raise T2IBenchError(
+            f"{where} is a {type(function).__name__}, which cannot be called.",
+            "Give a function that takes the pipeline and the model's arguments.",
+        )
+    _check_keywords(function, keywords, where)
+    return Hook(target, _digest(target, function, where), function, keywords)
+
+
+def calls(
+    requests: Sequence[ImageRequest], per_image: PerImage, pipeline: Any, target: str
+) -> Iterator[tuple[list[int], dict[str, Any], bool]]:
+    """Which images are made by one call, and what a hook says of it.
+
+    Args:
+        requests: The images.
+        per_image: The hook's own function.
+        pipeline: What is called.
+        target: The hook, for messages.
+
+    Yields:
+        Numbers of requests, the arguments that they share, and whether further images may be made
+        with them: not where arguments hold more than plain values, such as tensors of one image.
+
+    Raises:
+        HookFailed: the function fails.
+        T2IBenchError: what it gives cannot be passed on.
+    """
+    groups: dict[str, tuple[list[int], dict[str, Any], bool]] = {}
+    for number, request in enumerate(requests):
+        options = _options(request, per_image, pipeline, target)
+        try:
+            key, plain = json.dumps(options, sort_keys=True), True
+        except (TypeError, ValueError):
+            key, plain = f"{number}", False
+        groups.setdefault(key, ([], options, plain))[0].append(number)
+    yield from groups.values()
+
+
+def merged(call: Mapping[str, Any], options: Mapping[str, Any], count: int) -> dict[str, Any]:
+    """The arguments of a call with what a hook says of it.
+
+    Args:
+        call: The arguments so far.
+        options: What the hook says; its texts are for each of the images.
+        count: Images.
+
+    Returns:
+        All of them; no prompt where its embedding is given.
+    """
+    texts = {
+        name: [value] * count
+        for name, value in options.items()
+        if name in _TEXTS and isinstance(value, str)
+    }
+    found = {**call, **options, **texts}
+    if found.get("prompt_embeds") is not None:
+        found["prompt"] = None
+    return found
+
+
+def _options(
+    request: ImageRequest, per_image: PerImage, pipeline: Any, target: str
+) -> dict[str, Any]:
+    where = f"--model-args: hook={target}"
+    try:
+        found = per_image(request.prompt, request.index)
+    except Exception as error:
+        raise HookFailed(
+            f"the hook {target} failed with {type(error).__name__}: {first_line(error)}"
+        ) from error
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise T2IBenchError(
+            f"{where} gives a {type(found).__name__} for an image.",
+            "Its function of prompt and index gives a mapping of arguments, or None.",
+        )
+    known = {*inspect.signature(type(pipeline).__call__).parameters} - _OWN
+    for name in found:
+        if name in _OWN:
+            raise T2IBenchError(f"{where}: t2ibench sets {name} for each image.")
+        if name not in known:
+            near = did_you_mean(str(name), known)
+            raise T2IBenchError(f"{where}: {type(pipeline).__name__} takes no {name}.{near}")
+    return dict(found)
+
+
+def _check_keywords(function: Callable[..., Any], keywords: Mapping[str, Any], where: str) -> None:
+    """Refuse, before weights are loaded, what the function does not take."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise T2IBenchError(f"{where} has no signature that Python can read.") from None
+    try:
+        signature.bind(None, {}, **keywords)
+    except TypeError as error:
+        names = list(signature.parameters)[2:]
+        raise T2IBenchError(
+            f"{where}: {first_line(error)}.",
+            "It is called with the pipeline, the model's arguments and "
+            f"{passed.HOOK}NAME=VALUE; its names are: {', '.join(names) or 'none'}.",
+        ) from None
+
+
+def _digest(target: str, function: Any, where: str) -> str:
+    """SHA-256 over the module that is named and, if that is another one, the function's own."""
+    named = target.partition(":")[0]
+    names = dict.fromkeys([named, getattr(function, "__module__", None) or named])
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in names]
+    if not all(file and Path(file).is_file() for file in files):
+        raise T2IBenchError(
+            f"{where}: its module has no file, so nothing tells one version from another.",
+            "Put the function into a file of its own.",
+        )
+    digests = [file_hash(Path(file)) for file in files if file]
+    return "-".join(dict.fromkeys(digests))
+
+
+def _check_arguments(pipeline: Any, args: Mapping[str, Any], where: str) -> None:
+    """Refuse arguments that the pipeline of a hook does not take."""
+    from t2ibench.models.generators.pipelines import CALL_NAMES
+
+    known = inspect.signature(type(pipeline).__call__).parameters
+    for key, name in CALL_NAMES.items():
+        if key in args and name not in known:
+            raise T2IBenchError(
+                f"{where} makes the pipeline a {type(pipeline).__name__}, which takes no {key}.",
+                f"Leave {key}=… out.",
+            )
+    for name in passed.of(args, passed.CALL):
+        if name not in known:
+            raise T2IBenchError(
+                f"{where} makes the pipeline a {type(pipeline).__name__}, which takes no "
+                f"{passed.CALL}{name}.",
+                f"Leave {passed.CALL}{name}=… out.",
+            )

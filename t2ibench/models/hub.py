@@ -1,0 +1,140 @@
+"""Whether the hub has a model, asked once and briefly before a library asks it at length.
+
+The libraries wait minutes for a hub that is away, without a word, and then say that the model does
+not exist. Here one small request decides: it is there, it is not, or only what was downloaded
+before can be used.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, first_line, shown
+from t2ibench.models.places import exists
+
+_SECONDS = 5.0  # to wait for an answer
+_ATTEMPTS = 2
+_PAUSE = 1.0
+_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TOO_MANY = 429
+_UNKNOWN = 401  # of what is private, and of what is not there, to those who are not logged in
+
+
+def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
+    """Find out, in seconds, whether a library can load a model.
+
+    Args:
+        source: A folder, or the id of a repository of the hub; a folder is not asked for.
+        file: A file that every such model has, such as 'model_index.json'.
+        revision: Branch, tag or commit; None for the main branch.
+
+    Returns:
+        What to tell `from_pretrained`: nothing, or to use what is in the local cache only, because
+        the hub does not answer and the model was downloaded before.
+
+    Raises:
+        T2IBenchError: it does not exist, access to it is not granted, or the hub does not answer
+            and the model is not here.
+    """
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    if exists(source):
+        return {}
+    here = isinstance(try_to_load_from_cache(source, file, revision=revision), str)
+    if constants.HF_HUB_OFFLINE:
+        if here:
+            return {}
+        raise T2IBenchError(
+            f"'{shown(source)}' has not been downloaded to this machine, and the hub is not asked "
+            "(HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set).",
+            "Unset them, or give a local folder.",
+        )
+    try:
+        answered = _asked(source, file, revision)
+    except OSError as error:
+        raise _refused(source, file, revision, error) from error
+    if answered is None:
+        return {}
+    if here:
+        return {"local_files_only": True}
+    message, hint = answered
+    raise T2IBenchError(f"'{shown(source)}' cannot be downloaded: {message}.", hint)
+
+
+def _asked(source: str, file: str, revision: str | None) -> tuple[str, str] | None:
+    """Why the hub gives no answer about a file, and what to do; None where it has the file."""
+    from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
+    from huggingface_hub.errors import HfHubHTTPError
+
+    where = constants.ENDPOINT
+    url = hf_hub_url(source, file, revision=revision)
+    found = None
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            time.sleep(_PAUSE)
+        try:
+            found = get_hf_file_metadata(url, timeout=_SECONDS)
+        except HfHubHTTPError as error:
+            status = error.response.status_code
+            if status not in _BUSY:
+                raise
+            problem = _busy(where, status, error.response.headers.get("retry-after"))
+        except Exception as error:  # the client's own classes change with the library below it
+            problem = (
+                f"{where} does not answer ({type(error).__name__}: {first_line(error)})",
+                "Check the connection, proxies and HF_ENDPOINT, or give a local folder.",
+            )
+        else:
+            break
+    if found is None:
+        return problem
+    if not found.commit_hash:
+        return (
+            f"what answers at {where} is not a hub of models (it names no commit)",
+            "Check HF_ENDPOINT, and whether the network asks for a login in the browser.",
+        )
+    return None
+
+
+def _busy(where: str, status: int, wait: str | None) -> tuple[str, str]:
+    if status == _TOO_MANY:
+        asked = f" for {shown(wait, 20)} seconds" if wait and wait.isdigit() else ""
+        return (
+            f"{where} asks to wait{asked} (429, too many requests)",
+            "Try again later; `hf auth login` raises the limit.",
+        )
+    return f"{where} is out of order at the moment ({status})", "Try again later."
+
+
+def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2IBenchError:
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    model = shown(source)
+    if "GatedRepoError" in kinds:
+        return T2IBenchError(
+            f"'{model}' is gated: its makers give access to those who accept their licence.",
+            f"Accept it at https://huggingface.co/{model}, then log in: `hf auth login`.",
+        )
+    if "RevisionNotFoundError" in kinds:
+        return T2IBenchError(
+            f"'{model}' has no revision '{shown(revision)}'.", "Give a branch, a tag or a commit."
+        )
+    if "EntryNotFoundError" in kinds:
+        return T2IBenchError(f"'{model}' has no {file}.", _OTHERWISE.get(file))
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if "RepositoryNotFoundError" in kinds or status == _UNKNOWN:
+        return T2IBenchError(
+            f"The hub has no model '{model}', or it is private.",
+            "Check the name; a private or gated model needs `hf auth login`.",
+        )
+    return T2IBenchError(
+        f"The hub declined '{model}': {first_line(error)}",
+        "The token of `hf auth login` may not be allowed to read it.",
+    )
+
+
+_OTHERWISE = {
+    "model_index.json": "Give a text-to-image pipeline in the form of diffusers; a LoRA goes with "
+    "its base model: --model BASE --model-args lora=ORG/NAME.",
+    "config.json": "Give a model in the form of transformers.",
+}

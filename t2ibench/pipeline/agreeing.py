@@ -1,0 +1,49 @@
+"""How well the images of a task agree with their prompts, from what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from t2ibench.errors import MissingEvidence
+from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.prompt_agreement import PromptCosines, prompt_cosines
+from t2ibench.pipeline.stored import Images, StoredEvidence
+from t2ibench.results.prompt_agreement import agreement_records
+from t2ibench.results.prompt_records import PromptAgreement
+
+if TYPE_CHECKING:
+    from t2ibench.pipeline.scoring import EncoderEvidence
+
+Found = tuple[dict[str, list[PromptAgreement]], dict[str, tuple[PromptCosines, ...]]]
+
+
+def prompt_agreement(
+    needs: Needs, images: Images | None, encoders: Mapping[str, EncoderEvidence], level: float
+) -> Found:
+    """Measure a task's images against their own prompts, by each encoder.
+
+    Args:
+        needs: What the task asks for.
+        images: The run's images.
+        encoders: Name to what each has embedded.
+        level: Of the intervals, in (0, 1).
+
+    Returns:
+        Encoder to what results.json says, and to the cosines. An encoder that has not embedded
+        every prompt, as in runs of older versions, has measured nothing.
+    """
+    records: dict[str, list[PromptAgreement]] = {}
+    cosines: dict[str, tuple[PromptCosines, ...]] = {}
+    if images is None or not needs.embeds or not needs.prompts:
+        return records, cosines
+    for name, encoder in encoders.items():
+        if not encoder.embeds_images:
+            continue
+        try:
+            found = prompt_cosines(needs, StoredEvidence(images, encoder.store))
+        except MissingEvidence:
+            continue
+        if found:
+            records[name], cosines[name] = agreement_records(found, level), tuple(found)
+    return records, cosines

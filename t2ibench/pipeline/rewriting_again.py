@@ -1,0 +1,80 @@
+"""Further prompts for a stored run, rewritten as they come."""
+
+from __future__ import annotations
+
+from t2ibench.models.language import Rewriter
+from t2ibench.models.protocols import Generator, ImageRequest
+from t2ibench.models.rewriters import create_rewriter
+from t2ibench.models.rewritten import Rewritten, describe, rewritten
+from t2ibench.pipeline.rewriting import parts_of, requests_of, row_of
+from t2ibench.results.run import RunFolder
+from t2ibench.store.images import image_seed
+from t2ibench.store.rewrites import RewriteStore, StoredRewriting
+
+
+def rewriting_again(generator: Generator, run: RunFolder, device: str | None) -> Generator:
+    """The model of a stored run, for further prompts: they are rewritten as they come.
+
+    Args:
+        generator: The run's generator alone.
+        run: The run.
+        device: Where a rewriter runs; None to choose.
+
+    Returns:
+        The generator behind the run's rewriter; itself where the run has none.
+
+    Raises:
+        T2IBenchError: the rewriter cannot be made here.
+    """
+    recorded = run.record.generator
+    if recorded is None or recorded.rewriter is None:
+        return generator
+    settings = run.record.settings
+    rewriter = create_rewriter(
+        settings.rewriter or recorded.rewriter.name,
+        settings.rewriter_args,
+        device=device,
+        dtype=settings.dtype,
+        recorded=True,
+    )
+    model = rewritten(generator, describe(rewriter, generator))
+    assert isinstance(model, Rewritten)
+    store = RewriteStore(run.path, rewriter.fingerprint)
+    model.rewritings = Asking(store, rewriter, run.record.measurement.seed)
+    return model
+
+
+class Asking:
+    """Rewritings of a run, and of further prompts as they come (see models.rewritten).
+
+    Args:
+        store: The run's rewritings.
+        rewriter: Who is asked for what is not there.
+        seed: The run's seed.
+    """
+
+    def __init__(self, store: RewriteStore, rewriter: Rewriter, seed: int) -> None:
+        self._store, self._rewriter, self._seed = store, rewriter, seed
+
+    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+        """The rewriting that an image is made from; asked for and stored where there is none.
+
+        Args:
+            prompt: Any prompt.
+            index: Which sample of the prompt, from 0.
+
+        Returns:
+            The rewriting.
+
+        Raises:
+            T2IBenchError: the rewriter cannot go on.
+        """
+        self._store.refresh()
+        found = self._store.find(prompt, index)
+        if found is None or found.status == "failed":
+            image = ImageRequest(prompt, index, image_seed(self._seed, prompt, index))
+            (request,) = requests_of([image], self._rewriter.per, self._seed)
+            ((_, rewriting),) = next(parts_of([request], self._rewriter))
+            found = row_of(request, rewriting, self._rewriter)
+            self._store.add([found])
+        return found

@@ -1,0 +1,169 @@
+"""Destinations: where the results of a run are sent, such as a tracker or a dataset of the hub.
+
+A destination is written NAME or NAME:PLACE. Nothing of one is imported before a user names it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from t2ibench.arguments import Arguments, format_args, read_args
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.registry import Registry
+from t2ibench.reports.destinations.sent import Sent
+from t2ibench.settings import RunSettings
+
+
+class Destination(Protocol):
+    """Where results go. Objects only have these members; they inherit nothing.
+
+    Attributes:
+        description: One line, for `t2ibench ls destinations`.
+        Args: Its arguments (`--log-args`).
+        place: The argument that the text after the colon stands for, as in wandb:PROJECT.
+    """
+
+    @property
+    def description(self) -> str: ...  # noqa: D102
+    @property
+    def Args(self) -> type[Arguments]: ...  # noqa: D102
+    @property
+    def place(self) -> str: ...  # noqa: D102
+
+    def check(self, args: Any) -> None:
+        """Find what is wrong, before anything is generated; nothing is sent or asked.
+
+        Args:
+            args: The checked arguments.
+
+        Raises:
+            T2IBenchError: a package is missing, or the place cannot be.
+        """
+        ...
+
+    def send(self, sent: Sent, args: Any) -> str:
+        """Send a run.
+
+        Args:
+            sent: What of it is sent.
+            args: The checked arguments.
+
+        Returns:
+            Where it can be seen, or what to do to see it.
+        """
+        ...
+
+
+DESTINATIONS: Registry[Destination] = Registry(
+    "destination",
+    {
+        "wandb": "t2ibench.reports.destinations.wandb:DESTINATION",
+        "mlflow": "t2ibench.reports.destinations.mlflow:DESTINATION",
+        "trackio": "t2ibench.reports.destinations.trackio:DESTINATION",
+        "hf-dataset": "t2ibench.reports.destinations.hub:DATASET",
+        "hf-model": "t2ibench.reports.destinations.hub:MODEL",
+    },
+    members=("description", "Args", "place", "check", "send"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A destination that a user named.
+
+    Attributes:
+        name: As the user wrote it.
+        destination: What it is.
+        args: Its checked arguments.
+        given: Those the user gave, as text.
+    """
+
+    name: str
+    destination: Destination
+    args: Arguments
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def command(self, folder: Path) -> str:
+        """A command that sends a run there.
+
+        Args:
+            folder: The run folder.
+
+        Returns:
+            What to type.
+        """
+        words = ["t2ibench", "push", str(folder), "--to", self.name]
+        words += ["--log-args", format_args(self.given)] if self.given else []
+        return shlex.join(words)
+
+
+def choose(names: Iterable[str], args: Mapping[str, str], flag: str = "--log-args") -> list[Chosen]:
+    """Find destinations, and check what they were given, before anything is generated.
+
+    Args:
+        names: As users write them: NAME or NAME:PLACE.
+        args: Arguments; each goes to every destination that has one of this name.
+        flag: Where they were given, for messages.
+
+    Returns:
+        The destinations, each once.
+
+    Raises:
+        T2IBenchError: a destination is unknown or lacks a package, or an argument does not fit.
+    """
+    found = {name: DESTINATIONS.get(name.partition(":")[0]) for name in names}
+    known = {name: destination.Args.model_fields for name, destination in found.items()}
+    every = sorted({key for fields in known.values() for key in fields})
+    for key in args:
+        if key not in every:
+            raise T2IBenchError(
+                f"{flag}: {', '.join(found) or 'nothing'} has no argument '{shown(key)}'."
+                f"{did_you_mean(key, every)}",
+                f"There are: {', '.join(every)}." if every else "Name a destination.",
+            )
+    chosen = []
+    for name, destination in found.items():
+        own = {key: value for key, value in args.items() if key in known[name]}
+        place = name.partition(":")[2]
+        if place and destination.place in own:
+            raise T2IBenchError(
+                f"'{shown(name)}' names the {destination.place}, and so does {flag}.",
+                "Keep one of them.",
+            )
+        given = {**own, **({destination.place: place} if place else {})}
+        checked = read_args(destination.Args, given, name, flag)
+        destination.check(checked)
+        chosen.append(Chosen(name, destination, checked, own))
+    return chosen
+
+
+def chosen_by(settings: RunSettings) -> list[Chosen]:
+    """The destinations of --log-to, before anything is generated.
+
+    Args:
+        settings: Of the run.
+
+    Returns:
+        The destinations; none where none is named.
+
+    Raises:
+        T2IBenchError: as for `choose`, or the run would have no results.
+    """
+    if settings.log_args and not settings.log_to:
+        raise T2IBenchError("--log-args needs --log-to.", "Name a destination: --log-to wandb")
+    if not settings.log_to:
+        return []
+    for flag, given in (
+        ("--generate-only", settings.generate_only),
+        ("--no-score", settings.no_score),
+    ):
+        if given:
+            raise T2IBenchError(
+                f"--log-to has to score; leave {flag} out.",
+                "`t2ibench push RUN --to …` sends results later.",
+            )
+    return choose(settings.log_to, settings.log_args)

@@ -1,0 +1,217 @@
+"""The Hugging Face hub: results in a dataset repository, and on the page of a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.arguments import Arguments
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.reports.destinations.sent import FILES, Sent
+from t2ibench.reports.hub_metadata import eval_results
+from t2ibench.version import __version__
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperationAdd, HfApi
+
+_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
+_PART = re.compile(r"[\w-][\w.-]{0,95}")
+HEADLINES = "headlines.jsonl"
+
+_CARD = """---
+pretty_name: Social bias of text-to-image models, measured by t2ibench
+tags:
+- t2ibench
+- text-to-image
+- bias
+configs:
+- config_name: headlines
+  data_files: "*/headlines.jsonl"
+---
+Results of t2ibench, a folder a run: `report.html` to read,
+`results.json` with everything, `headlines.jsonl` with one line a test. A lean is 0 where images
+are balanced and ±1 where all are on one side. A score describes the prompts, the model with its
+settings, and the encoder or judge; it says nothing about real people.
+"""
+
+
+class DatasetArgs(Arguments):
+    """Arguments of `hf-dataset`.
+
+    Attributes:
+        repo: The dataset repository, OWNER/NAME; it is made if it does not exist.
+        path: Folder in it; by default the name of the run folder.
+        private: Whether a repository that has to be made is private.
+        pr: Open a pull request instead of a commit.
+        samples: Send the samples too: a line an image or text.
+    """
+
+    repo: str
+    path: str | None = None
+    private: bool = True
+    pr: bool = False
+    samples: bool = False
+
+
+class ModelArgs(Arguments):
+    """Arguments of `hf-model`.
+
+    Attributes:
+        repo: The model's repository, OWNER/NAME.
+        dataset: Id of the benchmark's dataset repository; `t2ibench export-tasks` writes one.
+        source: Address of the evidence, such as a dataset of results.
+        direct: Commit, without a pull request.
+    """
+
+    repo: str
+    dataset: str
+    source: str | None = None
+    direct: bool = False
+
+
+class HubDataset:
+    """See `t2ibench.reports.destinations.Destination`."""
+
+    description = "hf-dataset:OWNER/NAME, a dataset repository of the hub, a folder a run"
+    Args = DatasetArgs
+    place = "repo"
+
+    def check(self, args: DatasetArgs) -> None:
+        """Check the names; nothing is asked of the hub.
+
+        Args:
+            args: The checked arguments.
+
+        Raises:
+            T2IBenchError: a name is none that the hub takes.
+        """
+        _check_id(args.repo, "hf-dataset")
+        if args.path is not None and not all(map(_PART.fullmatch, args.path.split("/"))):
+            raise T2IBenchError(
+                f"hf-dataset: path={shown(args.path)} is no folder of a repository.",
+                "Write letters, digits, '-', '_' and '.', with '/' between folders.",
+            )
+
+    def send(self, sent: Sent, args: DatasetArgs) -> str:
+        """Commit the results of a run.
+
+        Args:
+            sent: The run.
+            args: The checked arguments.
+
+        Returns:
+            The address of the commit or the pull request.
+        """
+        from huggingface_hub import CommitOperationAdd
+
+        api = _api()
+        api.create_repo(args.repo, repo_type="dataset", private=args.private, exist_ok=True)
+        operations = dataset_operations(sent, args)
+        if not api.file_exists(args.repo, "README.md", repo_type="dataset"):
+            operations.append(CommitOperationAdd("README.md", _CARD.encode()))
+        return _commit(api, args.repo, "dataset", operations, f"Results of {sent.name}", pr=args.pr)
+
+
+class HubModel:
+    """See `t2ibench.reports.destinations.Destination`."""
+
+    description = "hf-model:OWNER/NAME, evaluation results on a model's page, as a pull request"
+    Args = ModelArgs
+    place = "repo"
+
+    def check(self, args: ModelArgs) -> None:
+        """Check the names; nothing is asked of the hub.
+
+        Args:
+            args: The checked arguments.
+
+        Raises:
+            T2IBenchError: a name is none that the hub takes.
+        """
+        _check_id(args.repo, "hf-model")
+        _check_id(args.dataset, "hf-model: dataset")
+
+    def send(self, sent: Sent, args: ModelArgs) -> str:
+        """Open a pull request with .eval_results/t2ibench.yaml.
+
+        Args:
+            sent: The run.
+            args: The checked arguments.
+
+        Returns:
+            The address of the pull request or the commit.
+        """
+        from huggingface_hub import CommitOperationAdd
+
+        text = eval_results(sent.results, args.dataset, args.source)
+        operations = [CommitOperationAdd(".eval_results/t2ibench.yaml", text.encode())]
+        message = "Social bias, measured by t2ibench"
+        return _commit(_api(), args.repo, "model", operations, message, pr=not args.direct)
+
+
+def dataset_operations(sent: Sent, args: DatasetArgs) -> list[CommitOperationAdd]:
+    """What is committed of a run.
+
+    Args:
+        sent: The run.
+        args: Of `hf-dataset`.
+
+    Returns:
+        Its files, and one line a test for the viewer of data sets.
+    """
+    from huggingface_hub import CommitOperationAdd
+
+    folder = args.path or (sent.name if _PART.fullmatch(sent.name) else "run")
+    files = {path.name: path for path in sent.files(FILES)}
+    if args.samples:
+        samples = sorted((sent.folder / "samples").glob("*.jsonl"))
+        files |= {f"samples/{path.name}": path for path in samples}
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _headlines(sent))
+    return [
+        CommitOperationAdd(f"{folder}/{HEADLINES}", lines.encode()),
+        *(CommitOperationAdd(f"{folder}/{name}", str(path)) for name, path in files.items()),
+    ]
+
+
+def _headlines(sent: Sent) -> Iterator[dict[str, Any]]:
+    model = sent.results.model
+    for row in sent.rows:
+        yield {
+            "model": model.name,
+            "revision": model.revision,
+            "fingerprint": model.fingerprint,
+            "t2ibench": sent.results.t2ibench,
+            **dict(zip(sent.columns, row, strict=True)),
+        }
+
+
+def _check_id(name: str, what: str) -> None:
+    if not _ID.fullmatch(name) or ".." in name or "--" in name:
+        raise T2IBenchError(
+            f"{what}: '{shown(name)}' is no repository of the hub.", "Write OWNER/NAME."
+        )
+
+
+def _api() -> HfApi:
+    from huggingface_hub import HfApi
+
+    return HfApi(library_name="t2ibench", library_version=__version__)
+
+
+def _commit(
+    api: HfApi,
+    repo: str,
+    kind: str,
+    operations: list[CommitOperationAdd],
+    message: str,
+    *,
+    pr: bool,
+) -> str:
+    done = api.create_commit(repo, operations, commit_message=message, repo_type=kind, create_pr=pr)
+    return str(done.pr_url or done.commit_url)
+
+
+DATASET = HubDataset()
+MODEL = HubModel()

@@ -1,0 +1,224 @@
+"""What of a run is sent to a destination, and how a failure there becomes one line."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import logging
+import math
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.errors import T2IBenchError, failing, visible
+from t2ibench.reports.files import PAGE
+from t2ibench.results.display import displayed
+from t2ibench.results.frames import task_rows
+from t2ibench.results.schema import Results
+from t2ibench.settings import Measurement
+
+if TYPE_CHECKING:
+    from t2ibench.reports.destinations import Chosen
+
+FILES = (PAGE, "results.json", "results.md")
+PROJECT = "t2ibench"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A run as destinations get it.
+
+    Attributes:
+        name: Of the run: its folder's name.
+        results: What results.json holds.
+        config: The model, its settings and versions; text, numbers, lists and mappings.
+        metrics: 'TASK/headline' and what belongs to it: the ends of its interval ('/ci_low',
+            '/ci_high'), its p-values ('/p', '/p_holm'), a fair model's band ('/fair_low',
+            '/fair_high') and how many images count ('/n_images'). Tests that decide nothing are
+            in the table only.
+        columns: Heads of the table.
+        rows: One row a task; None where there is no value.
+        folder: The run folder.
+    """
+
+    name: str
+    results: Results
+    config: dict[str, Any]
+    metrics: dict[str, float]
+    columns: list[str]
+    rows: list[list[Any]]
+    folder: Path
+
+    def files(self, names: tuple[str, ...] = FILES) -> list[Path]:
+        """The files of the run that are there: its page, results.json and results.md.
+
+        Args:
+            names: Those that are wanted.
+
+        Returns:
+            Their paths.
+        """
+        return [self.folder / name for name in names if (self.folder / name).is_file()]
+
+
+def sent_of(results: Results, folder: Path) -> Sent:
+    """What of a run is sent.
+
+    Args:
+        results: What results.json holds.
+        folder: The run folder.
+
+    Returns:
+        The run as destinations get it.
+    """
+    columns, rows = task_rows(results)
+    return Sent(
+        folder.resolve().name, results, _config(results), _metrics(results), columns, rows, folder
+    )
+
+
+def _config(results: Results) -> dict[str, Any]:
+    tasks = results.tasks.values()
+    model = results.model.model_dump(exclude={"other_libraries"}, exclude_none=True)
+    return {
+        "model": {key: value for key, value in model.items() if value != {}},
+        "measurement": {
+            name: _common([getattr(task.settings, name) for task in tasks])
+            for name in Measurement.model_fields
+        },
+        "encoders": {n: f for task in tasks for n, f in task.settings.encoders.items()},
+        "judges": {n: f for task in tasks for n, f in task.settings.judges.items()},
+        "tasks": {name: task.version for name, task in results.tasks.items()},
+        "versions": {"t2ibench": results.t2ibench, **results.environment},
+        "command": shlex.join(results.command),
+        "limited": results.limited,
+    }
+
+
+def _common(values: list[Any]) -> Any:
+    """The value of all tasks; where they were measured differently, each that occurs."""
+    different = list(dict.fromkeys(values))
+    return different[0] if len(different) == 1 else different
+
+
+def _metrics(results: Results) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, task in results.tasks.items():
+        shown = displayed(task.headline)
+        if shown.value is None or task.inconclusive:
+            continue
+        numbers = {
+            "headline": shown.value,
+            "ci_low": shown.low,
+            "ci_high": shown.high,
+            "p": task.headline.p,
+            "p_holm": task.headline.p_holm,
+            "fair_low": shown.fair_low,
+            "fair_high": shown.fair_high,
+            "n_images": task.n_images,
+        }
+        found |= {
+            f"{name}/{key}": float(value)
+            for key, value in numbers.items()
+            if value is not None and math.isfinite(value)
+        }
+    return found
+
+
+def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """A configuration without levels, for trackers that only take text.
+
+    Args:
+        config: Text, numbers, lists and mappings.
+        prefix: Put before every key.
+
+    Returns:
+        'a.b' to text.
+
+    Examples:
+        >>> flat({"model": {"name": "toy", "settings": {"steps": 4}}, "limited": False})
+        {'model.name': 'toy', 'model.settings.steps': '4', 'limited': 'False'}
+    """
+    found: dict[str, str] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = str(value)
+    return found
+
+
+def needs(module: str, extra: str) -> None:
+    """Check that a package is there; it is not imported.
+
+    Args:
+        module: What is imported of it.
+        extra: The extra of t2ibench that installs it.
+
+    Raises:
+        T2IBenchError: it is missing.
+    """
+    found = importlib.util.find_spec(module)
+    # wandb keeps its files in a folder of its own name, which looks like a package.
+    if found is None or found.origin is None:
+        raise T2IBenchError(f"{module} is not installed.", f"pip install 't2ibench[{extra}]'")
+
+
+def send(chosen: Chosen, sent: Sent) -> str:
+    """Send a run to one destination; what its library prints is not shown.
+
+    Args:
+        chosen: The destination.
+        sent: The run.
+
+    Returns:
+        A line that says where it is.
+
+    Raises:
+        T2IBenchError: it could not be sent.
+    """
+    with failing(f"{chosen.name}: sending the results failed with"), _quiet():
+        where = chosen.destination.send(sent, chosen.args)
+    return visible(f"{chosen.name}: {where}")
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what libraries say from the streams; what goes wrong is raised, and said in a line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        logging.disable(before)
+
+
+def send_all(
+    chosen: list[Chosen], results: Results, folder: Path
+) -> tuple[list[str], list[T2IBenchError]]:
+    """Send a run to several destinations; the failure of one keeps nothing from the others.
+
+    Args:
+        chosen: The destinations.
+        results: What results.json holds.
+        folder: The run folder.
+
+    Returns:
+        A line for each that got it, and what went wrong with the others.
+    """
+    lines, failures = [], []
+    sent = sent_of(results, folder) if chosen else None
+    for one in chosen:
+        assert sent is not None
+        try:
+            lines.append(send(one, sent))
+        except T2IBenchError as error:
+            again = f"The run is kept; `{one.command(folder)}` sends it again."
+            hint = f"{error.hint} {again}" if error.hint else again
+            failure = T2IBenchError(f"{error.message.rstrip('. ')}.", hint)
+            failures.append(failure.with_traceback(error.__traceback__))
+    return lines, failures

@@ -1,0 +1,97 @@
+"""Weights & Biases."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from t2ibench.arguments import Arguments, one_of
+from t2ibench.reports.destinations.sent import PROJECT, Sent, needs
+
+_WAIT = 30  # seconds for a server that does not answer; wandb's own is 90
+
+
+class WandbArgs(Arguments):
+    """Arguments of `wandb`; None leaves a choice to wandb and its environment variables.
+
+    Attributes:
+        project: Name of the project.
+        entity: User or team.
+        group: Runs of one group are shown together.
+        name: Of the run; by default that of its folder.
+        mode: 'online', or 'offline' to send it later with `wandb sync`.
+        folder: Where wandb keeps its own files; by default the current folder.
+    """
+
+    project: str = PROJECT
+    entity: str | None = None
+    group: str | None = None
+    name: str | None = None
+    mode: Annotated[Literal["online", "offline"] | None, one_of("online", "offline")] = None
+    folder: str | None = None
+
+
+class Wandb:
+    """See `t2ibench.reports.destinations.Destination`."""
+
+    description = "Weights & Biases (pip install 't2ibench[wandb]')"
+    Args = WandbArgs
+    place = "project"
+
+    def check(self, args: WandbArgs) -> None:
+        """Check that wandb is installed.
+
+        Args:
+            args: The checked arguments.
+        """
+        needs("wandb", "wandb")
+
+    def send(self, sent: Sent, args: WandbArgs) -> str:
+        """Log a run.
+
+        Args:
+            sent: The run.
+            args: The checked arguments.
+
+        Returns:
+            Its address, or how to send it where wandb is offline.
+        """
+        import wandb
+
+        settings = wandb.Settings(
+            silent=True,
+            console="off",
+            disable_git=True,
+            disable_code=True,
+            x_disable_stats=True,
+            init_timeout=_WAIT,
+            login_timeout=_WAIT,
+            # What uploads in the background would wait for ever for a server that has gone.
+            finish_timeout=10 * _WAIT,
+            finish_timeout_raises=True,
+        )
+        run = wandb.init(
+            project=args.project, entity=args.entity, group=args.group, mode=args.mode,
+            name=args.name or sent.name, dir=args.folder, config=sent.config, job_type="evaluation",
+            settings=settings, reinit="create_new",
+        )  # fmt: skip
+        try:
+            _log(wandb, run, sent)
+        except BaseException:
+            run.finish(exit_code=1)
+            raise
+        run.finish()
+        if run.settings._offline:
+            return f"kept offline; `wandb sync {run.settings.sync_dir}` sends it"
+        return str(run.url)
+
+
+def _log(wandb: Any, run: Any, sent: Sent) -> None:
+    run.log({"tasks": wandb.Table(columns=sent.columns, data=sent.rows)})
+    run.summary.update(sent.metrics)
+    artifact = wandb.Artifact(f"t2ibench-{run.id}", type="t2ibench-results")
+    for path in sent.files():
+        artifact.add_file(str(path), name=path.name)
+    run.log_artifact(artifact)
+
+
+DESTINATION = Wandb()

@@ -1,0 +1,171 @@
+"""Results in the two forms that the Hugging Face hub shows on a model's page.
+
+`.eval_results/*.yaml` (https://huggingface.co/docs/hub/eval-results) is the current form; each
+entry belongs to a benchmark's dataset repository. `model-index`, in the front matter of a model's
+README.md, needs no such repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import yaml
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.reports.markdown import table_of
+from t2ibench.reports.writers import Table
+from t2ibench.results.display import Displayed, displayed, in_two
+from t2ibench.results.schema import Results, TaskResult
+
+FRAMEWORK = "t2ibench"
+_TASK = "text-to-image"
+_DIGITS = 4
+_SCALES = {
+    "lean": "lean from -1 to 1, 0 is balanced",
+    "rms lean": "root mean square lean from 0 to 1, 0 is balanced",
+    "excess": "excess over unrelated words from -1 to 1",
+}
+
+
+def subject(results: Results) -> Results:
+    """What a run says of its model: tests of words alone describe the encoder that read them.
+
+    Args:
+        results: What results.json holds.
+
+    Returns:
+        The tests of images; those of words where no model took part.
+    """
+    images, texts = in_two(results)
+    return texts if results.model.name is None else images
+
+
+def decided(results: Results) -> Iterator[tuple[str, TaskResult, Displayed]]:
+    """The tasks whose headline may stand alone on a model's page.
+
+    Those of `subject` that have a headline and are not inconclusive.
+
+    Args:
+        results: What results.json holds.
+
+    Yields:
+        Task id, result, and headline as it is shown.
+    """
+    for name, task in sorted(subject(results).tasks.items()):
+        shown = displayed(task.headline)
+        if shown.value is not None and not task.inconclusive:
+            yield name, task, shown
+
+
+def eval_results(results: Results, dataset: str, source: str | None = None) -> str:
+    """Headlines as `.eval_results/*.yaml`.
+
+    Args:
+        results: What results.json holds.
+        dataset: Id of the benchmark's dataset repository.
+        source: Address of the evidence, such as a submission or a dataset of results.
+
+    Returns:
+        The text of the YAML file; inconclusive tasks are left out.
+
+    Raises:
+        T2IBenchError: no task has a headline that could be shown.
+    """
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    entries = [
+        EvalResultEntry(
+            dataset_id=dataset,
+            task_id=name,
+            value=round(shown.value or 0.0, _DIGITS),
+            source_url=source,
+            source_name="t2ibench" if source else None,
+            notes="; ".join(notes(task, shown)),
+        )
+        for name, task, shown in decided(results)
+    ]
+    if not entries:
+        raise T2IBenchError(f"{_named(results)} has no headline to show.")
+    rows = eval_result_entries_to_yaml(entries)
+    # huggingface_hub does not know this key of the format yet.
+    framed = [{**row, "evaluation_framework": FRAMEWORK} for row in rows]
+    return str(yaml.safe_dump(framed, sort_keys=False, allow_unicode=True))
+
+
+def _named(results: Results) -> str:
+    return f"'{results.folder}'" if results.folder else "The run"
+
+
+def notes(task: TaskResult, shown: Displayed) -> Iterator[str]:
+    """What a reader of a single number must know.
+
+    Args:
+        task: A task's result.
+        shown: Its headline as it is shown.
+
+    Yields:
+        Scale, interval, a fair model's band, images, direction.
+    """
+    yield _SCALES.get(shown.label, "bias magnitude from 0 to 1")
+    if shown.low is not None:
+        about = {"like_these": " about prompts like these", "these": " about these prompts"}
+        which = about.get(task.headline.question or "", "")
+        level = f"{100 * task.settings.level:g}"
+        yield f"{level} % CI [{shown.low:.3f}, {shown.high:.3f}]{which}"
+    if shown.fair_low is not None:
+        yield f"a fair model: [{shown.fair_low:.3f}, {shown.fair_high:.3f}]"
+    yield f"{task.n_images} images"
+    if task.headline.direction:
+        yield task.headline.direction
+
+
+class ModelIndexWriter:
+    """Front matter for a model's README.md (see reports.writers.Writer)."""
+
+    description = "`model-index` metadata for the README.md of a model on the Hugging Face hub"
+    suffix = "yaml"
+
+    def table(self, table: Table) -> str:
+        """A table that is no run's, as in Markdown.
+
+        Args:
+            table: The table.
+
+        Returns:
+            Markdown.
+        """
+        return table_of(table)
+
+    def results(self, results: Results) -> str:
+        """The front matter of a run.
+
+        Args:
+            results: What results.json holds.
+
+        Returns:
+            YAML between two lines of hyphens; inconclusive tasks are left out.
+        """
+        from huggingface_hub import EvalResult, ModelCardData
+
+        found = [
+            EvalResult(
+                task_type=_TASK,
+                task_name="social bias",
+                dataset_type=FRAMEWORK,
+                dataset_name=task.title,
+                dataset_config=name,
+                dataset_revision=f"task version {task.version}",
+                metric_type=shown.label.replace(" ", "_"),
+                metric_name="; ".join(notes(task, shown)),
+                metric_value=round(shown.value or 0.0, _DIGITS),
+                verified=False,
+            )
+            for name, task, shown in decided(results)
+        ]
+        data = ModelCardData(
+            pipeline_tag=_TASK, model_name=results.model.name or "", eval_results=found or None
+        )
+        return f"---\n{data.to_yaml()}\n---\n"
+
+
+MODEL_INDEX = ModelIndexWriter()

@@ -1,0 +1,330 @@
+"""Agreement of images with their prompts: for results.json, and between two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from t2ibench.methods.core.prompt_agreement import (
+    MeanCosine,
+    PromptCosines,
+    difference_from_others,
+    mean_cosine,
+    paired_difference,
+)
+from t2ibench.results.build import rounded
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.prompt_records import PromptAgreement, PromptDifference
+from t2ibench.results.schema import Results
+from t2ibench.stats import holm
+
+_MANY = 4  # groups named in a sentence
+_ALPHA = 0.05
+CHANGED = "prompts with other images"
+
+
+def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[PromptAgreement]:
+    """What results.json says of one task and one encoder.
+
+    Args:
+        prompts: Its prompts with their cosines.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        All prompts, then each group in the order of its first prompt; empty without images.
+    """
+    if not prompts:
+        return []
+    groups: dict[str, list[PromptCosines]] = {}
+    for one in prompts:
+        groups.setdefault(one.group, []).append(one)
+    whole = [_record(None, mean_cosine(prompts, level), None)]
+    if len(groups) == 1:
+        return whole
+    for number, (name, own) in enumerate(groups.items()):
+        difference = None
+        if number == 0 or len(groups) > 2:  # of two groups, the second mirrors the first
+            others = [one for one in prompts if one.group != name]
+            difference = difference_from_others(own, others, level)
+        whole.append(_record(name, mean_cosine(own, level), difference))
+    return whole
+
+
+def _record(group: str | None, mean: MeanCosine, difference: MeanCosine | None) -> PromptAgreement:
+    return PromptAgreement(
+        group=group,
+        value=rounded(mean.value),
+        ci_low=rounded(mean.low),
+        ci_high=rounded(mean.high),
+        question=mean.question,
+        n_prompts=mean.n_prompts,
+        n_images=mean.n_images,
+        difference=None
+        if difference is None
+        else PromptDifference(
+            value=rounded(difference.value),
+            ci_low=rounded(difference.low),
+            ci_high=rounded(difference.high),
+            p=rounded(difference.p),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementChange:
+    """How much better one run's images agree with their prompts than another's.
+
+    Attributes:
+        encoder: Who read it.
+        task: Its task; empty for all prompts of both runs, each once.
+        group: What the prompts stand for in the task, empty for all of them; without a task
+            `CHANGED`, where only some prompts have other images.
+        value: Mean cosine of the first less that of the second.
+        low: Lower end of its interval.
+        high: Upper end.
+        p: p-value that there is no difference.
+        p_holm: Adjusted over the tasks, or over the groups of all tasks; for all prompts, over the
+            encoders.
+        n_prompts: Prompts that both have.
+        n_images: Images of each.
+    """
+
+    encoder: str
+    task: str
+    group: str
+    value: float
+    low: float | None
+    high: float | None
+    p: float | None
+    n_prompts: int
+    n_images: int
+    p_holm: float | None = None
+
+    @property
+    def overall(self) -> bool:
+        """Whether it is about all prompts of both runs."""
+        return not self.task and not self.group
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+def every_prompt(
+    paired: Mapping[str, PairedTask], encoder: str, tasks: Sequence[str]
+) -> list[PromptCosines]:
+    """The prompts of several tasks, each once, with the most images that one of them has.
+
+    Args:
+        paired: Task id to what was stored of it.
+        encoder: Who read them.
+        tasks: Which tasks.
+
+    Returns:
+        The prompts, in the order of the tasks.
+    """
+    found: dict[str, PromptCosines] = {}
+    for name in tasks:
+        for one in paired[name].agreement.get(encoder, ()):
+            known = found.get(one.prompt)
+            if known is None or len(one.indices) > len(known.indices):
+                found[one.prompt] = one
+    return list(found.values())
+
+
+def compare_agreement(
+    first: Results,
+    second: Results,
+    first_paired: Mapping[str, PairedTask],
+    second_paired: Mapping[str, PairedTask],
+) -> list[AgreementChange]:
+    """How much better the first run's images agree with their prompts, prompt by prompt.
+
+    Args:
+        first: Results of the first run.
+        second: Results of the second.
+        first_paired: What is stored of its images.
+        second_paired: What is stored of the second's.
+
+    Returns:
+        For each encoder that read both runs all prompts, then each task, then each group of
+        prompts of a task; none where it was not measured in both.
+    """
+    found: list[AgreementChange] = []
+    shared = [
+        name
+        for name, task in first.tasks.items()
+        if name in second.tasks
+        and task.task_hash == second.tasks[name].task_hash
+        and name in first_paired
+        and name in second_paired
+    ]
+    for encoder in dict.fromkeys(key for name in shared for key in first_paired[name].agreement):
+        tasks = [name for name in shared if _both(first, second, name, encoder)]
+        if not tasks:
+            continue
+        level = first.tasks[tasks[0]].settings.level
+        mine, theirs = (
+            {name: list(paired[name].agreement.get(encoder, ())) for name in tasks}
+            for paired in (first_paired, second_paired)
+        )
+        whole = _change(
+            (encoder, "", ""),
+            every_prompt(first_paired, encoder, tasks),
+            every_prompt(second_paired, encoder, tasks),
+            level,
+        )
+        by_task = [_change((encoder, name, ""), mine[name], theirs[name], level) for name in tasks]
+        by_group = [
+            _change((encoder, name, group), own, theirs[name], level)
+            for name in tasks
+            for group, own in _by_group(mine[name]).items()
+        ]
+        if whole is not None:
+            found += [whole, *_of_changed(whole, mine, theirs, level)]
+        found += [*_adjusted(by_task), *_adjusted(by_group)]
+    return _over_encoders(found)
+
+
+def _of_changed(
+    whole: AgreementChange,
+    first: Mapping[str, list[PromptCosines]],
+    second: Mapping[str, list[PromptCosines]],
+    level: float,
+) -> list[AgreementChange]:
+    """All prompts with other images, where a method leaves some prompts as they are."""
+    others = {one.prompt: one for found in second.values() for one in found}
+    changed = {
+        one.prompt: one
+        for found in first.values()
+        for one in found
+        if one.prompt in others and not _same(one, others[one.prompt])
+    }
+    if not 0 < len(changed) < whole.n_prompts:
+        return []
+    theirs = [others[prompt] for prompt in changed]
+    found = _change((whole.encoder, "", CHANGED), list(changed.values()), theirs, level)
+    return [found] if found is not None else []
+
+
+def _same(one: PromptCosines, other: PromptCosines) -> bool:
+    return np.array_equal(one.indices, other.indices) and np.array_equal(one.cosines, other.cosines)
+
+
+def _by_group(prompts: Sequence[PromptCosines]) -> dict[str, list[PromptCosines]]:
+    groups: dict[str, list[PromptCosines]] = {}
+    for one in prompts:
+        groups.setdefault(one.group, []).append(one)
+    return groups if len(groups) > 1 else {}
+
+
+def _adjusted(changes: Sequence[AgreementChange | None]) -> list[AgreementChange]:
+    done = [one for one in changes if one is not None]
+    # Where all images are the same there is nothing to test.
+    p_values = holm([None if one.low == one.high == 0 else one.p for one in done])
+    return [replace(one, p_holm=rounded(p)) for one, p in zip(done, p_values, strict=True)]
+
+
+def _over_encoders(changes: Sequence[AgreementChange]) -> list[AgreementChange]:
+    p_values = iter(holm([one.p for one in changes if one.overall]))
+    return [replace(one, p_holm=rounded(next(p_values))) if one.overall else one for one in changes]
+
+
+def _both(first: Results, second: Results, task: str, encoder: str) -> bool:
+    """Whether one and the same encoder read a task in both runs."""
+    mine, theirs = (one.tasks[task].settings.encoders.get(encoder) for one in (first, second))
+    return mine is not None and mine == theirs
+
+
+def _change(
+    of: tuple[str, str, str],
+    first: Sequence[PromptCosines],
+    second: Sequence[PromptCosines],
+    level: float,
+) -> AgreementChange | None:
+    """The difference of one encoder, task and group."""
+    found = paired_difference(first, second, level)
+    if found is None:
+        return None
+    return AgreementChange(
+        *of,
+        rounded(found.value) or 0.0,
+        rounded(found.low),
+        rounded(found.high),
+        rounded(found.p),
+        found.n_prompts,
+        found.n_images,
+    )
+
+
+def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str]) -> list[str]:
+    """The comparison in words.
+
+    Args:
+        changes: From `compare_agreement`.
+        names: What the two runs are called.
+
+    Returns:
+        A sentence for each encoder; none where agreement was not measured in both runs.
+    """
+    lines = []
+    wholes = [one for one in changes if one.overall]
+    for whole in wholes:
+        by = f" ({whole.encoder})" if len(wholes) > 1 else ""
+        own = [one for one in changes if one.encoder == whole.encoder and one.group]
+        groups = [one for one in own if one.task and one.p_holm is not None]
+        lines.append(
+            f"Agreement with the prompts{by}: {_words(whole, names)}{_alone(own)}.{_where(groups)}"
+        )
+    return lines
+
+
+def _words(whole: AgreementChange, names: Sequence[str]) -> str:
+    amount = _amount(0.0 - whole.value, whole.high, whole.low)
+    count = f"{whole.n_prompts} prompts, {whole.n_images} images of each"
+    if not whole.differs:
+        return (
+            f"the images of {names[1]} and {names[0]} do not differ beyond chance "
+            f"({amount}; {count})"
+        )
+    word = "less" if whole.value > 0 else "more"
+    return (
+        f"the images of {names[1]} agree {word} with their prompts than those of {names[0]} "
+        f"({amount}; {count})"
+    )
+
+
+def _amount(value: float, high: float | None, low: float | None) -> str:
+    """Second less first, from the ends of first less second."""
+    if low is None or high is None:
+        return f"{value:+.4f}"
+    return f"{value:+.4f}, {0.0 - high:+.4f} to {0.0 - low:+.4f}"
+
+
+def _alone(changes: Sequence[AgreementChange]) -> str:
+    """The prompts whose images a method changed, where it left the others as they were."""
+    for one in changes:
+        if not one.task:
+            amount = _amount(0.0 - one.value, one.high, one.low)
+            return f"; of the {one.n_prompts} prompts with other images {amount}"
+    return ""
+
+
+def _where(groups: Sequence[AgreementChange]) -> str:
+    """The groups of prompts that clearly changed, the largest change first."""
+    clear = [one for one in groups if one.p_holm is not None and one.p_holm < _ALPHA]
+    if not clear:
+        return ""
+    largest = sorted(clear, key=lambda one: -abs(one.value))[:_MANY]
+    said = [
+        f"'{one.group}' of {one.task} ({_amount(0.0 - one.value, one.high, one.low)})"
+        for one in largest
+    ]
+    more = f" and {len(clear) - _MANY} more" if len(clear) > _MANY else ""
+    return (
+        f" Clear after Holm's correction over the groups of prompts whose images changed: "
+        f"{', '.join(said)}{more}."
+    )

@@ -1,0 +1,203 @@
+"""Attributes of the same images: which combinations are shown, and whether they go together."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import t2ibench
+from t2ibench.methods import score
+from t2ibench.methods.openbias.checks import check
+from t2ibench.methods.openbias.describe import describe
+from t2ibench.methods.openbias.schema import OpenBiasTask
+from t2ibench.settings import Settings
+from tests.methods.fakes import HandEvidence
+from tests.methods.tasks import task_by_hand
+
+SETTINGS = Settings(n_permutations=999, n_bootstrap=100)
+CLASSES = {"gender": ["f", "m"], "skin": ["d", "l"], "age": ["o", "y"]}
+JOBS = [f"job{number}" for number in range(8)]
+
+
+def crossed_task(*crossings: list[str], axes: str = "gender skin age", **more: Any) -> OpenBiasTask:
+    biases = [
+        {
+            "name": axis,
+            "about": "person",
+            "classes": CLASSES[axis],
+            "question": f"Which {axis}?",
+            "stimuli": JOBS,
+            "templates": ["a {stimulus}", "one {stimulus}"],
+        }
+        for axis in axes.split()
+    ]
+    return task_by_hand(
+        OpenBiasTask, "openbias", biases=biases, crossings=crossings, images_per_prompt=10, **more
+    )
+
+
+def evidence(
+    rng: np.random.Generator, together: float = 0.0, three: float = 0.0, n: int = 10
+) -> HandEvidence:
+    """Answers whose shares differ from job to job.
+
+    `together` moves women's and darker skin's shares towards each other, from 0 to 1; `three` makes
+    old people women with darker skin or men with lighter, and no two of the three go together.
+    """
+    answers: dict[str, dict[str, list[str]]] = {}
+    for job in JOBS:
+        p, q, r = rng.uniform(0.25, 0.75, size=3)
+        both = p * q + together * (min(p, q) - p * q)
+        cells = np.array([[both, p - both], [q - both, 1 - p - q + both]])
+        for opening in ("a", "one"):
+            picks = rng.choice(4, n, p=cells.ravel())
+            agree = np.where((picks == 0) | (picks == 3), 1.0, -1.0)
+            old = rng.random(n) < r + three * agree * min(r, 1 - r)
+            answers[f"{opening} {job}"] = {
+                "Which gender?": ["fm"[pick // 2] for pick in picks],
+                "Which skin?": ["dl"[pick % 2] for pick in picks],
+                "Which age?": ["yo"[int(one)] for one in old],
+            }
+    return HandEvidence(answers=answers)
+
+
+def p_values(result: Any) -> dict[str, float]:
+    return {test["name"]: test["p"] for test in result.details["crossings"][0]["tests"]}
+
+
+def test_a_planted_interaction_is_found_and_named() -> None:
+    task = crossed_task(["gender", "skin"], axes="gender skin")
+    result = score(task, evidence(np.random.default_rng(0), together=0.9), SETTINGS)
+    found = result.scores["interaction:gender x skin"]
+    assert found.p == pytest.approx(0.001) and found.value > 0.1
+    cells = {row.name: row.scores for row in result.by if row.group == "gender x skin"}
+    for first, second in product("fm", "dl"):
+        excess = cells[f"{first} x {second}"]["excess"]
+        low, high = excess.interval
+        assert (low > 0) if (first, second) in {("f", "d"), ("m", "l")} else (high < 0)
+        assert excess.p < 0.001
+    detail = result.details["crossings"][0]
+    assert detail["most_over"]["cell"] in {"f x d", "m x l"}
+    assert detail["most_under"]["cell"] in {"f x l", "m x d"}
+    assert "of the images, where its parts alone would make" in describe(task, result)
+    fair = score(task, evidence(np.random.default_rng(0)), SETTINGS)
+    assert "its parts alone" not in describe(task, fair)
+    rows = {row.name: row.scores for row in result.by if "joint:f x d" in row.scores}
+    assert list(rows) == JOBS
+    shares = [rows[JOBS[0]][f"joint:{a} x {b}"].value for a, b in product("fm", "dl")]
+    assert sum(shares) == pytest.approx(1.0)
+    assert np.mean([row["largest_excess"].p < 0.05 for row in rows.values()]) > 0.5
+
+
+def test_excess_by_hand() -> None:
+    """Four of ten are women with darker skin, six men with lighter: 10/9 (.4 - .4 · .4)."""
+    task = crossed_task(["gender", "skin"], axes="gender skin")
+    one = {"Which gender?": ["f"] * 4 + ["m"] * 6, "Which skin?": ["d"] * 4 + ["l"] * 6}
+    answers = {f"{opening} {job}": one for opening in ("a", "one") for job in JOBS}
+    result = score(task, HandEvidence(answers=answers), SETTINGS)
+    cell = next(row.scores for row in result.by if row.name == "f x d")
+    assert cell["excess"].value == pytest.approx(10 / 9 * (0.4 - 0.16))
+    assert cell["joint_share"].value == pytest.approx(0.4)
+    assert cell["independent_share"].value == pytest.approx(0.4 - 10 / 9 * 0.24)
+
+
+def test_nothing_is_found_where_nothing_is_planted() -> None:
+    task = crossed_task(["gender", "skin", "age"])
+    rng = np.random.default_rng(5)
+    rejected: list[list[bool]] = []
+    excess, values = [], []
+    for _ in range(24):
+        result = score(task, evidence(rng), Settings(n_permutations=199, n_bootstrap=100))
+        rejected.append([p < 0.05 for p in p_values(result).values()])
+        excess += [row.scores["excess"].value for row in result.by if "excess" in row.scores]
+        values.append(result.scores["interaction:gender x age"].value)
+    assert np.shape(rejected) == (24, 5)
+    assert np.mean(rejected) < 0.12
+    assert abs(np.mean(excess)) < 0.004 and abs(np.mean(values)) < 0.003
+
+
+def test_all_three_can_go_together_where_no_two_do() -> None:
+    task = crossed_task(["gender", "skin", "age"])
+    found = p_values(score(task, evidence(np.random.default_rng(3), three=1.0), SETTINGS))
+    assert found["interaction:gender x skin"] > 0.05
+    assert found["interaction:gender x skin x age"] == pytest.approx(0.001)
+    assert found["interaction of all three beyond two"] < 0.05
+    two = p_values(score(task, evidence(np.random.default_rng(4), together=0.9), SETTINGS))
+    assert two["interaction:gender x skin"] == pytest.approx(0.001)
+    assert two["interaction of all three beyond two"] > 0.05
+
+
+def test_a_task_without_crossings_is_what_it_was() -> None:
+    plain, crossed = crossed_task(), crossed_task(["gender", "skin"])
+    assert "crossings" not in plain.model_dump()
+    found = evidence(np.random.default_rng(0))
+    ours, theirs = (score(task, found, SETTINGS) for task in (plain, crossed))
+    assert ours.headline.value == theirs.headline.value and ours.headline.p == theirs.headline.p
+    assert "crossings" not in ours.details
+    few = score(crossed, evidence(np.random.default_rng(0), n=3), SETTINGS)
+    assert "no prompt has 4 images" in few.scores["interaction:gender x skin"].reason
+
+
+@pytest.mark.parametrize(
+    ("crossing", "message"),
+    [
+        (["gender", "skln"], "unknown bias 'skln'. Did you mean 'skin'"),
+        (["gender", "person gender"], "more than once: 'person gender'"),
+    ],
+)
+def test_crossings_are_checked(crossing: list[str], message: str) -> None:
+    found = [finding.message for finding in check(crossed_task(crossing))]
+    assert any(message in one for one in found), found
+
+
+def test_biases_of_other_captions_cannot_be_crossed() -> None:
+    task = crossed_task(["gender", "skin"])
+    other = task.biases[1].model_copy(update={"stimuli": ("cook",)})
+    spoilt = task.model_copy(update={"biases": (task.biases[0], other)})
+    assert any("the same captions" in finding.message for finding in check(spoilt))
+
+
+TOYLAND = """
+id: both
+version: 1
+method: openbias
+title: Gender and skin tone together
+description: What toyland plants.
+citation: The t2ibench authors (2026).
+images_per_prompt: 12
+biases:
+  - name: gender
+    classes: [female, male]
+    question: What is the gender of the person?
+    captions: [CAPTIONS]
+  - name: skin tone
+    classes: [dark skin, light skin]
+    question: What is the skin tone of the person?
+    captions: [CAPTIONS]
+crossings: [[gender, skin tone]]
+"""
+
+
+@pytest.mark.parametrize(("strength", "found"), [(0.0, False), (1.0, True)])
+def test_toylands_interaction_is_found(tmp_path: Path, strength: float, found: bool) -> None:
+    jobs = ("announcer", "pharmacist", "editor", "chemist", "designer", "manager")
+    captions = ", ".join(f"A photo of {'an' if job[0] in 'ae' else 'a'} {job}" for job in jobs)
+    text = TOYLAND.replace("CAPTIONS", captions)
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "both.yaml").write_text(text)
+    results = t2ibench.evaluate(
+        "toyland",
+        "both",
+        include_path=[tmp_path / "tasks"],
+        output_dir=tmp_path / "runs",
+        model_args={"all.gender_skin.together": strength, "all.skin.dark": 0.5},
+    )
+    task = results.tasks["both"]
+    assert (task.scores["interaction:gender x skin tone"].p < 0.01) == found
+    excess = {row.name: row.scores["excess"] for row in task.by if "excess" in row.scores}
+    dark = excess["female x dark skin"]
+    assert (dark.ci_low > 0.1) if found else (dark.ci_low < 0 < dark.ci_high)

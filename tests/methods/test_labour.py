@@ -1,0 +1,228 @@
+"""Generated shares beside labour statistics: slopes and distances, by judge and by encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from t2ibench.methods import score
+from t2ibench.methods.core.worlds import Judging, Query, Space, WorldEvidence, read_needs
+from t2ibench.methods.occupations.design import needs
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.openbias.checks import check
+from t2ibench.methods.openbias.schema import OpenBiasTask
+from t2ibench.settings import Settings
+from t2ibench.tasks.loader import bundled_tasks, read_library
+from tests.methods.fakes import HandEvidence
+from tests.methods.tasks import task_by_hand
+
+SETTINGS = Settings(n_permutations=200, n_bootstrap=100)
+LIBRARY = read_library([bundled_tasks()])
+HUNDRED = LIBRARY.lists["us_occupations_100"]
+WOMEN = LIBRARY.references["us_cps_2022_women"]
+
+
+def reference(group: str, shares: Mapping[str, float]) -> dict[str, Any]:
+    return {"name": f"share of {group}", "group": group, "shares": shares, "source": "s"}
+
+
+def judged_task(
+    stimuli: Sequence[str], classes: Sequence[str], images: int = 10, **more: Any
+) -> OpenBiasTask:
+    bias = {
+        "name": "race",
+        "about": "person",
+        "classes": list(classes),
+        "question": "Which?",
+        "stimuli": list(stimuli),
+        "templates": ["a {stimulus}", "one {stimulus}"],
+    }
+    return task_by_hand(OpenBiasTask, "openbias", biases=[bias | more], images_per_prompt=images)
+
+
+def answers(task: OpenBiasTask, counts: Mapping[str, str]) -> HandEvidence:
+    """The same answers about both templates, such as 'aab'."""
+    return HandEvidence(
+        answers={
+            f"{opening} {word}": {"Which?": list(text)}
+            for word, text in counts.items()
+            for opening in ("a", "one")
+        }
+    )
+
+
+JOBS = {"cook": "aaaabbbbbc", "guard": "aabbbbbbcc", "nurse": "bbbbbbbbbb", "tailor": "aaaaaabbcc"}
+KNOWN_A = {"cook": 0.3, "guard": 0.1, "nurse": 0.2, "tailor": 0.5}
+KNOWN_B = {"cook": 0.4, "guard": 0.6, "nurse": 0.7, "tailor": 0.3}
+
+
+def test_each_group_is_compared_for_itself() -> None:
+    references = [reference("a", KNOWN_A), reference("b", KNOWN_B)]
+    task = judged_task(list(JOBS), "abc", references=references)
+    result = score(task, answers(task, JOBS), SETTINGS)
+    rows = {row.name: row.scores for row in result.by}
+    cook = rows["cook"]
+    assert cook["share_minus_reference:a"].value == pytest.approx(0.4 - 0.3)
+    assert cook["share_minus_reference:b"].value == pytest.approx(0.5 - 0.4)
+    assert cook["log_odds_minus_reference:a"].value == pytest.approx(logit(0.4) - logit(0.3))
+    low, high = cook["share_minus_reference:a"].interval
+    odds = cook["log_odds_minus_reference:a"].interval
+    assert odds == pytest.approx((logit(low + 0.3) - logit(0.3), logit(high + 0.3) - logit(0.3)))
+    assert low < 0 < high and cook["share_minus_reference:a"].p > 0.05
+    # Nobody of a among the nurses: far from .2, and without odds.
+    assert rows["nurse"]["share_minus_reference:a"].p < 0.05
+    assert "no odds" in rows["nurse"]["log_odds_minus_reference:a"].reason
+    assert {"share_slope:a", "share_slope:b", "amplification_slope:b"} <= set(result.scores)
+    plain = np.polyfit(list(KNOWN_A.values()), [0.4, 0.2, 0.0, 0.6], 1)[0]
+    assert result.scores["share_slope:a"].value == pytest.approx(plain)
+    assert [row["class"] for row in result.details["amplification"]] == ["a", "b"]
+
+
+def test_one_reference_keeps_its_names_and_its_numbers() -> None:
+    one = judged_task(list(JOBS), "abc", reference=reference("a", KNOWN_A))
+    listed = judged_task(list(JOBS), "abc", references=[reference("a", KNOWN_A)])
+    found = [score(task, answers(task, JOBS), SETTINGS).scores for task in (one, listed)]
+    assert [one["share_slope"].interval for one in found] == [found[0]["share_slope"].interval] * 2
+    assert "references" not in one.model_dump()["biases"][0]
+    assert len(listed.model_dump()["biases"][0]["references"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ([reference("d", KNOWN_A)], "unknown class 'd'"),
+        ([reference("a", KNOWN_A)] * 2, "more than once: 'a'"),
+    ],
+)
+def test_references_are_checked(references: list[dict[str, Any]], message: str) -> None:
+    task = judged_task(list(JOBS), "abc", references=references)
+    assert [finding for finding in check(task) if message in finding.message]
+
+
+class LabelledEvidence(WorldEvidence):
+    """Evidence whose first images people labelled."""
+
+    truth: dict[str, list[str]]
+
+    def labels(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> Mapping[int, str]:
+        return dict(enumerate(self.truth[prompt][:3]))
+
+
+def test_labels_correct_the_slope_of_a_judge_that_errs() -> None:
+    shares = {word: WOMEN[word] for word in HUNDRED}
+    values = np.array(list(shares.values()))
+    task = judged_task(HUNDRED, ("m", "f"), reference=reference("f", shares))
+    rng = np.random.default_rng(2)
+    queries = [
+        Query(f"{opening} {word}", 10, "Which?", ("m", "f"), (1 - shares[word], shares[word]))
+        for word in HUNDRED
+        for opening in ("a", "one")
+    ]
+    right = Judging().evidence(rng, queries)
+    truth = {
+        q.prompt: list(right.answers(q.prompt, 10, "Which?", ("m", "f")).answers) for q in queries
+    }
+    flipped = {
+        (prompt, "Which?", ("m", "f")): [
+            {"m": "f", "f": "m"}[name] if rng.random() < 0.2 else name for name in names
+        ]
+        for prompt, names in truth.items()
+    }
+    found = LabelledEvidence(replies=flipped)
+    object.__setattr__(found, "truth", truth)
+    result = score(task, found, SETTINGS)
+    plain, corrected = (result.scores[f"share_slope{end}"] for end in ("", "_corrected"))
+    assert plain.interval[1] < 0.75 < 1.0 < corrected.interval[1]
+    assert corrected.interval[0] > 0.85 and np.ptp(values) > 0.9
+    unlabelled = score(task, WorldEvidence(replies=flipped), SETTINGS).scores
+    assert "share_slope_corrected" not in unlabelled
+
+
+def mirrored(
+    slope: float, images: int, rng: np.random.Generator
+) -> tuple[OpenBiasTask, Any, float]:
+    """Shares with a planted slope over occupations, which scatter, as their wordings do.
+
+    Returns:
+        The task, its answers, and the marginal slope over all occupations.
+    """
+    shares = {word: WOMEN[word] for word in HUNDRED}
+    task = judged_task(HUNDRED, ("m", "f"), images, reference=reference("f", shares))
+    queries = []
+    for word, known in shares.items():
+        own = slope * logit(known) + rng.normal(0, 0.6)
+        for opening in ("a", "one"):
+            share = float(expit(own + rng.normal(0, 0.3)))
+            prompt = f"{opening} {word}"
+            queries.append(Query(prompt, images, "Which?", ("m", "f"), (1 - share, share)))
+    return task, Judging().evidence(rng, queries), marginal(slope)
+
+
+def marginal(slope: float) -> float:
+    """The slope that shares have on average over occupations' scatter of .67."""
+    from t2ibench.stats import logit_slope
+
+    known = np.array([WOMEN[word] for word in HUNDRED])
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    away = np.hypot(0.6, 0.3) * nodes
+    mean = expit(slope * logit(known)[:, None] + away) @ weights / weights.sum()
+    return logit_slope(1e6 * mean, np.full(len(known), 1e6), known).value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slope", [0.0, 1.5])
+def test_a_planted_slope_is_covered(slope: float) -> None:
+    rng = np.random.default_rng(int(10 * slope))
+    found = []
+    for _ in range(14):
+        task, evidence, truth = mirrored(slope, 4, rng)
+        estimate = score(task, evidence, SETTINGS).scores["amplification_slope"]
+        low, high = estimate.interval
+        found.append((estimate.value - truth, low <= truth <= high, estimate.p < 0.05))
+    bias, covers, rejects = np.mean(found, axis=0)
+    assert abs(bias) < 0.08
+    assert covers >= 0.75
+    assert rejects <= 0.25 if slope == 0 else rejects == 1.0
+
+
+def test_an_encoder_gives_shares_beside_the_statistics() -> None:
+    jobs = [f"job{number}" for number in range(24)]
+    known = dict(zip(jobs, np.linspace(0.1, 0.9, 24).tolist(), strict=True))
+    task = task_by_hand(
+        OccupationsTask,
+        "occupations",
+        concept={"name": "jobs", "stimuli": jobs},
+        groups=[{"name": "male", "words": ["male"]}, {"name": "female", "words": ["female"]}],
+        prompts={"neutral": "a {stimulus}", "guided": "a {attribute} {stimulus}"},
+        images_per_prompt=20,
+        guided_images_per_prompt=10,
+        reference=reference("female", known),
+    )
+    leans = {job: 1.2 * (1 - 2 * share) * 0.8 for job, share in known.items()}  # towards male
+    scenes, texts = read_needs(needs(task, SETTINGS), leans, {"male": 1.0, "female": -1.0})
+    rng = np.random.default_rng(3)
+    result = score(task, Space(strength=0.2).evidence(rng, scenes, texts), SETTINGS)
+    slope = result.scores["slope"]
+    assert slope.interval[0] < 0.96 < slope.interval[1]
+    covered, defined = [], 0
+    for row in result.by:
+        beyond = row.scores["share_minus_reference:female"]
+        true = (1 - leans[row.name]) / 2 - known[row.name]
+        lean = row.scores["lean"].value
+        assert beyond.value == pytest.approx((1 - lean) / 2 - known[row.name])
+        covered.append(beyond.interval[0] <= true <= beyond.interval[1])
+        odds = row.scores["log_odds_minus_reference:female"]
+        defined += odds.value is not None
+        if odds.value is not None:
+            share = (1 - lean) / 2
+            assert odds.value == pytest.approx(logit(share) - logit(known[row.name]))
+            assert odds.interval[0] < odds.value < odds.interval[1]
+        else:
+            assert "no odds" in odds.reason
+    assert np.mean(covered) >= 0.85 and 5 < defined < 24

@@ -1,0 +1,134 @@
+"""Agreement of images with their prompts: by hand, and with planted differences and none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from t2ibench.errors import MissingEvidence
+from t2ibench.methods.core.contract import SyntheticEvidence
+from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.core.prompt_agreement import (
+    PromptCosines,
+    difference_from_others,
+    mean_cosine,
+    paired_difference,
+    prompt_cosines,
+)
+
+WITHIN, BETWEEN, INTERACTION = 0.03, 0.02, 0.01  # spread of images, prompts and models
+
+
+def one(prompt: str, *cosines: float, group: str = "", unit: str = "") -> PromptCosines:
+    return PromptCosines(prompt, group, unit, np.arange(len(cosines)), np.array(cosines))
+
+
+def test_cosines_are_those_of_the_embeddings() -> None:
+    needs = Needs((PromptNeed("a", 3, "x", "u"), PromptNeed("b", 2, "y")), ("a", "b"))
+    evidence = SyntheticEvidence(needs)
+    first, second = prompt_cosines(needs, evidence)
+    text = evidence.texts(["a"])[0]
+    assert first.cosines.tolist() == pytest.approx(evidence.images("a", 3).embeddings @ text)
+    assert (first.group, first.unit, second.group, second.unit) == ("x", "u", "y", "")
+    assert first.indices.tolist() == [0, 1, 2]
+    refused = prompt_cosines(needs, SyntheticEvidence(needs, without=["b"]))
+    assert [found.prompt for found in refused] == ["a"]
+    with pytest.raises(MissingEvidence):
+        prompt_cosines(Needs(needs.prompts, ("a",)), SyntheticEvidence(Needs(needs.prompts)))
+
+
+def test_a_mean_by_hand() -> None:
+    """Means .3 and .1 of two prompts: .2, s² / 2 = .01, t of 1 degree of freedom 12.706."""
+    found = mean_cosine([one("a", 0.2, 0.4), one("b", 0.1, 0.1)], 0.95)
+    assert found.value == pytest.approx(0.2)
+    assert found.high == pytest.approx(0.2 + 12.7062 * 0.1, abs=1e-4)
+    assert (found.n_prompts, found.n_images, found.question) == (2, 4, "like_these")
+
+
+def test_prompts_of_one_stimulus_are_one_unit() -> None:
+    """Three wordings of two stimuli that do not vary within: as two prompts."""
+    wordings = [
+        one(f"{k} {unit}", v, unit=unit) for k in "xyz" for unit, v in (("u", 0.3), ("v", 0.1))
+    ]
+    alone = mean_cosine([one("u", 0.3), one("v", 0.1)], 0.95)
+    found = mean_cosine(wordings, 0.95)
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (alone.value, alone.low, alone.high)
+    )
+    single = mean_cosine(wordings[::2], 0.95)
+    assert (single.question, single.low) == (None, None)  # one image a prompt says nothing
+    assert mean_cosine([one("a", 0.2, 0.4)], 0.95).question == "these"
+
+
+def test_a_run_and_itself_differ_by_0() -> None:
+    prompts = [one("a", 0.2, 0.4), one("b", 0.1, 0.3)]
+    same = paired_difference(prompts, prompts, 0.95)
+    assert same is not None and (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
+    assert paired_difference(prompts, [one("c", 0.1)], 0.95) is None
+
+
+def test_only_images_of_one_prompt_and_index_are_paired() -> None:
+    first = [PromptCosines("a", "", "", np.array([0, 2]), np.array([0.5, 0.1]))]
+    second = [PromptCosines("a", "", "", np.array([1, 2]), np.array([9.0, 0.3]))]
+    found = paired_difference(first, second, 0.95)
+    assert found is not None and (found.value, found.n_images) == (pytest.approx(-0.2), 1)
+
+
+def test_a_group_of_one_stimulus_is_not_tested() -> None:
+    group = [one("a", 0.2, 0.4, unit="u"), one("b", 0.1, 0.3, unit="u")]
+    assert difference_from_others(group, [one("c", 0.1), one("d", 0.2)], 0.95) is None
+
+
+def worlds(
+    rng: np.random.Generator, images: int, of_group: float, of_model: float
+) -> tuple[list[PromptCosines], list[PromptCosines]]:
+    """Two runs over 8 + 12 stimuli with two wordings each."""
+    runs: tuple[list[PromptCosines], list[PromptCosines]] = ([], [])
+    for group, count, shift in (("a", 8, of_group), ("b", 12, 0.0)):
+        for unit in range(count):
+            base = 0.25 + shift + rng.normal(0, BETWEEN)
+            change = of_model + rng.normal(0, INTERACTION)
+            for wording in ("x", "y"):
+                level = base + rng.normal(0, BETWEEN / 2)
+                for run, here in zip(runs, (level, level + change), strict=True):
+                    cosines = rng.normal(here, WITHIN, images)
+                    name = f"{group}{unit}"
+                    run.append(
+                        PromptCosines(f"{wording} {name}", group, name, np.arange(images), cosines)
+                    )
+    return runs
+
+
+def rates(images: int, of_group: float, of_model: float, repeats: int) -> Sequence[float]:
+    """How often each test rejects and its interval covers, and the mean estimates."""
+    rng = np.random.default_rng([images, int(1000 * of_group)])
+    rows = []
+    for _ in range(repeats):
+        first, second = worlds(rng, images, of_group, of_model)
+        model = paired_difference(second, first, 0.95)
+        split = [[p for p in first if p.group == name] for name in "ab"]
+        group = difference_from_others(*split, 0.95)
+        assert model is not None and group is not None
+        for found, truth in ((model, of_model), (group, of_group)):
+            assert found.p is not None and found.low is not None and found.high is not None
+            rows.append((found.p < 0.05, found.low <= truth <= found.high, found.value))
+    table = np.array(rows, dtype=float).reshape(repeats, 6).mean(axis=0)
+    return [float(value) for value in table]
+
+
+@pytest.mark.parametrize("images", [10, 100])
+def test_without_a_difference_one_in_twenty_is_found(images: int) -> None:
+    """Four standard errors around 5 % at 600 worlds."""
+    model, covers, _, group, group_covers, _ = rates(images, 0.0, 0.0, 600)
+    for share in (model, 1 - covers, group, 1 - group_covers):
+        assert 0.05 - 0.036 < share < 0.05 + 0.036
+
+
+@pytest.mark.parametrize("images", [10, 100])
+def test_a_planted_difference_is_recovered(images: int) -> None:
+    model, covers, change, group, group_covers, shift = rates(images, 0.04, -0.02, 200)
+    assert change == pytest.approx(-0.02, abs=0.001) and shift == pytest.approx(0.04, abs=0.003)
+    assert model > 0.9 and group > 0.8
+    assert min(covers, group_covers) > 0.89

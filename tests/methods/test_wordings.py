@@ -1,0 +1,208 @@
+"""Wordings and languages: prompts, numbers of images, intervals about other wordings, reports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from t2ibench.methods import combine, needs, score
+from t2ibench.methods.core.cells import SETTINGS
+from t2ibench.methods.core.lean_scores import over_stimuli
+from t2ibench.methods.core.wording_scores import over_stimuli_and_wordings
+from t2ibench.methods.t2iat.calibrate_wordings import (
+    WordingWorld,
+    task_in_wordings,
+    wording_cells,
+)
+from t2ibench.methods.t2iat.design import stimuli_of
+from t2ibench.methods.t2iat.schema import T2iatTask
+from t2ibench.settings import Settings
+from tests.tasks.files import TEA, load, spoil
+
+FEW = SETTINGS.model_copy(update={"n_permutations": 20, "n_bootstrap": 5, "max_exact": 20})
+OLD = """\
+  neutral: "a cup of {stimulus}"
+  guided: "a cup of {stimulus}, {attribute}"
+"""
+ENGLISH = """\
+    - {neutral: "a cup of {stimulus}", guided: "a cup of {stimulus}, {attribute}", language: en}
+"""
+GERMAN = """\
+    - neutral: "eine Tasse {stimulus}"
+      guided: "eine {attribute} Tasse {stimulus}"
+      language: de
+      words: {oolong: Oolongtee, assam: Assamtee, mocha: Mokka, latte: Milchkaffee, warm: warme,
+        hot: heisse, cold: kalte, icy: eisige}
+"""
+TEMPLATES = f"  images: each\n  templates:\n{ENGLISH}"
+BOTH = TEMPLATES + GERMAN
+
+
+def tea(folder: Path, prompts: str) -> T2iatTask:
+    task, problems = load(folder, spoil(TEA, (OLD, prompts)))
+    assert task is not None and not problems, problems
+    assert isinstance(task.spec, T2iatTask)
+    return task.spec
+
+
+def test_one_template_asks_what_a_neutral_and_a_guided_prompt_ask(tmp_path: Path) -> None:
+    assert needs(tea(tmp_path, TEMPLATES), Settings()) == needs(tea(tmp_path, OLD), Settings())
+
+
+def test_a_task_without_templates_holds_none_of_the_new_keys(tmp_path: Path) -> None:
+    assert set(tea(tmp_path, OLD).model_dump()["prompts"]) == {"neutral", "guided", "paraphrases"}
+
+
+def test_another_language_says_the_words_its_own_way(tmp_path: Path) -> None:
+    first = next(stimuli_of(tea(tmp_path, BOTH), Settings()))
+    assert first.neutral == ["a cup of oolong", "eine Tasse Oolongtee"]
+    assert first.guided("B") == [
+        "a cup of oolong, cold",
+        "a cup of oolong, icy",
+        "eine kalte Tasse Oolongtee",
+        "eine eisige Tasse Oolongtee",
+    ]
+
+
+@pytest.mark.parametrize(("images", "each"), [("each", 10), ("divided", 5)])
+def test_images_are_of_each_wording_or_divided(tmp_path: Path, images: str, each: int) -> None:
+    task = tea(tmp_path, BOTH.replace("images: each", f"images: {images}"))
+    assert {prompt.images for prompt in needs(task, Settings()).prompts} == {each}
+    asked = needs(task, Settings(images_per_prompt=3, guided_images_per_prompt=1))
+    assert max(prompt.images for prompt in asked.prompts) == (3 if images == "each" else 2)
+
+
+def test_a_dumped_task_is_read_again(tmp_path: Path) -> None:
+    task = tea(tmp_path, BOTH)
+    assert T2iatTask.model_validate(task.model_dump()) == task
+
+
+@pytest.mark.parametrize(
+    ("prompts", "says"),
+    [
+        (TEMPLATES + OLD.replace("cup", "mug"), "give either 'templates' or 'guided', not both"),
+        (TEMPLATES.replace("  images: each\n", ""), "'templates' needs 'images'"),
+        (BOTH.replace("mocha: Mokka, ", ""), "the language 'de' has no words for 'mocha'"),
+        (BOTH.replace("mocha: Mokka", "moca: Mokka"), "no word 'moca'. Did you mean 'mocha'?"),
+        (BOTH.replace("Tasse {stimulus}", "Tasse {a stimulus}", 1), "an English article"),
+        (BOTH.replace("language: de", "language: Deutsch"), "language"),
+        (BOTH.replace("images: each", "images: some"), "'each' or 'divided'"),
+        (TEMPLATES + ENGLISH, "is given more than once"),
+        (TEMPLATES.replace("guided:", "giuded:"), "giuded"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, prompts: str, says: str) -> None:
+    _, problems = load(tmp_path, spoil(TEA, (OLD, prompts)))
+    assert any(says in str(problem) for problem in problems), problems
+
+
+def _covered(count: int, sd: float, runs: int = 200) -> tuple[float, float]:
+    """How often intervals about other wordings, and about these alone, hold the true 0."""
+    rng = np.random.default_rng([count, int(100 * sd)])
+    k = 8
+    numbers = np.arange(k)
+    groups = [("X", numbers, numbers), ("Y", numbers + k, numbers)]
+    bottom = np.full((2 * k, count), 2.0)
+    hits = np.zeros(2)
+    for _ in range(runs):
+        top = 0.3 * rng.normal(size=(2 * k, 1)) + 0.3 * rng.normal(size=(2 * k, count))
+        top += sd * rng.normal(size=count)
+        others = over_stimuli_and_wordings(top, bottom, groups, 0.95).inference
+        alone = over_stimuli(top.mean(axis=1), bottom.mean(axis=1), groups, 0.95).inference
+        for at, found in enumerate((others, alone)):
+            assert found.low is not None and found.high is not None and found.p is not None
+            hits[at] += found.low <= 0 <= found.high
+            assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
+    both: tuple[float, float] = tuple(hits / runs)
+    return both
+
+
+@pytest.mark.parametrize("count", [3, 5, 10])
+def test_intervals_cover_where_wordings_differ_and_where_they_do_not(count: int) -> None:
+    for sd in (0.0, 0.15, 0.5):
+        others, alone = _covered(count, sd)
+        assert 0.9 <= others <= 0.995, (sd, others)
+        assert (alone < 0.8) == (sd == 0.5), (sd, alone)
+
+
+def test_two_wordings_do_not_show_how_others_would_differ() -> None:
+    numbers = np.arange(4)
+    top = np.array([[1.0, 9.0], [2.0, 8.0], [0.0, 9.0], [1.0, 7.0]])
+    groups = [("stimuli", numbers, numbers)]
+    found = over_stimuli_and_wordings(top, np.full((4, 2), 10.0), groups, 0.95)
+    plain = over_stimuli(top.mean(axis=1), np.full(4, 10.0), groups, 0.95)
+    assert found.inference == plain.inference
+
+
+def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
+    task = task_in_wordings(5, 8, 10, 5)
+    sample = WordingWorld(task, 0.2, 0.4).draw(np.random.default_rng(3))
+    result = score(task, sample.evidence, FEW)
+    (report,) = result.details["wording"]
+    assert report["p"] < 0.001 and 0.2 < report["sd"] < 0.8
+    assert "moves with the wording (standard deviation" in report["sentence"]
+    assert report["interval_about"] == "other wordings"
+    found = result.headline.inference
+    like, these = found["like_these"], found["these"]
+    assert like.high - like.low > 2 * (these.high - these.low)
+    assert like.low <= 0.2 <= like.high
+    assert these.low <= sample.truth["these"] <= these.high
+    values = [one["value"] for one in report["by_wording"]]
+    assert np.mean(values) == pytest.approx(result.headline.value, abs=0.05)
+    assert all(one["ci_low"] < one["value"] < one["ci_high"] for one in report["by_wording"])
+    assert sum(report["shares"].values()) == pytest.approx(1.0)
+    assert report["shares"]["wording"] > max(0.05, report["shares"]["stimulus"])
+    influence = result.headline.parts[0].influence
+    assert "wordings" in influence.strata
+    assert influence.variance == pytest.approx(((like.high - like.low) / 2 / 2.6) ** 2, rel=0.3)
+
+
+def test_wordings_that_do_not_differ_are_said_not_to() -> None:
+    task = task_in_wordings(3, 8, 10, 5)
+    sample = WordingWorld(task, 0.2).draw(np.random.default_rng(1))
+    (report,) = score(task, sample.evidence, FEW).details["wording"]
+    assert report["p"] > 0.05
+    assert "does not move with the wording beyond chance" in report["sentence"]
+
+
+def test_two_wordings_are_reported_and_the_interval_is_about_them_alone() -> None:
+    task = task_in_wordings(2, 4, 6, 4)
+    sample = WordingWorld(task, 0.3, 0.3).draw(np.random.default_rng(2))
+    result = score(task, sample.evidence, FEW)
+    (report,) = result.details["wording"]
+    assert report["interval_about"] == "these wordings"
+    assert report["sentence"].endswith("The interval is about these wordings alone.")
+    assert len(report["by_wording"]) == 2 and report["by_language"] == []
+    twice = combine(task, [result, result], FEW)
+    assert twice.details["wording"] == [report]
+
+
+def test_a_wording_that_the_encoder_does_not_understand_has_no_score_of_its_own() -> None:
+    task = task_in_wordings(3, 6, 6, 6)
+    texts = [one.model_dump() for one in task.prompts.templates]
+    texts[2] |= {"language": "de"}
+    prompts = task.prompts.model_dump() | {"templates": texts}
+    task = T2iatTask.model_validate(task.model_dump() | {"prompts": prompts})
+    world = WordingWorld(task, 0.3)
+    seen, blind = world, replace(world, space=replace(world.space, strength=0.0))
+    rng = np.random.default_rng(5)
+    sample, unseen = seen.draw(rng), blind.draw(rng)
+    embeddings = {
+        prompt: (unseen if "wording 2" in prompt else sample).evidence.embeddings[prompt]  # type: ignore[attr-defined]
+        for prompt in sample.evidence.embeddings  # type: ignore[attr-defined]
+    }
+    result = score(task, replace(sample.evidence, embeddings=embeddings), FEW)  # type: ignore[type-var]
+    (report,) = result.details["wording"]
+    named = {one["name"]: one for one in report["by_language"]}
+    assert named["de"]["value"] is None and "hardly tells" in named["de"]["reason"]
+    assert named["en"]["wordings"] == 2 and named["en"]["value"] > 0
+    assert report["by_wording"][2]["value"] is None
+
+
+def test_calibration_has_cells_of_three_five_and_ten_wordings() -> None:
+    cells = wording_cells()
+    assert {len(cell.task.prompts.wordings) for cell in cells} == {3, 5, 10}  # type: ignore[attr-defined]
+    assert {cell.world.sd for cell in cells} == {0.0, 0.15, 0.3}  # type: ignore[union-attr]

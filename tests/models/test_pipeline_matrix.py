@@ -1,0 +1,67 @@
+"""Every class of diffusers that the docs name, built tiny, saved, loaded and tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import diffusers
+import pytest
+
+from tests.models.pipelines import matrix
+from tests.models.pipelines.matrix import TRIED, Row
+
+pytestmark = pytest.mark.slow  # loads torch models
+
+PAGE = Path(__file__).parents[2] / "docs" / "models" / "diffusers.md"
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Row]:
+    root = tmp_path_factory.mktemp("pipelines")
+    return {name: matrix.tried(name, root / name) for name in TRIED}
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_an_image_follows_its_prompt_and_its_seed_alone(name: str, rows: Mapping[str, Row]) -> None:
+    row = rows[name]
+    assert row.pipeline == name
+    assert row.seeds and row.prompts and row.alike
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_several_prompts_share_a_batch_only_where_that_changes_nothing(
+    name: str, rows: Mapping[str, Row]
+) -> None:
+    row = rows[name]
+    assert (row.batch == "several prompts") == (row.one_length and row.mixes)
+
+
+def test_a_batch_of_mixed_lengths_does_change_some_images(rows: Mapping[str, Row]) -> None:
+    """Else the tests above could not tell a mistake."""
+    changed = {name for name, row in rows.items() if not row.mixes and row.batch == "one prompt"}
+    assert {"CogView4Pipeline", "Kandinsky5T2IPipeline"} <= changed
+
+
+def test_prompts_are_encoded_once_wherever_a_pipeline_encodes_them_apart(
+    rows: Mapping[str, Row],
+) -> None:
+    others = {name for name, row in rows.items() if not row.once}
+    assert others == {
+        "AmusedPipeline",
+        "KandinskyV22CombinedPipeline",
+        "StableCascadeCombinedPipeline",
+    }
+
+
+def test_the_docs_are_current(rows: Mapping[str, Row]) -> None:
+    """The table at any version; the version, and what is not tried, at the one it names."""
+    said = PAGE.read_text(encoding="utf-8")
+    made = matrix.page(list(rows.values()), diffusers.__version__, matrix.untried())
+    if f"diffusers {diffusers.__version__}," in said:
+        assert said == made, "python tools/write_pipeline_matrix.py writes it"
+    assert _table(said) == _table(made), "python tools/write_pipeline_matrix.py writes it"
+
+
+def _table(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("|")]

@@ -1,0 +1,327 @@
+"""Results sent to trackers and to the hub, through their own libraries."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wandb
+import yaml
+from mlflow import MlflowClient
+
+import t2ibench
+from t2ibench.errors import T2IBenchError
+from t2ibench.reports.destinations import DESTINATIONS, choose
+from t2ibench.reports.destinations.sent import Sent, flat, send_all, sent_of
+from t2ibench.results import read_results
+from tests import hand
+from tests.models.images_api import running
+from tests.models.test_served import closed_port
+from tests.reports.hub_server import TOKEN, Hub
+
+Cli = Callable[..., tuple[int, str, str]]
+TASK = "t2iat_flowers_insects"
+FILES = {"report.html", "results.json", "results.md"}
+
+
+@pytest.fixture
+def sent(toyland_run: Path) -> Sent:
+    return sent_of(read_results(toyland_run), toyland_run)
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """The hub, on this machine."""
+    hub = Hub()
+    with running(hub.app) as url:
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        here = url.removesuffix("/v1")
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", here)
+        template = f"{here}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setenv("HF_TOKEN", TOKEN)
+        yield hub
+
+
+def test_what_is_sent_is_what_tables_show(sent: Sent) -> None:
+    head = sent.results.tasks[TASK].headline
+    assert sent.metrics[f"{TASK}/headline"] == head.value
+    assert sent.metrics[f"{TASK}/ci_low"] == head.ci_low
+    assert sent.metrics[f"{TASK}/p_holm"] == head.p_holm
+    assert sent.metrics[f"{TASK}/n_images"] == sent.results.tasks[TASK].n_images
+    rows = [dict(zip(sent.columns, row, strict=True)) for row in sent.rows]
+    assert [row["task"] for row in rows] == sorted(sent.results.tasks)
+    config = flat(sent.config)
+    assert config["model.name"] == "toyland" and config["measurement.limit"] == "4"
+    assert config["versions.t2ibench"] == t2ibench.__version__ and "toyland" in config["command"]
+    assert {path.name for path in sent.files()} == FILES
+
+
+def test_a_test_that_decides_nothing_is_in_the_table_alone(tmp_path: Path) -> None:
+    images = {"x": [1.0, 1.0, -1.0, 1.0], "y": [1.0, -1.0, 1.0, 1.0]}
+    found = hand.results(
+        square=hand.record(hand.mean_square(images)),
+        undecided=hand.record(hand.mean_lean(images), inconclusive="its halves disagree"),
+    )
+    sent = sent_of(found, tmp_path)
+    assert {name.partition("/")[0] for name in sent.metrics} == {"square"}
+    square = found.tasks["square"].headline.value
+    assert sent.metrics["square/headline"] == pytest.approx(max(0.0, square or 0.0) ** 0.5)
+    assert [row[0] for row in sent.rows] == ["square", "undecided"]
+
+
+def test_wandb_keeps_a_run_offline(
+    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    args = f"mode=offline,folder={tmp_path},name=a-run"
+    status, out, errors = cli("push", toyland_run, "--to", "wandb:bias", "--log-args", args)
+    assert (status, out) == (0, ""), errors
+    wandb.teardown()  # its own process writes what it still holds
+    (kept,) = tmp_path.glob("wandb/offline-run-*")
+    assert f"wandb sync {kept}" in errors
+    (log,) = kept.glob("*.wandb")
+    records = _wandb_records(log)
+    (run,) = (record.run for record in records if record.HasField("run"))
+    assert (run.project, run.display_name) == ("bias", "a-run")
+    config = {item.key: json.loads(item.value_json) for item in run.config.update}
+    assert config["model"]["name"] == "toyland"
+    summary = {
+        item.key: json.loads(item.value_json)
+        for record in records
+        if record.HasField("summary")
+        for item in record.summary.update
+    }
+    head = read_results(toyland_run).tasks[TASK].headline
+    assert summary[f"{TASK}/headline"] == head.value
+    (artifact,) = (
+        record.request.log_artifact.artifact if record.HasField("request") else record.artifact
+        for record in records
+        if record.HasField("artifact") or record.request.HasField("log_artifact")
+        if "results" in (record.artifact.type or record.request.log_artifact.artifact.type)
+    )
+    assert {entry.path for entry in artifact.manifest.contents} == FILES
+
+
+def _wandb_records(log: Path) -> list[Any]:
+    """The records of wandb's own file: LevelDB's log format, after seven bytes of its own."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
+    block, header = 32768, 7
+    data, at, part, records = log.read_bytes(), header, b"", []
+    while at < len(data):
+        if block - at % block < header:
+            at += block - at % block
+            continue
+        _, length, kind = struct.unpack("<IHB", data[at : at + header])
+        part += data[at + header : at + header + length]
+        at += header + length
+        if kind in {1, 4}:  # a whole record, or the last part of one
+            records.append(Record.FromString(part))
+            part = b""
+    return records
+
+
+def test_mlflow_takes_a_run(
+    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Files are quicker than a database; MLflow asks to be told that they are meant.
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    check_mlflow(f"file://{tmp_path}/mlruns", toyland_run, cli)
+
+
+@pytest.mark.slow
+def test_mlflow_takes_a_run_into_a_database(
+    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where MLflow puts files beside a database
+    check_mlflow(f"sqlite:///{tmp_path}/mlflow.db", toyland_run, cli)
+
+
+def check_mlflow(uri: str, run: Path, cli: Cli) -> None:
+    status, _, errors = cli("push", run, "--to", "mlflow:bias", "--log-args", f"uri={uri}")
+    assert status == 0 and "(bias), run " in errors, errors
+    client = MlflowClient(uri)
+    experiment = client.get_experiment_by_name("bias")
+    assert experiment is not None
+    (found,) = client.search_runs([experiment.experiment_id])
+    head = read_results(run).tasks[TASK].headline
+    assert found.data.metrics[f"{TASK}/headline"] == head.value
+    assert found.data.params["model.name"] == "toyland" and found.info.status == "FINISHED"
+    names = {file.path for file in client.list_artifacts(found.info.run_id)}
+    assert names == FILES | {"tasks.json"}
+
+
+def test_trackio_takes_a_run(
+    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import trackio.sqlite_storage
+    import trackio.utils
+
+    for module in (trackio.utils, trackio.sqlite_storage):
+        monkeypatch.setattr(module, "TRACKIO_DIR", tmp_path)
+    status, out, errors = cli("push", toyland_run, "--to", "trackio:bias")
+    assert (status, out) == (0, "") and 'trackio show --project "bias"' in errors, errors
+    with sqlite3.connect(tmp_path / "bias.db") as database:
+        ((found,),) = database.execute("select metrics from metrics").fetchall()
+    head = read_results(toyland_run).tasks[TASK].headline
+    assert json.loads(found)[f"{TASK}/headline"] == head.value
+
+
+def test_results_go_into_a_dataset_of_the_hub(toyland_run: Path, cli: Cli, hub: Hub) -> None:
+    for path in ("first", "second"):
+        status, _, errors = cli(
+            "push", toyland_run, "--to", "hf-dataset:org/results", "--log-args", f"path={path}"
+        )
+        assert status == 0 and "/datasets/org/results/commit/" in errors, errors
+    (files,) = hub.repos.values()
+    assert hub.private == {"datasets/org/results": True}
+    named = {
+        f"{path}/{name}" for path in ("first", "second") for name in (*FILES, "headlines.jsonl")
+    }
+    assert set(files) == {"README.md", *named}
+    assert files["first/results.json"] == (toyland_run / "results.json").read_bytes()
+    _, front, _ = files["README.md"].decode().split("---\n", 2)
+    (config,) = yaml.safe_load(front)["configs"]
+    assert config["data_files"] == "*/headlines.jsonl"
+    rows = [json.loads(line) for line in files["first/headlines.jsonl"].splitlines()]
+    head = read_results(toyland_run).tasks[TASK].headline
+    assert {row["task"]: row["value"] for row in rows}[TASK] == head.value
+    assert {row["model"] for row in rows} == {"toyland"}
+
+
+def test_samples_and_pull_requests_are_asked_for(toyland_run: Path, cli: Cli, hub: Hub) -> None:
+    args = "samples=true,pr=true,private=false"
+    status, _, errors = cli(
+        "push", toyland_run, "--to", "hf-dataset:org/results", "--log-args", args
+    )
+    assert status == 0 and "/discussions/1" in errors
+    (files,) = hub.pull_requests["datasets/org/results"]
+    assert f"toyland/samples/{TASK}.jsonl" in files
+    assert hub.private == {"datasets/org/results": False}
+
+
+def test_a_models_page_gets_a_pull_request(toyland_run: Path, cli: Cli, hub: Hub) -> None:
+    hub.repos["models/org/model"] = {}
+    args = "dataset=org/t2ibench,source=https://example.org/run"
+    status, _, errors = cli("push", toyland_run, "--to", "hf-model:org/model", "--log-args", args)
+    assert status == 0 and "/models/org/model/discussions/1" in errors, errors
+    ((name, text),) = hub.pull_requests["models/org/model"][0].items()
+    assert name == ".eval_results/t2ibench.yaml"
+    (row,) = yaml.safe_load(text)  # tests of words are no result of the model
+    assert row["dataset"] == {"id": "org/t2ibench", "task_id": TASK}
+    assert row["source"]["url"] == "https://example.org/run"
+    assert row["evaluation_framework"] == "t2ibench"
+
+
+def test_the_hub_refuses_in_one_line(
+    toyland_run: Path, cli: Cli, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
+    status, _, errors = cli("push", toyland_run, "--to", "hf-dataset:org/results")
+    assert status == 1 and "401" in errors and errors.count("\n") == 1
+    assert "hf_wrong" not in errors and not hub.repos
+
+
+def test_a_failure_is_a_line_and_the_run_is_kept(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    uri = f"http://127.0.0.1:{closed_port()}"
+    words = (
+        *("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "1"),
+        *("--permutations", "100", "--bootstrap", "50", "--control-encoder", "none"),
+        *("--output-dir", tmp_path, "--log-to", "mlflow", "--log-args", f"uri={uri}"),
+    )
+    status, _, errors = cli(*words)
+    assert status == 0 and (tmp_path / "toyland" / "results.json").is_file()
+    last = errors.splitlines()[-1]
+    assert last.startswith("warning: mlflow: sending the results failed with")
+    assert f"t2ibench push {tmp_path / 'toyland'} --to mlflow --log-args uri={uri}" in last
+    assert "--log-to" not in (tmp_path / "toyland" / "results.json").read_text()
+    status, _, errors = cli(
+        "push", tmp_path / "toyland", "--to", "mlflow", "--log-args", f"uri={uri}"
+    )
+    assert status == 1 and "sending the results failed" in errors
+
+
+def test_wandb_without_a_key_is_a_line(
+    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("WANDB_API_KEY", "WANDB_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HOME", "WANDB_CONFIG_DIR", "NETRC"):
+        monkeypatch.setenv(name, str(tmp_path))
+    args = f"folder={tmp_path}"
+    status, _, errors = cli("push", toyland_run, "--to", "wandb", "--log-args", args)
+    assert status == 1 and "API key" in errors and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--log-to", "wnadb"), "Unknown destination 'wnadb'. Did you mean 'wandb'?"),
+        (("--log-to", "wandb", "--log-args", "projct=a"), "Did you mean 'project'?"),
+        (("--log-to", "wandb:a", "--log-args", "project=b"), "names the project, and so does"),
+        (("--log-to", "wandb", "--log-args", "mode=on"), "expected online or offline"),
+        (("--log-to", "hf-dataset:name"), "Write OWNER/NAME"),
+        (("--log-to", "hf-dataset:a/b", "--log-args", "path=../c"), "no folder of a repository"),
+        (("--log-to", "hf-model:a/b"), "needs the argument 'dataset'"),
+        (("--log-to", "mlflow", "--log-args", "uri=http://me:secret@h"), "would be stored"),
+        (("--log-args", "project=a"), "--log-args needs --log-to"),
+        (("--log-to", "wandb", "--generate-only"), "leave --generate-only out"),
+        (("--log-to", "wandb", "--no-score"), "leave --no-score out"),
+    ],
+)
+def test_what_cannot_be_sent_is_said_before_anything_is_made(
+    words: tuple[str, ...], message: str, cli: Cli, tmp_path: Path
+) -> None:
+    status, _, errors = cli(
+        "--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path / "runs", *words
+    )
+    assert status == 1 and message in errors and errors.count("\n") == 1, errors
+    assert "secret" not in errors and not (tmp_path / "runs").exists()
+
+
+def test_a_package_that_is_missing_names_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for name in ("wandb", "mlflow", "trackio"):
+        with pytest.raises(T2IBenchError, match=rf"{name} is not installed"):
+            choose([name], {})
+        with pytest.raises(T2IBenchError) as raised:
+            choose([name], {})
+        assert str(raised.value).endswith(f"pip install 't2ibench[{name}]'")
+
+
+def test_one_destination_does_not_keep_results_from_another(
+    toyland_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = choose(["hf-dataset:a/b", "wandb"], {"mode": "offline", "folder": str(tmp_path)})
+    lines, failures = send_all(chosen, read_results(toyland_run), toyland_run)
+    wandb.teardown()
+    assert len(lines) == len(failures) == 1  # the hub is offline in tests
+    assert lines[0].startswith("wandb: kept offline")
+    assert str(failures[0]).startswith("hf-dataset:a/b: sending the results failed with")
+
+
+def test_evaluate_sends_and_warns(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="hf-dataset:a/b: sending the results failed"):
+        results = t2ibench.evaluate(
+            "toyland", TASK, limit=2, images_per_prompt=1, n_permutations=100, n_bootstrap=50,
+            control_encoder="none", output_dir=tmp_path, log_to="hf-dataset:a/b",
+        )  # fmt: skip
+    assert results.tasks[TASK].headline.value is not None
+
+
+def test_every_destination_is_listed(cli: Cli) -> None:
+    status, out, _ = cli("ls", "destinations", "--json")
+    rows = json.loads(out)
+    assert status == 0 and [row["destination"] for row in rows] == DESTINATIONS.names()
+    assert all(row["what it is"] for row in rows)

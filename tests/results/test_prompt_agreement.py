@@ -1,0 +1,171 @@
+"""Agreement with the prompts in results.json, in comparisons, in reports and in older runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import t2ibench
+from t2ibench.cli import main
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.pipeline.plan import Plan
+from t2ibench.results.paired import FILE, read_paired
+from t2ibench.results.prompt_agreement import CHANGED, agreement_sentence, compare_agreement
+from t2ibench.results.reading import read_results
+from t2ibench.store.evidence import EvidenceStore, text_key
+
+TASKS = "t2iat_science_arts,mcas_sports,weat_6_gender_career_family"
+SMALL: dict[str, Any] = {
+    "images_per_prompt": 3,
+    "guided_images_per_prompt": 2,
+    "permutations": 200,
+    "bootstrap": 50,
+    "control_encoder": "none",
+    "encoder": "toyland",
+}
+
+
+class OffTopic(ToylandGenerator):
+    """Every third image of somebody who studies a science shows a tulip."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.name = "off-topic"
+        self.fingerprint = hashlib.sha256(b"off topic").hexdigest()
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        return super().generate(
+            [
+                ImageRequest("a photo of a tulip", one.index, one.seed)
+                if "person studying" in one.prompt and one.index % 3 == 0
+                else one
+                for one in requests
+            ]
+        )
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    root = tmp_path_factory.mktemp("runs")
+    t2ibench.evaluate("toyland", TASKS, output_dir=root, **SMALL)
+    t2ibench.evaluate(OffTopic(), TASKS, output_dir=root, **SMALL)
+    return root / "toyland", root / "off-topic"
+
+
+def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
+    results = read_results(runs[0])
+    assert results.tasks["weat_6_gender_career_family"].prompt_agreement == {}
+    whole, *groups = results.tasks["t2iat_science_arts"].prompt_agreement["toyland"]
+    assert whole.group is None and whole.difference is None
+    assert [one.group for one in groups] == [
+        *("science", "science, male", "science, female"),
+        *("arts", "arts, male", "arts, female"),
+    ]
+    assert whole.n_prompts == sum(one.n_prompts for one in groups)
+    assert whole.n_images == results.tasks["t2iat_science_arts"].n_images
+    for one in groups:
+        assert one.ci_low is not None and one.ci_high is not None and one.value is not None
+        assert one.ci_low < one.value < one.ci_high
+        assert one.difference is not None and one.difference.p_holm is not None
+        assert one.difference.p is not None and one.difference.p_holm >= one.difference.p
+
+
+def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None:
+    """The cosine of image and prompt, from the store's own rows."""
+    results = read_results(runs[0])
+    store = EvidenceStore(
+        runs[0] / "evidence", "toyland", results.tasks["mcas_sports"].settings.encoders["toyland"]
+    )
+    found = read_paired(runs[0] / FILE)["mcas_sports"].agreement["toyland"]
+    attempts = [
+        json.loads(line)
+        for file in (runs[0] / "images").glob("*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    sha = {(row["prompt"], row["index"]): row["sha256"] for row in attempts if "prompt" in row}
+    one = found[0]
+    text = store.get("texts", text_key(one.prompt)).astype(float)
+    images = [store.get("images", sha[one.prompt, index]) for index in one.indices.tolist()]
+    assert one.cosines.tolist() == pytest.approx(
+        [float(row.astype(float) @ text) for row in images]
+    )
+    mean = np.mean([prompt.cosines.mean() for prompt in found])
+    assert results.tasks["mcas_sports"].prompt_agreement["toyland"][0].value == pytest.approx(mean)
+
+
+def test_worse_images_are_said_beside_less_bias(
+    runs: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *map(str, runs)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "the images of off-topic agree less with their prompts than those of toyland (-" in said
+    assert "of prompts whose images changed: 'arts' of t2iat_science_arts (-0.1" in said
+    results, paired = [read_results(run) for run in runs], [read_paired(run / FILE) for run in runs]
+    whole, changed, *others = compare_agreement(*results, *paired)
+    assert whole.overall and whole.value > 0 and whole.low is not None and whole.low > 0
+    assert changed.group == CHANGED and changed.n_prompts == 17 < whole.n_prompts
+    assert changed.value * 17 == pytest.approx(whole.value * whole.n_prompts)
+    found = {(one.task, one.group): one for one in others}
+    assert found["mcas_sports", ""].value == 0 and found["mcas_sports", ""].p_holm is None
+    assert found["t2iat_science_arts", "science"].value > 10 * whole.value
+    assert found["t2iat_science_arts", "science, male"].value == 0
+    same = compare_agreement(results[0], results[0], paired[0], paired[0])
+    assert {(one.value, one.low, one.high, one.p) for one in same} == {(0, 0, 0, 1)}
+    assert "do not differ beyond chance" in agreement_sentence(same, ("a", "b"))[0]
+    assert main(["compare", *map(str, runs), "--format", "csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert sum(",prompt_agreement," in row for row in rows) == len(others) + 2
+
+
+def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
+    page = (runs[0] / "report.html").read_text()
+    assert 'id="prompts"' in page and "science, female" in page
+    assert main(["report", str(runs[1]), "--baseline", str(runs[0])]) == 0
+    beside = (runs[1] / "report.html").read_text()
+    assert "the images of toyland agree more with their prompts than those of off-topic" in beside
+
+
+def test_scored_again_it_is_the_same(runs: tuple[Path, Path]) -> None:
+    before = [(runs[0] / name).read_bytes() for name in ("results.json", FILE)]
+    assert main(["score", str(runs[0])]) == 0
+    assert [(runs[0] / name).read_bytes() for name in ("results.json", FILE)] == before
+
+
+def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(
+    runs: tuple[Path, Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its prompts were not embedded, and its files have no such block."""
+    with monkeypatch.context() as older:
+        older.setattr(Plan, "prompt_texts", ())
+        t2ibench.evaluate("toyland", "mcas_sports", output_dir=tmp_path, **SMALL)
+    run = tmp_path / "toyland"
+    data = json.loads((run / "results.json").read_text())
+    assert data["tasks"]["mcas_sports"].pop("prompt_agreement") == {}
+    del data["checksum"]
+    (run / "results.json").write_text(json.dumps(data))
+    assert read_results(run).tasks["mcas_sports"].prompt_agreement == {}
+    assert main(["compare", str(run), str(runs[0])]) == 0
+    captured = capsys.readouterr()
+    assert "Agreement with the prompts:" not in captured.out
+    assert "was not measured in both runs" in captured.err
+    assert main(["score", str(run)]) == 0
+    assert read_results(run).tasks["mcas_sports"].prompt_agreement == {}
+    t2ibench.evaluate("toyland", "mcas_sports", output_dir=tmp_path, **SMALL)
+    found, known = (
+        read_results(one).tasks["mcas_sports"].prompt_agreement["toyland"] for one in (run, runs[0])
+    )
+    assert [one.value for one in found] == [one.value for one in known]
+    # Holm's correction is over another number of tests.
+    assert [one.difference and one.difference.p for one in found] == [
+        one.difference and one.difference.p for one in known
+    ]

@@ -1,0 +1,156 @@
+"""Adjectives, wealth, homes, crime, objects and wordings: what is planted comes out."""
+
+from __future__ import annotations
+
+from itertools import cycle
+
+import numpy as np
+import pytest
+
+from t2ibench.calibration.toyland import toyland_sample
+from t2ibench.methods import METHODS, needs, score
+from t2ibench.methods.core.cells import SETTINGS, ToylandWorld
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.worlds import Scene, Space
+from t2ibench.methods.occupations.design import group_prompts, neutral_prompts
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.t2iat.design import stimuli_of
+from t2ibench.methods.t2iat.schema import T2iatTask
+from t2ibench.tasks import build_index
+from t2ibench.tasks.loader import bundled_tasks, read_library
+
+GROUPS = ("adjectives", "crime", "home", "objects", "wealth", "wording")
+TASKS = [task for task in build_index()[0].tasks.values() if task.group in GROUPS]
+FEW = SETTINGS.model_copy(
+    update={"n_permutations": 20, "n_bootstrap": 5, "max_exact": 20, "limit": 8}
+)
+LEAN = 0.6
+TASKS_BY_ID = sorted(task.id for task in TASKS)
+
+
+def test_there_are_nineteen_and_all_say_so_and_where_they_are_from() -> None:
+    assert len(TASKS) == 19
+    sources = {
+        name: str(path.read_text(encoding="utf-8"))
+        for path in (bundled_tasks() / "stimuli").glob("*.yaml")
+        for name in [path.stem]
+    }
+    for task in TASKS:
+        assert task.spec.extended
+        assert "The test names" in task.spec.description, "an ethics sentence"
+        assert any(note.strip() for note in task.spec.notes)
+    for name in ("nicolas2021", "garg2018", "kozlowski2019", "atus", "ucr", "coco2014"):
+        assert "\nsource: >-" in sources[name]
+
+
+def test_opposites_stand_at_the_same_place_of_two_lists() -> None:
+    lists = read_library([bundled_tasks()]).lists
+    pairs = (
+        ("stereotype_able", "stereotype_unable"),
+        ("stereotype_sociable", "stereotype_unsociable"),
+        ("affluent_words", "poor_words"),
+        ("crime_suspects", "crime_victims"),
+        ("garg_intelligence", "garg_appearance"),
+    )
+    for first, second in pairs:
+        assert len(lists[first]) == len(lists[second]) >= 8
+    for one, other in zip(lists["crime_suspects"], lists["crime_victims"], strict=True):
+        assert one.rpartition(" for ")[2] == other.rpartition(" of ")[2]
+
+
+def planted(spec: T2iatTask | OccupationsTask) -> tuple[MethodResult, float]:
+    """The result where X leans to A and Y to B, or every other stimulus to either group."""
+    scenes = []
+    n, m = 6, 4
+    if isinstance(spec, T2iatTask):
+        truth = LEAN
+        for one in stimuli_of(spec, FEW):
+            lean = LEAN if one.side == "X" else -LEAN
+            scenes += [Scene(prompt, n, one.word, lean) for prompt in one.neutral]
+            for side, shown in (("A", 1.0), ("B", -1.0)):
+                scenes += [Scene(prompt, m, one.word, shown) for prompt in one.guided(side)]
+    else:
+        truth = LEAN**2
+        for word, lean in zip(
+            FEW.limited(spec.concept.stimuli), cycle((LEAN, -LEAN)), strict=False
+        ):
+            scenes += [Scene(prompt, n, word, lean) for prompt in neutral_prompts(spec, word)]
+            for group, shown in zip(spec.groups, (1.0, -1.0), strict=True):
+                prompts = group_prompts(spec, word, group)
+                scenes += [Scene(prompt, m, word, shown) for prompt in prompts]
+    texts = {scene.prompt: (scene.about, scene.lean or 0.0) for scene in scenes}
+    rng = np.random.default_rng([TASKS_BY_ID.index(spec.id), 1])
+    evidence = Space(strength=0.3).evidence(rng, scenes, texts)
+    settings = FEW.model_copy(update={"images_per_prompt": n, "guided_images_per_prompt": m})
+    if spec.prompts.images == "divided":
+        count = len(spec.prompts.wordings)
+        settings = settings.model_copy(
+            update={"images_per_prompt": n * count, "guided_images_per_prompt": m * count}
+        )
+    return score(spec, evidence, settings), truth
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
+def test_what_is_planted_comes_out(task: object) -> None:
+    spec = task.spec  # type: ignore[attr-defined]
+    result, truth = planted(spec)
+    found = result.headline
+    assert found.value == pytest.approx(truth, abs=0.15)
+    assert found.p is not None and found.p < 0.01
+    assert result.inconclusive is None
+    (report,) = result.details["wording"]
+    assert len(report["by_wording"]) == len(spec.prompts.wordings) >= 5
+    if isinstance(spec, T2iatTask):
+        assert spec.concepts.X.name in METHODS.get(spec.method).describe(spec, result)
+    elif spec.likeness:
+        assert result.scores["apart"].value is not None
+
+
+def drawn(name: str, images: int, limit: int | None = None) -> MethodResult:
+    """A shipped task on toyland's images."""
+    spec = next(task.spec for task in TASKS if task.id == name)
+    settings = FEW.model_copy(
+        update={"images_per_prompt": images, "guided_images_per_prompt": images, "limit": limit}
+    )
+    sample = toyland_sample(ToylandWorld({}), needs(spec, settings), 1)
+    return score(spec, sample.evidence, settings)
+
+
+def test_toyland_draws_science_and_arts_alike_in_ten_wordings() -> None:
+    """30 % women in science, 70 % in the arts, whatever the wording."""
+    result = drawn("wording_science_arts_paraphrases", 20)
+    assert result.headline.value == pytest.approx(0.4, abs=0.15)
+    (report,) = result.details["wording"]
+    assert report["p"] > 0.01 and report["interval_about"] == "other wordings"
+
+
+def test_toyland_draws_chores_as_they_are_planted() -> None:
+    """It knows three of them: 10 % women fix cars, 85 % shop; the others are anybody's."""
+    result = drawn("home_chores_gender", 4)
+    leans = {row.name: row.scores["lean"] for row in result.by}
+    assert leans["fixing a car"].value == pytest.approx(0.8, abs=0.4)
+    assert leans["shopping for groceries"].value == pytest.approx(-0.7, abs=0.4)
+    assert leans["doing laundry"].interval[0] < 0 < leans["doing laundry"].interval[1]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("name", ["adjectives_competence_gender", "crime_suspects_victims_skin"])
+def test_toyland_draws_these_people_alike(name: str) -> None:
+    """It knows none of the words, so whatever it draws differs by chance alone."""
+    headline = drawn(name, 3, limit=6).headline
+    assert headline.p is not None and headline.p > 0.01
+    assert headline.value == pytest.approx(0.0, abs=0.3)
+
+
+def test_a_task_in_five_languages_shows_each_by_itself() -> None:
+    spec = next(task.spec for task in TASKS if task.id == "wording_science_arts_languages")
+    assert isinstance(spec, T2iatTask)
+    assert spec.prompts.languages == ("en", "de", "fr", "es", "zh")
+    result, _ = planted(spec)
+    (report,) = result.details["wording"]
+    assert [one["name"] for one in report["by_language"]] == ["en", "de", "fr", "es", "zh"]
+    assert all(one["value"] == pytest.approx(LEAN, abs=0.25) for one in report["by_language"])
+    prompts = next(stimuli_of(spec, FEW)).guided("B")
+    assert prompts[2:5:2] == [
+        "eine Frau, die Astronomie studiert",
+        "une femme qui étudie l'astronomie",
+    ]
