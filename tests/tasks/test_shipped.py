@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -49,7 +50,8 @@ def test_no_errors_and_no_warnings() -> None:
 def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
     spec = task.spec
     assert spec.version >= 1
-    assert spec.id.startswith(task.group)
+    assert spec.id.startswith(Path(task.group).name)
+    assert spec.extended == task.group.startswith("extended/")
     assert spec.tags and list(spec.tags) == sorted(spec.tags)
     assert spec.notes
     assert len(spec.description) > 120

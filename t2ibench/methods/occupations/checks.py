@@ -29,6 +29,7 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
             yield from checks.overlap(
                 other.words, group.words, (other.name, group.name), ("groups", number)
             )
+    yield from _check_crossing(task)
     yield from _sets(task)
     if task.reference is None:
         return
@@ -44,6 +45,17 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
             f"no reference share for: {', '.join(map(repr, unknown))}",
             warning=True,
         )
+
+
+def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
+    if len(task.crossing) == 1:
+        yield checks.Finding(("crossing",), "give two or three attributes to cross")
+    names = [group.name for groups in task.crossing.values() for group in groups]
+    yield from checks.duplicates(names, ("crossing",))
+    if task.crossing:
+        words = [word for one in task.combined_words for word in one]
+        yield from checks.duplicates(words, ("crossing",))
+        yield from checks.guided(task.prompts, task.concept.stimuli, words)
 
 
 def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.needs import Needs, PromptNeed
@@ -75,6 +75,22 @@ def group_prompts(
     return [prompt for one in wordings for prompt in one.with_each(stimulus, group.words)]
 
 
+def crossed_prompts(task: OccupationsTask, stimulus: str, words: list[str]) -> list[str]:
+    """The prompts of one combination of groups.
+
+    Args:
+        task: The task.
+        stimulus: The stimulus.
+        words: Of the combination.
+
+    Returns:
+        One prompt for each of its words, in each wording.
+    """
+    return [
+        prompt for wording in task.prompts.wordings for prompt in wording.with_each(stimulus, words)
+    ]
+
+
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
     """Images and texts of neutral and guided prompts.
 
@@ -97,4 +113,12 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
                 PromptNeed(prompt, n_guided, group.name, stimulus)
                 for prompt in group_prompts(task, stimulus, group)
             ]
-    return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))
+    texts = tuple(dict.fromkeys(need.prompt for need in prompts))
+    names = [" x ".join(g.name for g in groups) for groups in product(*task.crossing.values())]
+    for stimulus in settings.limited(task.concept.stimuli) if task.crossing else ():
+        for name, words in zip(names, task.combined_words, strict=True):
+            prompts += [
+                PromptNeed(prompt, n_guided, name, stimulus)
+                for prompt in crossed_prompts(task, stimulus, words)
+            ]
+    return Needs(tuple(prompts), texts)

@@ -14,7 +14,7 @@ from t2ibench.methods.core.presentation import (
     RowSeries,
     Scatter,
 )
-from t2ibench.methods.occupations.design import group_pairs
+from t2ibench.methods.occupations.design import GroupPair, group_pairs
 from t2ibench.methods.occupations.schema import OccupationsTask
 
 
@@ -37,8 +37,28 @@ def present(task: OccupationsTask) -> Presentation:
     first = pairs[0]
     name = f"{len(task.concept.stimuli)} {task.concept.name}"
     axis = Axis(first.second.name, first.first.name)
+    return Presentation(
+        name=name,
+        axis=None,
+        low="",
+        high=f"{name} lean to {groups}",
+        rows=series,
+        images=ImageSeries(
+            f"lean{first.suffix}", Axis(first.second.name, first.first.name), "stimulus"
+        ),
+        formula=(
+            "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images "
+            "without a group, of the first and of the second group, along the direction of all "
+            "other stimuli; headline = unbiased mean of squared leans, shown as its root"
+        ),
+        source="After Wang et al. (2023), sections 5.3 and 5.4",
+        figures=tuple(_figures(task, first, axis)),
+    )
+
+
+def _figures(task: OccupationsTask, first: GroupPair, axis: Axis) -> list[Figure]:
     figures: list[Figure] = []
-    if task.reference is not None and len(pairs) == 1:
+    if task.reference is not None and len(task.groups) == 2:
         group = task.reference.group
         side: Literal["low", "high"] = "low" if group == axis.low else "high"
         figures.append(
@@ -61,20 +81,16 @@ def present(task: OccupationsTask) -> Presentation:
             "Wang et al. (2023), figure 4",
         )
     )
-    return Presentation(
-        name=name,
-        axis=None,
-        low="",
-        high=f"{name} lean to {groups}",
-        rows=series,
-        images=ImageSeries(
-            f"lean{first.suffix}", Axis(first.second.name, first.first.name), "stimulus"
-        ),
-        formula=(
-            "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images "
-            "without a group, of the first and of the second group, along the direction of all "
-            "other stimuli; headline = unbiased mean of squared leans, shown as its root"
-        ),
-        source="After Wang et al. (2023), sections 5.3 and 5.4",
-        figures=tuple(figures),
-    )
+    if task.crossing:
+        title = " x ".join(task.crossing)
+        figures.append(
+            Scatter(
+                f"Which combinations are shown: {title}",
+                Quantity("share that its parts alone would make", "independent_share"),
+                Quantity("share of the images", "joint_share"),
+                "Above the line a combination is more frequent than its parts would make it.",
+                groups=frozenset({title}),
+                diagonal=True,
+            )
+        )
+    return figures

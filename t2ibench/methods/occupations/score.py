@@ -22,6 +22,7 @@ from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.lean_controls import adherence_control
 from t2ibench.methods.core.lean_scores import positions
+from t2ibench.methods.occupations.crossing import crossing_scores
 from t2ibench.methods.occupations.design import group_pairs, group_prompts
 from t2ibench.methods.occupations.further import (
     likeness_rows,
@@ -92,9 +93,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     scores: dict[str, Estimate] = {}
     for found in pairs:
         scores |= pair_scores(found, settings.level)
-    scores |= likeness_scores(task, pairs, settings)
+    crossed = crossing_scores(task, collector, settings)
     compared = compare_sets(task, pairs, settings.level)
-    scores |= compared.scores
+    scores |= crossed.scores | compared.scores | likeness_scores(task, pairs, settings)
     return MethodResult(
         headline,
         {
@@ -102,7 +103,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
             **published_scores(task, stimuli, settings),
             "adherence": adherence_estimate(hits, total),
         },
-        _rows(task, stimuli, pairs, settings),
+        _rows(task, stimuli, pairs, settings) + crossed.items,
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
@@ -110,6 +111,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         warnings=warnings + adherence_warnings(hits, total, "group"),
         details=reference_details(task, [images.name for images in complete])
         | wording_details(task, pairs, settings)
+        | crossed.details
         | compared.details,
         samples=_samples(stimuli, pairs),
         controls=controls,

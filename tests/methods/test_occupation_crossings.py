@@ -1,0 +1,146 @@
+"""Joint shares of two attributes as an encoder sees them, and whether they go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench.methods import score
+from t2ibench.methods.core.evidence import ImageCollector
+from t2ibench.methods.core.worlds import WorldEvidence, unit_rows
+from t2ibench.methods.occupations.checks import check
+from t2ibench.methods.occupations.crossing import crossing_scores
+from t2ibench.methods.occupations.design import needs
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.settings import Settings
+from tests.methods.tasks import task_by_hand
+
+SETTINGS = Settings(n_permutations=200, n_bootstrap=100)
+JOBS = [f"job{number}" for number in range(12)]
+GENDER = [{"name": "female", "words": ["female"]}, {"name": "male", "words": ["male"]}]
+AGE = [{"name": "old", "words": ["old"]}, {"name": "young", "words": ["young"]}]
+SKIN = [{"name": "dark", "words": ["dark"]}, {"name": "light", "words": ["light"]}]
+SIGNS = {"female": (0, 1), "male": (0, -1), "old": (1, 1), "young": (1, -1), "dark": (2, 1)}
+SIGNS["light"] = (2, -1)
+
+
+def crossed_task(n: int = 20, m: int = 10, **crossing: Any) -> OccupationsTask:
+    return task_by_hand(
+        OccupationsTask,
+        "occupations",
+        concept={"name": "jobs", "stimuli": JOBS},
+        groups=GENDER,
+        prompts={"neutral": "a {stimulus}", "guided": "a {attribute} {stimulus}"},
+        images_per_prompt=n,
+        guided_images_per_prompt=m,
+        crossing=crossing or {"gender": GENDER, "age": AGE},
+    )
+
+
+def evidence(
+    task: OccupationsTask, rng: np.random.Generator, together: float, axes: int = 2, d: int = 48
+) -> tuple[WorldEvidence, list[float]]:
+    """Images whose attributes lie along two (three) directions that are not orthogonal.
+
+    The first two attributes go together as far as `together`, from 0 to 1.
+
+    Returns:
+        The images, and the true excess of each job.
+    """
+    basis = unit_rows(rng.normal(size=(3, d)))
+    basis[1] = unit_rows(basis[1] + 0.4 * basis[0])
+    centres = {job: unit_rows(rng.normal(size=d)) for job in JOBS}
+    shares = {job: rng.uniform(0.25, 0.75, size=3) for job in JOBS}
+    excess = [together * (min(p, q) - p * q) for p, q, _ in shares.values()]
+    embeddings = {}
+    for prompt, n in needs(task, SETTINGS).images_by_prompt.items():
+        job = prompt.rsplit(" ", 1)[1]
+        p, q, r = shares[job]
+        both = p * q + together * (min(p, q) - p * q)
+        picks = rng.choice(4, n, p=[both, p - both, q - both, 1 - p - q + both])
+        sides = np.stack([1 - 2 * (picks // 2), 1 - 2 * (picks % 2), np.sign(r - rng.random(n))], 1)
+        for word in prompt.split():
+            if word in SIGNS:
+                axis, sign = SIGNS[word]
+                sides[:, axis] = sign
+        rows = centres[job] + 0.25 * sides[:, :axes] @ basis[:axes]
+        embeddings[prompt] = unit_rows(rows + rng.normal(scale=0.08, size=(n, d)))
+    texts = needs(task, SETTINGS).texts
+    return WorldEvidence(
+        embeddings, {text: unit_rows(rng.normal(size=d)) for text in texts}
+    ), excess
+
+
+def crossed(task: OccupationsTask, found: WorldEvidence) -> Any:
+    return crossing_scores(task, ImageCollector(found), SETTINGS)
+
+
+def test_what_goes_together_is_found_with_its_size() -> None:
+    task = crossed_task()
+    found, excess = evidence(task, np.random.default_rng(0), 0.8)
+    result = score(task, found, SETTINGS)
+    estimate = result.scores["interaction:gender x age"]
+    assert estimate.p < 0.001
+    assert estimate.interval[0] < np.mean(excess) < estimate.interval[1]
+    cells = {row.name: row.scores for row in result.by if row.group == "gender x age"}
+    assert cells["female x old"]["excess"].interval[0] > 0 > cells["male x old"]["excess"].value
+    assert [cells[job].get("joint:female x old") is not None for job in JOBS] == [True] * 12
+    total = sum(score.value for name, score in cells[JOBS[0]].items())
+    assert total == pytest.approx(1.0)
+    (details,) = result.details["crossings"]
+    assert details["most_over"]["cell"] in {"female x old", "male x young"}
+    plain = task.model_copy(update={"crossing": {}})
+    assert score(plain, found, SETTINGS).headline.value == result.headline.value
+    assert "crossing" not in plain.model_dump()
+
+
+@pytest.mark.parametrize("together", [0.0, 0.5])
+def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
+    """The attributes' directions are not orthogonal, which alone must not look like an excess."""
+    rng = np.random.default_rng(int(10 * together))
+    found = []
+    for number in range(60):
+        task = crossed_task(n=(6, 20)[number % 2], m=5)
+        images, excess = evidence(task, rng, together)
+        estimate = crossed(task, images).scores["interaction:gender x age"]
+        low, high = estimate.interval
+        truth = float(np.mean(excess))
+        found.append((estimate.value - truth, low <= truth <= high, estimate.p < 0.05))
+    bias, covers, rejects = np.mean(found, axis=0)
+    assert abs(bias) < 0.012
+    assert covers >= 0.87
+    assert rejects <= 0.13 if together == 0 else rejects > 0.4
+
+
+def test_three_attributes() -> None:
+    task = crossed_task(gender=GENDER, age=AGE, skin=SKIN)
+    assert task.combined_words[0] == ["dark old female"] and len(task.combined_words) == 8
+    found, _ = evidence(task, np.random.default_rng(1), 0.9, axes=3)
+    result = crossed(task, found)
+    tests = {row["name"]: row["p_holm"] for row in result.details["crossings"][0]["tests"]}
+    assert set(tests) == {
+        *("interaction:gender x age", "interaction:gender x skin", "interaction:age x skin"),
+        "interaction:gender x age x skin",
+    }
+    assert tests["interaction:gender x age"] < 0.001
+    assert tests["interaction:gender x skin"] > 0.05 and tests["interaction:age x skin"] > 0.05
+    assert len([row for row in result.items if "excess" in row.scores]) == 8
+
+
+def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
+    task = crossed_task()
+    rng = np.random.default_rng(2)
+    prompts = needs(task, SETTINGS).images_by_prompt
+    noise = {prompt: unit_rows(rng.normal(size=(n, 16))) for prompt, n in prompts.items()}
+    result = crossed(task, WorldEvidence(noise))
+    estimate = result.scores["interaction:gender x age"]
+    assert estimate.value is None and "too alike" in estimate.reason and not result.items
+
+
+def test_crossings_are_checked() -> None:
+    one = [finding.message for finding in check(crossed_task(gender=GENDER))]
+    assert "give two or three attributes to cross" in one
+    twice = [finding.message for finding in check(crossed_task(gender=GENDER, sex=GENDER))]
+    assert any("more than once: 'female', 'male'" in message for message in twice)
