@@ -13,6 +13,7 @@ VERBS = (
     "score",
     "report",
     "compare",
+    "reproduce",
     "explore",
     "propose",
     "caption",

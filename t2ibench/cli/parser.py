@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from t2ibench.cli.calibrate_parser import add_calibrate, add_power
@@ -12,6 +13,7 @@ from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.pack_parser import add_pack
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.push_parser import add_push
+from t2ibench.cli.reproduce_parser import add_preset, add_reproduce
 from t2ibench.cli.values import budget, not_negative, positive, share
 from t2ibench.settings import REPEATED, Flag, flag_names, flags
 from t2ibench.version import __version__
@@ -139,9 +141,32 @@ def build_parser() -> argparse.ArgumentParser:
     add_leaderboard(verbs, _handler("leaderboard"))
     add_calibrate(verbs, _handler("calibrate"))
     add_power(verbs, _handler("power"))
+    add_reproduce(verbs, _handler, lambda verb: _add_settings(verb, {"times": "--scale"}))
     _add_check_adapter(verbs)
     _add_check_judge(verbs)
     return parser
+
+
+def _add_settings(verb: Any, further: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Add the flags of all settings; `further` is one more name of some. Groups by title."""
+    titles = ("what to measure", "how much", "where and how")
+    groups = {title: verb.add_argument_group(title) for title in titles}
+    for name, _, flag in flags():
+        also = [further[name]] if further and name in further else []
+        groups[flag.group].add_argument(
+            *also,
+            *flag_names(name, flag),
+            dest=name,
+            help=flag.help,
+            default=None,
+            **_kind(name, flag),
+        )
+    where = groups["where and how"]
+    where.add_argument("--config", metavar="FILE", help="YAML with any of these flags as keys")
+    where.add_argument(
+        "--dry-run", action="store_true", help="print prompts, images and time; generate nothing"
+    )
+    return groups
 
 
 def _add_run(verbs: Any) -> None:
@@ -153,16 +178,8 @@ def _add_run(verbs: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    titles = ("what to measure", "how much", "where and how")
-    groups = {title: run.add_argument_group(title) for title in titles}
-    for name, _, flag in flags():
-        groups[flag.group].add_argument(
-            *flag_names(name, flag),
-            dest=name,
-            help=flag.help,
-            default=None,
-            **_kind(name, flag),
-        )
+    groups = _add_settings(run)
+    add_preset(groups["what to measure"])
     much = groups["how much"]
     much.add_argument(
         "--until-precise", metavar="W", type=share,
@@ -177,10 +194,6 @@ def _add_run(verbs: Any) -> None:
         help="so many images (or so long), spread so that the widest intervals shrink most",
     )  # fmt: skip
     where = groups["where and how"]
-    where.add_argument("--config", metavar="FILE", help="YAML with any of these flags as keys")
-    where.add_argument(
-        "--dry-run", action="store_true", help="print prompts, images and time; generate nothing"
-    )
     where.add_argument("--generate-only", action="store_true", help="generate, do not score")
     where.add_argument(
         "--no-score", action="store_true", help="generate, embed and ask; `t2ibench score` scores"

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     destinations = chosen_by(settings)
     executor = check_engine(settings)
     prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
-    _announce(prepared, reporter)
+    announce(prepared, reporter)
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
 
@@ -198,11 +198,31 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
     Raises:
         T2IBenchError: a value does not fit, or the file cannot be read.
     """
+    values = settings_given(arguments)
+    if arguments.preset is None:
+        return read_settings(values)
+    from t2ibench.reproduce.preset import with_preset
+    from t2ibench.reproduce.registry import PAPERS
+
+    return with_preset(PAPERS.get(arguments.preset), values)
+
+
+def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What a command line and its --config say, setting by setting.
+
+    Args:
+        arguments: What argparse read.
+
+    Returns:
+        Name of a setting to value.
+
+    Raises:
+        T2IBenchError: the file cannot be read, or a value of it does not fit.
+    """
     values = _read_config(Path(arguments.config)) if arguments.config else {}
-    given = {name: getattr(arguments, name) for name, _, _ in flags()}
+    given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
     values |= {name: value for name, value in given.items() if value is not None}
-    values |= {name: True for name in _SWITCHES if getattr(arguments, name)}
-    return read_settings(values)
+    return values | {name: True for name in _SWITCHES if getattr(arguments, name, False)}
 
 
 def _read_config(path: Path) -> dict[str, Any]:
@@ -230,7 +250,13 @@ def _read_config(path: Path) -> dict[str, Any]:
     return values
 
 
-def _announce(prepared: Prepared, reporter: Any) -> None:
+def announce(prepared: Prepared, reporter: Any) -> None:
+    """Say what a user must know before a run starts.
+
+    Args:
+        prepared: The run.
+        reporter: Told of it.
+    """
     for line in prepared.warnings:
         reporter.warn(line)
     for task, why in prepared.skipped.items():

@@ -61,7 +61,7 @@ def family_names(entries: Sequence[Entry]) -> list[str]:
 
 
 def ran_as(entry: Entry) -> str:
-    """What was given to --model, with the arguments and the revision: it stands beside the name.
+    """What was given to --model, with arguments, revision and rewriter: it stands beside the name.
 
     Args:
         entry: A model.
@@ -75,7 +75,13 @@ def ran_as(entry: Entry) -> str:
         text += f" ({visible(format_args(manifest.model_args), 200)})"
     if manifest.revision:
         text += f", revision {visible(manifest.revision, 60)}"
-    return text
+    return text + _behind(entry)
+
+
+def _behind(entry: Entry) -> str:
+    """A rewriter makes another model of a generator, whatever name it was submitted by."""
+    rewriter = entry.results.model.rewriter
+    return f", prompts rewritten by {visible(rewriter.name, 120)}" if rewriter else ""
 
 
 def identity(entry: Entry) -> dict[str, Any]:
@@ -90,7 +96,7 @@ def identity(entry: Entry) -> dict[str, Any]:
     manifest = entry.manifest
     return {
         "model": visible(manifest.name),
-        "ran": visible(manifest.model),
+        "ran": visible(manifest.model) + _behind(entry),
         "model_args": visible(format_args(manifest.model_args), 2000),
         "revision": visible(manifest.revision or ""),
         "verified": entry.level,

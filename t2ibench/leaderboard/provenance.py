@@ -41,6 +41,8 @@ def provenance(entry: Entry) -> dict[str, dict[str, Any]]:
         "environment": results.environment,
         "command": results.command,
     }
+    if results.model.rewriter is not None:
+        told["rewriter"] = results.model.rewriter.model_dump(mode="json")
     shown = {name: plain(value) for name, value in told.items()}
     checked: set[str] = set()
     if entry.level in DRAWN_LEVELS:

@@ -16,7 +16,9 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _WIDTH = 300  # characters of a path that a message shows
 _DENIED = re.compile(r"\b40[13] (?:Client Error|Unauthorized|Forbidden)")
 _PIP = re.compile(r"pip install (?:-[-\w]+ )*['\"`]?([A-Za-z][\w.\[\]-]*)")
-_REQUIRES = re.compile(r"requires the ([A-Za-z][\w.-]*) library")
+_REQUIRES = re.compile(
+    r"(?:requires the|metadata was found for|No module named) '?([A-Za-z][\w-]*)"
+)
 _MEMORY = re.compile("can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
 _NO_CODE = "no code that comes with a model is run here"
 _WEIGHTS = (".bin", ".ckpt", ".pt", ".pth")

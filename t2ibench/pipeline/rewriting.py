@@ -34,6 +34,7 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stopping import between_batches, check
 from t2ibench.settings import RunSettings
 from t2ibench.store.images import ImageStore, image_seed
+from t2ibench.store.locks import locked
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 ABORT_AFTER_FAILURES = 8
 _AT_ONCE = 64  # prompts that a rewriter without parts is given: what a kill can cost
 _WORDS = 12  # in a warning
+_PATIENCE = 86_400.0  # seconds; a large language model may rewrite for hours
 
 
 def create_rewriting(
@@ -171,7 +173,7 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
         return
     store = generator.rewritings
     assert isinstance(store, RewriteStore) and prepared.images is not None
-    with prepared.folder.locked("rewrites"):
+    with locked(prepared.folder.path, "rewrites", reporter, _PATIENCE):
         store.refresh()
         if store.damage:
             reporter.warn(store.damage.mended())

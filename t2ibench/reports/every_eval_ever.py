@@ -13,9 +13,11 @@ import json
 import time
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators import GENERATORS
 from t2ibench.models.generators.aliases import ALIASES
 from t2ibench.models.places import is_hub_id
 from t2ibench.reports.card import digest
@@ -140,11 +142,14 @@ def _model(results: Results, record: RunRecord | None) -> Json:
     if served is not None:
         model = _described(info.name, "unknown", "externally_managed", details)
         return {**model, "id": spec[len(served) :], "inference_platform": served[:-1]}
-    on_hub = is_hub_id(str(hub)) and record is not None
-    availability = "open_weights" if on_hub else "unknown"
+    own = spec in GENERATORS and GENERATORS.origin(spec) == "t2ibench"
+    ours = own or isinstance(hub, Path)
+    on_hub = is_hub_id(str(hub)) and not ours and record is not None
+    availability = "open_weights" if on_hub or ours else "unknown"
     model = _described(info.name, availability, "self_deployed", details)
-    if on_hub:
-        model |= {"id": str(hub), "developer": str(hub).partition("/")[0]}
+    if ours or on_hub:
+        name = f"t2ibench/{info.name}" if ours else str(hub)
+        model |= {"id": name, "developer": name.partition("/")[0]}
     if "diffusers" in info.libraries:
         engine = {"name": "diffusers", "version": info.libraries["diffusers"]}
         model["inference_engine"] = engine
@@ -156,6 +161,7 @@ def _described(name: str, availability: str, deployment: str, details: Mapping[s
     return {
         "name": name,
         "id": name,
+        "developer": "unknown",
         "additional_details": {
             "deployment_type": deployment,
             "model_availability": availability,

@@ -36,6 +36,7 @@ from t2ibench.stats.permutation import (
 from t2ibench.stats.proportions import (
     Proportion,
     clustered_proportion,
+    pooled_proportion,
     sampled_proportion,
 )
 from t2ibench.stats.relabelling import Answers, relabelled_codes, relabelled_counts
@@ -86,6 +87,7 @@ __all__ = [
     "one_sample_bootstraps",
     "p_value",
     "percentile_interval",
+    "pooled_proportion",
     "pseudo_variance",
     "relabelled_codes",
     "relabelled_counts",

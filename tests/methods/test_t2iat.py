@@ -351,8 +351,9 @@ def test_the_planted_lean_comes_back_in_both_questions() -> None:
         assert np.mean([one.p < 0.05 for one in inferences]) >= 0.6
 
 
-def test_without_a_bias_little_is_found() -> None:
-    task = make_task()
+@pytest.mark.parametrize("neutral", ["a photo of {stimulus}", "a {big|small} {stimulus}"])
+def test_without_a_bias_little_is_found(neutral: str) -> None:
+    task = make_task(prompts={"neutral": neutral, "guided": "a photo of {stimulus}, {attribute}"})
     found = [score(task, make_mixture(task, 0.0, seed), QUICK) for seed in range(60)]
     for question in ("these", "like_these"):
         rejected = [result.headline.inference[question].p < 0.05 for result in found]
@@ -458,3 +459,22 @@ def test_words_of_different_strength_do_not_lean_where_prompts_have_no_image(
     assert absent and result.headline.value == pytest.approx(0.0, abs=0.05)
     by = {item.name for item in result.by}
     assert not [name for name in by if any(f" {name}" in prompt for prompt in absent)]
+
+
+def test_neutral_alternatives_are_prompts_of_one_wording() -> None:
+    """Two neutral subjects are two prompts, and no attribute prompt counts more than once."""
+    guided = "a photo of a {stimulus}, {attribute}"
+    both, plain = (
+        make_task(prompts={"neutral": neutral, "guided": guided})
+        for neutral in ("a {big|small} {stimulus}", "a big {stimulus}")
+    )
+    found, alone = (needs(task, SETTINGS).images_by_prompt for task in (both, plain))
+    assert set(found) - set(alone) == {f"a small {word}" for word in X + Y}
+    assert set(alone) <= set(found)
+    evidence = make_evidence(both, 0.5)
+    # Where both show the same, the means are those of one.
+    pairs = {f"a small {word}": f"a big {word}" for word in X + Y}
+    same = {small: evidence.images(big, 5).embeddings for small, big in pairs.items()}
+    evidence = evidence.with_images(same)
+    values = [score(task, evidence, SETTINGS).headline.value for task in (both, plain)]
+    assert values[0] == pytest.approx(values[1])

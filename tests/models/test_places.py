@@ -172,6 +172,8 @@ def test_what_the_hub_says_becomes_the_next_step() -> None:
     assert str(loading_hint("org/name", lacking)).endswith("pip install SentencePiece")
     asking = ImportError("quantization needs bitsandbytes: `pip install -U bitsandbytes>=0.46.1`")
     assert str(loading_hint("org/name", asking)).endswith("pip install bitsandbytes")
+    absent = ModuleNotFoundError("No module named 'sentencepiece'")
+    assert str(loading_hint("org/name", absent)).endswith("pip install sentencepiece")
     memory = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 20 GB")
     assert "offload=model" in str(loading_hint("org/name", memory))
     assert "HF_HOME" in str(loading_hint("org/name", OSError(errno.ENOSPC, "no space")))

@@ -366,6 +366,11 @@ def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path
     status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
     assert status == 0, out_text + said
     assert "6 images" in out_text + said
+    # Under whatever name it is submitted, its page says what it is.
+    site = tmp_path / "site"
+    assert cli("leaderboard", "build", "--submissions", folder.parent, "--output", site)[0] == 0
+    pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
+    assert any("prompts rewritten by file:words.yaml" in page for page in pages)
     # Other rewritings than those of the images are found out.
     lines = (folder / "attempts.jsonl").read_text(encoding="utf-8")
     forged = lines.replace(" at night", " at dawn, joy")

@@ -98,7 +98,8 @@ def test_records_without_a_run_folder_and_what_decides_nothing() -> None:
         ("sdxl", {"id": "stabilityai/stable-diffusion-xl-base-1.0", "developer": "stabilityai"}),
         ("org/model", {"id": "org/model", "developer": "org"}),
         ("openai:gpt-image-1", {"id": "gpt-image-1", "inference_platform": "openai"}),
-        ("./my/pipeline", {"id": "m"}),
+        ("toy", {"id": "t2ibench/m", "developer": "t2ibench"}),
+        ("./my/pipeline", {"id": "m", "developer": "unknown"}),
     ],
 )
 def test_the_model_is_named_as_the_hub_does(

@@ -20,7 +20,11 @@ from t2ibench.tasks import build_index
 from t2ibench.tasks.loader import bundled_tasks, read_library
 
 GROUPS = ("adjectives", "crime", "home", "objects", "wealth", "wording")
-TASKS = [task for task in build_index()[0].tasks.values() if task.group in GROUPS]
+TASKS = [
+    task
+    for task in build_index()[0].tasks.values()
+    if task.group.removeprefix("extended/") in GROUPS
+]
 FEW = SETTINGS.model_copy(
     update={"n_permutations": 20, "n_bootstrap": 5, "max_exact": 20, "limit": 8}
 )

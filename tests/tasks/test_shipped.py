@@ -11,10 +11,12 @@ from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.methods.openbias.schema import OpenBiasTask
+from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.methods.weat.schema import WeatTask
+from t2ibench.settings import Settings
 from t2ibench.tasks import LoadedTask, build_index
 from t2ibench.tasks.loader import bundled_tasks, read_library
 from t2ibench.toyland.caption import parse
@@ -119,6 +121,22 @@ def test_t2iat_table_1() -> None:
         "t2iat_science_arts": (0.019, 0.200, 0.193),
         "t2iat_career_family": (0.026, 0.001, 0.639),
     }
+
+
+def test_the_public_notebooks_gender_science_test() -> None:
+    spec = REGISTRY.tasks["t2iat_science_arts_public"].spec
+    assert isinstance(spec, T2iatTask)
+    assert spec.extended
+    assert (len(spec.attributes.A.words), len(spec.attributes.B.words)) == (8, 8)
+    first = next(stimuli_of(spec, Settings()))
+    assert first.neutral == [
+        f"a photo of a {subject} studying science"
+        for subject in ("child", "person", "kid", "family")
+    ]
+    assert first.guided("B")[:2] == [
+        "a photo of a mother studying science",
+        "a photo of a wife studying science",
+    ]
 
 
 def test_occupations() -> None:

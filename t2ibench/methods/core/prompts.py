@@ -55,6 +55,30 @@ def placeholders(template: str) -> list[str]:
     return [_ARTICLE.sub("", match.strip()) for match in _PLACEHOLDER.findall(template)]
 
 
+def alternatives(template: str) -> list[str]:
+    """The templates that one with alternatives, '{child|kid}', stands for.
+
+    Args:
+        template: The template.
+
+    Returns:
+        One for each choice; the template itself where it has no alternatives.
+
+    Examples:
+        >>> alternatives("a photo of a {child|kid} studying {stimulus}")
+        ['a photo of a child studying {stimulus}', 'a photo of a kid studying {stimulus}']
+    """
+    found = next((m for m in _PLACEHOLDER.finditer(template) if "|" in m.group(1)), None)
+    if found is None:
+        return [template]
+    before, after = template[: found.start()], template[found.end() :]
+    return [
+        whole
+        for choice in found.group(1).split("|")
+        for whole in alternatives(f"{before}{choice.strip()}{after}")
+    ]
+
+
 def fill(template: str, **words: str) -> str:
     """Fill a template.
 

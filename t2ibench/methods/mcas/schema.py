@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from t2ibench.methods.core.schema import Count, ImageTask, Side, Strict, Text, Words
 
@@ -36,7 +36,8 @@ class McasTarget(Strict):
 
     Attributes:
         name: The keyword.
-        prompt: The prompt for its images, which is also its text.
+        prompt: The prompt for its images.
+        text: Its text, such as the keyword alone; by default its prompts.
         paraphrases: Further prompts for it. With them, the target is the mean over its prompts,
             and what differs between prompts counts as uncertainty.
         stereotype: The attribute it is stereotypically associated with.
@@ -46,6 +47,7 @@ class McasTarget(Strict):
 
     name: Text
     prompt: Text
+    text: Text | None = None
     paraphrases: tuple[Text, ...] = ()
     stereotype: Side | None = None
     category: Text | None = None
@@ -54,6 +56,19 @@ class McasTarget(Strict):
     def prompts(self) -> tuple[str, ...]:
         """All of its prompts."""
         return (self.prompt, *self.paraphrases)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is embedded as its text."""
+        return self.prompts if self.text is None else (self.text,)
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Tasks of before this key keep their hash.
+        data: dict[str, Any] = handler(self)
+        if self.text is None:
+            del data["text"]
+        return data
 
 
 class McasTask(ImageTask):

@@ -66,7 +66,7 @@ def needs(task: McasTask, settings: Settings) -> Needs:
     n_attribute = settings.guided_images(task.attribute_images_per_prompt)
     n_target = settings.images(task.images_per_prompt)
     chosen = chosen_targets(task, settings)
-    targets = [prompt for target in chosen for prompt in target.prompts]
+    targets = [text for target in chosen for text in target.texts]
     attributes = _attributes(task).values()
     prompts = [
         PromptNeed(prompt, n_attribute, attribute.name)
@@ -361,6 +361,6 @@ def _collect_targets(
         if not images.whole:  # without one of its wordings it would be another target
             lacking.append(spec.name)
             continue
-        texts = evidence.texts(list(spec.prompts)).astype(np.float64)
+        texts = evidence.texts(list(spec.texts)).astype(np.float64)
         targets.append(Target(spec, images, texts, task.unit == "image"))
     return targets, left_out_warnings(lacking)

@@ -30,6 +30,7 @@ def check(task: OccupationsTask) -> Iterator[checks.Finding]:
                 other.words, group.words, (other.name, group.name), ("groups", number)
             )
     yield from _check_crossing(task)
+    yield from _sets(task)
     if task.reference is None:
         return
     if task.reference.group not in names:
@@ -55,3 +56,21 @@ def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
         words = [word for one in task.combined_words for word in one]
         yield from checks.duplicates(words, ("crossing",))
         yield from checks.guided(task.prompts, task.concept.stimuli, words)
+
+
+def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
+    """Sets that do not compare stimuli of the task."""
+    if len(task.sets) == 1:
+        yield checks.Finding(("sets",), "one set has nothing to be compared with: give two or more")
+    yield from checks.duplicates([one.name for one in task.sets], ("sets",))
+    for number, one in enumerate(task.sets):
+        at: checks.Location = ("sets", number, "stimuli")
+        yield from checks.duplicates(one.stimuli, at)
+        if len(one.stimuli) < 2:
+            yield checks.Finding(at, "a set needs two stimuli or more, here: 1")
+        for word in one.stimuli:
+            if word not in task.concept.stimuli:
+                near = did_you_mean(word, task.concept.stimuli)
+                yield checks.Finding(at, f"'{word}' is not a stimulus of the concept.{near}")
+        for other in task.sets[:number]:
+            yield from checks.overlap(other.stimuli, one.stimuli, (other.name, one.name), at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from t2ibench.methods.core.describe import listed, no_score, sentence, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.occupations.design import GroupPair, group_pairs
@@ -23,7 +25,8 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
         Such as 'Images of chief lean to male; images of nurse and secretary lean to female.' It
         names the (at most three) stimuli that lean most to each group, of those whose lean
         differs from 0: p-values below .05 with the false discovery rate over all stimuli
-        controlled (Benjamini-Hochberg).
+        controlled (Benjamini-Hochberg). Of sets of stimuli it names the two that differ most, where
+        they do after Holm's correction.
     """
     groups = " or ".join(group.name for group in task.groups)
     claim = f"images of {task.concept.name} lean to {groups}"
@@ -31,7 +34,7 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
         undecided(result)
         or no_score(result)
         or unproven(result.headline, claim)
-        or _directions(task, result)
+        or _directions(task, result) + _of_sets(task, result)
     )
 
 
@@ -52,6 +55,29 @@ def _directions(task: OccupationsTask, result: MethodResult) -> str:
     return sentence(
         f"images of {task.concept.name} lean to one group or another more than chance would make "
         "them, but no single stimulus shows its direction beyond chance"
+    )
+
+
+def _of_sets(task: OccupationsTask, result: MethodResult) -> str:
+    """Which sets differ most, in a sentence of its own; '' where none do beyond chance."""
+    clear = []
+    for name, p in (result.details.get("sets_holm") or {}).items():
+        value = result.scores[name].value if name in result.scores else None
+        if p is not None and p < _ALPHA and value is not None:
+            clear.append((abs(value), name, value))
+    if not clear:
+        return ""
+    _, most, value = max(clear)
+    first, second, pair = next(
+        (one.name, other.name, pair)
+        for pair in group_pairs(task)
+        for one, other in combinations(task.sets, 2)
+        if most == f"sets:{one.name}-{other.name}{pair.suffix}"
+    )
+    near, far = (first, second) if value > 0 else (second, first)
+    return " " + sentence(
+        f"images of {near} lean further to {pair.first.name}, and those of {far} to "
+        f"{pair.second.name}"
     )
 
 

@@ -21,6 +21,7 @@ class OccupationsTask(GuidedTask):
         crossing: Name of an attribute to its two groups, for two or three attributes: every
             combination of their words is generated too, and the shares of the combinations in the
             images without a group are measured.
+        sets: Two or more sets of the stimuli, whose mean leans are compared with each other.
         likeness: Whether to measure how far apart the images of the groups are, too.
     """
 
@@ -33,6 +34,7 @@ class OccupationsTask(GuidedTask):
         Field(max_length=3),
     ] = Field(default_factory=dict)
     likeness: bool = False
+    sets: tuple[Concept, ...] = ()
 
     @property
     def combined_words(self) -> list[list[str]]:
@@ -48,4 +50,4 @@ class OccupationsTask(GuidedTask):
     @model_serializer(mode="wrap")
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Tasks without the keys that came later keep their hashes."""
-        return without_unused(handler(self), "likeness", "crossing")
+        return without_unused(handler(self), "likeness", "crossing", "sets")

@@ -39,6 +39,7 @@ from t2ibench.methods.occupations.published import (
     reference_details,
 )
 from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.occupations.sets import compare_sets
 from t2ibench.settings import Settings
 
 _ONE_WORDING = (
@@ -68,7 +69,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
         'amplification' (how much further the images lean than the texts, in their direction) and,
         with a reference, 'beyond_reference'; the paper's scores. For the task: their means, the
-        slope of the leans on the reference's, and 'adherence'.
+        slope of the leans on the reference's, and 'adherence'; with sets of stimuli, how their mean
+        leans differ (`sets.compare_sets`).
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -92,7 +94,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     for found in pairs:
         scores |= pair_scores(found, settings.level)
     crossed = crossing_scores(task, collector, settings)
-    scores |= crossed.scores | likeness_scores(task, pairs, settings)
+    compared = compare_sets(task, pairs, settings.level)
+    scores |= crossed.scores | compared.scores | likeness_scores(task, pairs, settings)
     return MethodResult(
         headline,
         {
@@ -108,7 +111,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         warnings=warnings + adherence_warnings(hits, total, "group"),
         details=reference_details(task, [images.name for images in complete])
         | wording_details(task, pairs, settings)
-        | crossed.details,
+        | crossed.details
+        | compared.details,
         samples=_samples(stimuli, pairs),
         controls=controls,
         inconclusive=contradiction(controls),

@@ -44,7 +44,7 @@ class WordingWorld:
         scenes = []
         for row, one in zip(leans, stimuli, strict=True):
             for lean, prompts in zip(row, one.wordings, strict=True):
-                scenes.append(Scene(prompts.neutral, n, one.word, float(lean)))
+                scenes += [Scene(prompt, n, one.word, float(lean)) for prompt in prompts.neutral]
                 for side, shown in (("A", 1.0), ("B", -1.0)):
                     scenes += [Scene(prompt, m, one.word, shown) for prompt in prompts.guided[side]]
         texts = {scene.prompt: (scene.about, 0.0) for scene in scenes}

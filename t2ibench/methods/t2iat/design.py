@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from t2ibench.methods.core.association import cycle_words
 from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.core.prompts import alternatives
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 
@@ -16,11 +17,11 @@ class Prompts:
     """The prompts of one stimulus in one wording.
 
     Attributes:
-        neutral: Without an attribute.
+        neutral: Without an attribute; several where the template has alternatives.
         guided: With the words of 'A' and of 'B'.
     """
 
-    neutral: str
+    neutral: tuple[str, ...]
     guided: dict[str, list[str]]
 
 
@@ -45,7 +46,7 @@ class Stimulus:
     @property
     def neutral(self) -> list[str]:
         """The prompts without an attribute."""
-        return [prompts.neutral for prompts in self.wordings]
+        return [prompt for prompts in self.wordings for prompt in prompts.neutral]
 
     def guided(self, attribute: str) -> list[str]:
         """The prompts with an attribute.
@@ -76,7 +77,10 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
             chosen = {name: cycle_words(words, number, count) for name, words in attributes.items()}
             wordings = tuple(
                 Prompts(
-                    wording.without(word),
+                    tuple(
+                        wording.model_copy(update={"neutral": one}).without(word)
+                        for one in alternatives(wording.neutral)
+                    ),
                     {name: wording.with_each(word, words) for name, words in chosen.items()},
                 )
                 for wording in task.prompts.wordings

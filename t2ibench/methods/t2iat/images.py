@@ -86,7 +86,7 @@ def collect(task: T2iatTask, collector: ImageCollector, settings: Settings) -> l
             stimulus,
             tuple(
                 Marked(
-                    collector.collect([prompts.neutral], n_neutral),
+                    collector.collect(prompts.neutral, n_neutral),
                     collector.collect(prompts.guided["A"], n_guided),
                     collector.collect(prompts.guided["B"], n_guided),
                 )

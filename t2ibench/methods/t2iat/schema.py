@@ -21,6 +21,8 @@ class T2iatTask(GuidedTask):
     Attributes:
         concepts: Target concepts X and Y.
         attributes: Attribute sets A and B.
+        prompts: Templates. A neutral one may have alternatives, such as '{child|kid}': its prompts
+            are then drawn with each of them, as one wording.
         pairing: 'cycle' gives each stimulus `words_per_stimulus` attribute words, 'cross' all.
         words_per_stimulus: For pairing 'cycle'.
         match: Compare a neutral image with the attribute images of its own 'stimulus', or of its

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.tibet.baselines import even_deviation, even_distance
 from t2ibench.methods.tibet.image_sets import ImageSet, drop_rare
 from t2ibench.stats import concept_association, mad
 
 FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+JUDGE_ERROR = 0.18  # what the paper takes for its judge's error rate (user study 3)
 _REPEATS = 10
+_ROUNDING = 1e-6  # a score below it is 0, whose relative change nobody can tell
 
 
 def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -82,16 +85,25 @@ class Sensitivity:
     """How far the scores of one axis move when answers are flipped at random.
 
     Attributes:
-        cas: Mean relative change of CAS, one for each share of `FLIPPED`.
-        mad: Mean relative change of MAD, one for each share of `FLIPPED`.
+        flipped: Shares of the answers that are flipped.
+        values: Name of a score to what it is without flips; of CAS the mean.
+        moved: Name of a score to its mean absolute change, one for each share.
+        changes: Name of a score to its mean relative change, one for each share; 0 where it is 0.
     """
 
-    cas: tuple[float, ...]
-    mad: tuple[float, ...]
+    flipped: tuple[float, ...]
+    values: Mapping[str, float]
+    moved: Mapping[str, tuple[float, ...]]
+    changes: Mapping[str, tuple[float, ...]]
 
 
 def sensitivity(
-    start: ImageSet, changed: Sequence[ImageSet], floor: float, rng: np.random.Generator
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    floor: float,
+    rng: np.random.Generator,
+    *,
+    alternatives: bool = False,
 ) -> Sensitivity:
     """Flip shares of the answers at random, ten times each, and score them again.
 
@@ -100,45 +112,65 @@ def sensitivity(
         changed: Those of its counterfactuals.
         floor: Concepts that are rarer count as absent.
         rng: Of the flips.
+        alternatives: Also at the paper's error rate of .18, and of the alternatives to MAD.
 
     Returns:
-        The relative changes.
+        The relative changes of 'cas' and 'mad', and of 'wasserstein' and 'deviation'.
     """
     chosen = [start, *changed]
     pools = [
         np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
         for question in range(start.answers.shape[1])
     ]
-    cas, deviation = _measure(chosen, [image_set.answers for image_set in chosen], floor)
-    changes: list[tuple[float, float]] = []
-    for share in FLIPPED:
-        flipped = [
+    measures = _MEASURES if alternatives else {"mad": mad}
+    flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
+    least = _ROUNDING if alternatives else 0.0
+    cas, before = _measure(chosen, [one.answers for one in chosen], floor, measures)
+    changes: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
+    moved: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
+    for share in flipped:
+        found = [
             _measure(
-                chosen, [_flip(image_set.answers, pools, share, rng) for image_set in chosen], floor
+                chosen, [_flip(one.answers, pools, share, rng) for one in chosen], floor, measures
             )
             for _ in range(_REPEATS)
         ]
+        difference = np.abs(np.array([raw for raw, _ in found]) - cas)
         with np.errstate(divide="ignore", invalid="ignore"):
-            change = np.abs(np.array([raw for raw, _ in flipped]) - cas) / cas
-        differences = [abs(other - deviation) for _, other in flipped]
-        changes.append(
-            (
-                float(np.nan_to_num(change, posinf=0.0).mean()),
-                float(np.mean(differences)) / deviation if deviation else 0.0,
-            )
-        )
-    return Sensitivity(tuple(cas for cas, _ in changes), tuple(mad for _, mad in changes))
+            relative = difference / cas
+        changes["cas"].append(float(np.nan_to_num(relative, posinf=0.0).mean()))
+        moved["cas"].append(float(difference.mean()))
+        for number, name in enumerate(measures):
+            mean = float(np.mean([abs(after[number] - before[number]) for _, after in found]))
+            moved[name].append(mean)
+            changes[name].append(mean / before[number] if before[number] > least else 0.0)
+    return Sensitivity(
+        flipped,
+        {"cas": float(cas.mean())} | dict(zip(measures, before, strict=True)),
+        {name: tuple(values) for name, values in moved.items()},
+        {name: tuple(values) for name, values in changes.items()},
+    )
 
 
 def _measure(
-    sets: Sequence[ImageSet], answers: Sequence[IntArray], floor: float
-) -> tuple[Float64Array, float]:
+    sets: Sequence[ImageSet],
+    answers: Sequence[IntArray],
+    floor: float,
+    measures: Mapping[str, Callable[[Float64Array], Float64Array]],
+) -> tuple[Float64Array, list[float]]:
     """CAS of each counterfactual and MAD, with other answers in place of the judge's."""
     rows = [
         image_set.histogram(floor, table) for image_set, table in zip(sets, answers, strict=True)
     ]
     raw, shares = associations(rows[0], np.stack(rows[1:]))
-    return raw, float(mad(shares))
+    return raw, [float(measure(shares)) for measure in measures.values()]
+
+
+_MEASURES: dict[str, Callable[[Float64Array], Float64Array]] = {
+    "mad": mad,
+    "wasserstein": even_distance,
+    "deviation": even_deviation,
+}
 
 
 def _flip(

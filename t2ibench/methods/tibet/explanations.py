@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.tibet.associations import FLIPPED, Sensitivity
+from t2ibench.methods.tibet.associations import Sensitivity
 from t2ibench.methods.tibet.image_sets import PromptSets
 from t2ibench.methods.tibet.questions import questions_of
 from t2ibench.methods.tibet.schema import TibetPrompt
@@ -16,23 +16,29 @@ _TOP_K = 10
 _TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
 
 
-def mean_curve(curves: Sequence[Sensitivity]) -> list[dict[str, float]]:
+def mean_curve(curves: Sequence[Sensitivity], *, pooled: bool = False) -> list[dict[str, float]]:
     """The sensitivity over all prompts and axes, as an entry of `details`.
 
     Args:
         curves: One a prompt and axis, at least one.
+        pooled: Whether the mean change over the mean score is given, too: the mean of relative
+            changes grows without bound where scores are near 0.
 
     Returns:
-        For each share of flipped answers the mean relative changes.
+        For each share of flipped answers the mean relative changes ('…_change'), and the pooled
+        ones ('…_pooled').
     """
-    return [
-        {
-            "flipped": share,
-            "cas_change": float(np.mean([curve.cas[step] for curve in curves])),
-            "mad_change": float(np.mean([curve.mad[step] for curve in curves])),
-        }
-        for step, share in enumerate(FLIPPED)
-    ]
+    steps = []
+    for step, share in enumerate(curves[0].flipped):
+        entry = {"flipped": share}
+        for name in curves[0].changes:
+            entry[f"{name}_change"] = float(np.mean([one.changes[name][step] for one in curves]))
+        for name in curves[0].changes if pooled else ():
+            total = sum(one.values[name] for one in curves)
+            change = sum(one.moved[name][step] for one in curves)
+            entry[f"{name}_pooled"] = change / total if total > 0 else 0.0
+        steps.append(entry)
+    return sorted(steps, key=lambda entry: entry["flipped"])
 
 
 def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:

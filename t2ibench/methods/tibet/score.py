@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.averages import average_results
 from t2ibench.methods.core.concepts import synonyms
 from t2ibench.methods.core.controls import contradiction
@@ -19,6 +20,12 @@ from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.tibet.associations import Sensitivity, sensitivity
+from t2ibench.methods.tibet.baselines import (
+    baseline_scores,
+    coverage,
+    vocabulary,
+    word_vectors,
+)
 from t2ibench.methods.tibet.controls import Adherence, adherence, controls_of
 from t2ibench.methods.tibet.explanations import mean_curve, top_concepts
 from t2ibench.methods.tibet.image_sets import ImageSet, PromptSets, gather
@@ -30,6 +37,7 @@ from t2ibench.methods.tibet.shares import (
     average_headlines,
     axis_shares,
     headline_of,
+    mean_square_estimate,
     share_estimate,
     share_estimates,
 )
@@ -47,7 +55,8 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
         settings: How many images and prompts.
 
     Returns:
-        Each prompt once for each number of images, and each question about it once.
+        Each prompt once for each number of images, each question about it once, and the words that
+        concepts are matched by.
     """
     n, guided = task.image_counts(settings)
     prompts: dict[tuple[str, int], PromptNeed] = {}
@@ -66,7 +75,7 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
                     (need.prompt, need.images, question),
                     QuestionNeed(need.prompt, need.images, question),
                 )
-    return Needs(tuple(prompts.values()), (), tuple(questions.values()))
+    return Needs(tuple(prompts.values()), vocabulary(task), tuple(questions.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +83,14 @@ class _Row:
     """One axis of one prompt, scored.
 
     Attributes:
-        axis: Its name.
+        axis: The axis.
         item: Its row of the result.
         shares: The shares of its counterfactuals, or why there are none.
         adherence: How often the counterfactuals' images show what their name says.
         curve: How stable its published scores are; None without a MAD.
     """
 
-    axis: str
+    axis: Axis
     item: Item
     shares: AxisShares | str
     adherence: Adherence
@@ -116,9 +125,12 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         By prompt and axis: 'squared_lean', each counterfactual's 'share' (and 'share_clip', from
         embeddings), for two counterfactuals 'lean' = 2 share - 1, and the paper's 'cas',
         'cas_share', 'cas_clip', 'mad' and 'mad_before_root'. For the task the means over prompts
-        that share an axis; in `details` the concepts, the intersections and the sensitivity.
+        that share an axis; in `details` the concepts, the intersections and the sensitivity. With
+        `baselines` the paper's other measures, too, and means over societal and incidental axes.
     """
     merging = synonyms()
+    vectors = word_vectors(task, evidence)
+    covered: list[float] = []
     rows: list[_Row] = []
     prompts: list[dict[str, Any]] = []
     image_sets: dict[str, tuple[ImageSet, Sequence[str]]] = {}
@@ -127,23 +139,29 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         sets = gather(task, target, questions, evidence, settings, merging)
         for prompt, image_set in sets.sets.items():
             image_sets.setdefault(prompt, (image_set, questions))
-        rows += [_row(task, target, axis, sets, settings) for axis in target.axes]
+        similar = None if vectors is None else vectors.similarity(sets.names)
+        rows += [_row(task, target, axis, sets, settings, similar) for axis in target.axes]
         prompts.append(top_concepts(target, sets))
+        covered += [] if vectors is None else [coverage(sets, vectors)]
     known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
     controls = controls_of(
         known, [row.adherence for row in rows], settings.rng(task.id, "shuffled"), settings.level
     )
     curves = [row.curve for row in rows if row.curve is not None]
+    details: dict[str, Any] = {"prompts": prompts}
+    details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
+    details |= {"matched_words": float(np.mean(covered))} if covered else {}
     return MethodResult(
         headline=_headline(known, settings.level),
-        scores=_task_scores(rows, settings.level),
+        scores=_task_scores(rows, settings.level)
+        | (_by_kind(rows, settings.level) if task.baselines else {}),
         by=[row.item for row in rows],
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
         excluded=_excluded(image_set for image_set, _ in image_sets.values()),
         conventions=_conventions(task, merging.name),
         warnings=_warnings(known),
-        details={"prompts": prompts} | ({"sensitivity": mean_curve(curves)} if curves else {}),
+        details=details,
         samples=[
             row
             for image_set, questions in image_sets.values()
@@ -237,7 +255,12 @@ def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
 
 
 def _row(
-    task: TibetTask, target: TibetPrompt, axis: Axis, sets: PromptSets, settings: Settings
+    task: TibetTask,
+    target: TibetPrompt,
+    axis: Axis,
+    sets: PromptSets,
+    settings: Settings,
+    similarity: Float64Array | None,
 ) -> _Row:
     """One row: the prompt against the counterfactuals of one axis."""
     start = sets.sets[target.prompt]
@@ -267,10 +290,17 @@ def _row(
         )  # fmt: skip
         if scores["mad"].value is not None:
             rng = settings.rng(task.id, f"flips of {key}")
-            curve = sensitivity(start, changed, task.min_frequency, rng)
+            curve = sensitivity(
+                start, changed, task.min_frequency, rng, alternatives=task.baselines
+            )
+            if task.baselines:
+                found = [scores[f"cas_share:{name}"].value or 0.0 for name in names]
+                scores |= baseline_scores(
+                    start, changed, names, found, task.min_frequency, similarity
+                )
     n_images = len(start) + sum(map(len, changed))
     item = Item(row, scores, axis.name, n_images)
-    return _Row(axis.name, item, shares, adherence(axis, sets, features[1:]), curve)
+    return _Row(axis, item, shares, adherence(axis, sets, features[1:]), curve)
 
 
 def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
@@ -279,8 +309,8 @@ def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
     kept = [estimate for estimate in values if estimate.value is not None]
     reason = next((estimate.reason for estimate in values if estimate.reason), None)
     scores = {"mad": mean_column(kept) if kept else Estimate.undefined(reason or _NO_AXIS)}
-    for axis in dict.fromkeys(row.axis for row in rows):
-        members = [row for row in rows if row.axis == axis]
+    for axis in dict.fromkeys(row.axis.name for row in rows):
+        members = [row for row in rows if row.axis.name == axis]
         scores |= _mean_shares(axis, [row.decided for row in members if row.decided], level)
         names = dict.fromkeys(name for row in members for name in row.item.scores)
         for name in names:
@@ -292,6 +322,26 @@ def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
             if len(found) > 1:
                 key = f"{kind}:{axis}:{label}" if label else f"{kind}:{axis}"
                 scores[key] = mean_column(found)
+    return scores
+
+
+def _by_kind(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
+    """The mean squared lean and MAD of societal and of incidental axes, and the other measures."""
+    scores: dict[str, Estimate] = {}
+    for kind in ("societal", "incidental"):
+        members = [row for row in rows if row.axis.kind == kind]
+        decided = [row.decided for row in members if row.decided]
+        if decided:
+            scores[f"squared_lean_{kind}"] = mean_square_estimate(decided, level)
+        values = [row.item.scores["mad"] for row in members]
+        values = [estimate for estimate in values if estimate.value is not None]
+        if values:
+            scores[f"mad_{kind}"] = mean_column(values)
+    for name in ("mad_clip", "mad_bipartite", "wasserstein", "deviation"):
+        values = [row.item.scores[name] for row in rows if name in row.item.scores]
+        values = [estimate for estimate in values if estimate.value is not None]
+        if values:
+            scores[name] = mean_column(values)
     return scores
 
 

@@ -292,16 +292,7 @@ def share_estimates(
         kinds = ["squared_lean", *(f"share:{name}" for name in names)]
         kinds += ["lean"] if len(names) == 2 else []
         return {kind: Estimate.undefined(reason or "") for kind in kinds}
-    found = mean_square_of([axis], level)
-    scores = {
-        "squared_lean": Estimate(
-            found.value,
-            p=found.p,
-            test="f",
-            alternative="greater",
-            interval=(found.low, found.high),
-        )
-    }
+    scores = {"squared_lean": mean_square_estimate([axis], level)}
     scores |= {
         f"share:{name}": share_estimate(share, axis.influence(weights), level)
         for name, share, weights in zip(
@@ -312,6 +303,21 @@ def share_estimates(
         influence = axis.influence(np.array([1.0, -1.0]))
         scores["lean"] = Estimate.from_influence(float(axis.leans[0]), influence, level)
     return scores
+
+
+def mean_square_estimate(axes: Sequence[AxisShares], level: float) -> Estimate:
+    """The mean squared lean of some prompts and axes, with its interval and test.
+
+    Args:
+        axes: One or more, whose counterfactuals can be told apart.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        See `mean_square_of`.
+    """
+    found = mean_square_of(axes, level)
+    interval = (found.low, found.high)
+    return Estimate(found.value, p=found.p, test="f", alternative="greater", interval=interval)
 
 
 def share_estimate(value: float, influence: Influence, level: float) -> Estimate:

@@ -33,6 +33,7 @@ __all__ = [
     "default_encoder",
     "default_judge",
     "describe_generators",
+    "free_arguments",
     "libraries_of",
 ]
 
@@ -175,6 +176,25 @@ def default_judge(spec: object) -> str:
         Its name.
     """
     return getattr(_capabilities(spec), "default_judge", None) or DEFAULT_JUDGE
+
+
+def free_arguments(spec: str) -> frozenset[str]:
+    """The arguments of a model that are open, for settings that were made for another model.
+
+    Args:
+        spec: As the user named it.
+
+    Returns:
+        Names of what it takes, without those that its alias fixes; none for a model that brings an
+        encoder of its own, because it draws another world.
+
+    Raises:
+        T2IBenchError: the model is unknown.
+    """
+    resolved, alias = _resolve(spec)
+    if default_encoder(spec) != DEFAULT_ENCODER:
+        return frozenset()
+    return frozenset(resolved.adapter.Args.model_fields) - set(alias.args if alias else ())
 
 
 def can_regenerate(spec: str) -> bool:

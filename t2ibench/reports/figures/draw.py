@@ -15,6 +15,7 @@ from t2ibench.methods.core.presentation import (
     Quantity,
     Scatter,
 )
+from t2ibench.reports.figures.axes import Scale, draw_axes, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.view import TaskView
@@ -91,34 +92,9 @@ def _interval(quantity: Quantity, row: Row) -> tuple[float, float] | None:
     return ends[0], ends[1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Numbers to pixels."""
-
-    low: float
-    high: float
-    begin: float
-    end: float
-
-    def __call__(self, value: float) -> float:
-        return self.begin + (value - self.low) / (self.high - self.low) * (self.end - self.begin)
-
-    def ticks(self) -> list[float]:
-        """Three to six round numbers."""
-        rough = (self.high - self.low) / 4
-        unit = 10.0 ** math.floor(math.log10(rough))
-        step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= rough)
-        first = math.ceil(self.low / step - 1e-9)
-        return [step * k for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
-
-
-def _scale(quantity: Quantity, values: Sequence[float], begin: float, end: float) -> _Scale:
+def _scale(quantity: Quantity, values: Sequence[float], begin: float, end: float) -> Scale:
     low, high = min([quantity.low, *values]), max([quantity.high, *values])
-    return _Scale(low, high, begin, end)
-
-
-def _tick(value: float) -> str:
-    return f"{value:g}".replace("-", "−")
+    return Scale(low, high, begin, end)
 
 
 def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
@@ -135,7 +111,7 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     across = _scale(figure.x, [x for _, x, _ in points], _LEFT, _WIDTH - _RIGHT)
     up = _scale(figure.y, [y for _, _, y in points], height - 40, 24)
-    _axes(canvas, across, up, figure)
+    draw_axes(canvas, across, up, figure.x.label, figure.y.label)
     if figure.diagonal:
         low, high = max(across.low, up.low), min(across.high, up.high)
         canvas.line(across(low), up(low), across(high), up(high), "eq")
@@ -150,7 +126,7 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
         canvas.dot(across(x), up(y), "pt", tip=f"{name}: {x:.2f}, {y:.2f}")
     places = [(across(x), up(y)) for _, x, y in points]
     names = [shortened(name, 16) for name, _, _ in points]
-    for label in labels(places, names, _farthest(places), (_LEFT, _WIDTH), _LABELLED):
+    for label in labels(places, names, farthest(places), (_LEFT, _WIDTH), _LABELLED):
         canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows: list[tuple[object, ...]] = list(points)
     head: tuple[str, ...] = ("row", "x", "y")
@@ -161,8 +137,15 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     return Drawn(canvas, figure.title, _caption(figure), head, rows)
 
 
-def _farthest(places: Sequence[tuple[float, float]]) -> list[int]:
-    """The numbers of points, those farthest out first; off the diagonal counts twice."""
+def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
+    """The numbers of points, those farthest out first; off the diagonal counts twice.
+
+    Args:
+        places: At least one point, in CSS pixels.
+
+    Returns:
+        The numbers, in an order for `labels`.
+    """
     middle_x = math.fsum(x for x, _ in places) / len(places)
     middle_y = math.fsum(y for _, y in places) / len(places)
 
@@ -173,20 +156,7 @@ def _farthest(places: Sequence[tuple[float, float]]) -> list[int]:
     return sorted(range(len(places)), key=distance, reverse=True)
 
 
-def _axes(canvas: Canvas, across: _Scale, up: _Scale, figure: Scatter) -> None:
-    canvas.line(across.begin, up.begin, across.end, up.begin)
-    canvas.line(across.begin, up.begin, across.begin, up.end)
-    for value in across.ticks():
-        canvas.line(across(value), up.begin, across(value), up.begin + 4)
-        canvas.text(across(value), up.begin + 17, _tick(value), "middle")
-    for value in up.ticks():
-        canvas.line(across.begin - 4, up(value), across.begin, up(value))
-        canvas.text(across.begin - 7, up(value) + 4, _tick(value), "end")
-    canvas.text(across.end, up.begin + 34, f"{figure.x.label} →", "end")
-    canvas.text(across.begin - 34, up.end - 8, f"↑ {figure.y.label}")
-
-
-def _poles(canvas: Canvas, across: _Scale, top: float, low: str, high: str) -> None:
+def _poles(canvas: Canvas, across: Scale, top: float, low: str, high: str) -> None:
     canvas.text(across(0) - 8, top, f"◂ {low}", "end", "low")
     canvas.text(across(0) + 8, top, f"{high} ▸", "start", "high")
 
@@ -204,7 +174,7 @@ def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
     height, left = 40.0 + 16 * len(found), 120.0
     span = max(1.0, *(abs(value) for _, *pair in found for value in pair))
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
-    across = _Scale(-span, span, left, _WIDTH - _RIGHT)
+    across = Scale(-span, span, left, _WIDTH - _RIGHT)
     _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
     canvas.line(across(0), 20, across(0), height - 6, "zero")
     for number, (name, start, end) in enumerate(found):
@@ -231,7 +201,7 @@ def _distribution(
     span = max(1.0, *(abs(value) for values in groups.values() for value in values))
     band = 110.0
     canvas = Canvas(_WIDTH, 24 + band * len(groups) + 22, f"{figure.title}. {figure.caption}")
-    across = _Scale(-span, span, _RIGHT, _WIDTH - _RIGHT)
+    across = Scale(-span, span, _RIGHT, _WIDTH - _RIGHT)
     _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
     canvas.line(across(0), 20, across(0), canvas.height - 20, "zero")
     for number, (name, values) in enumerate(groups.items()):
@@ -239,18 +209,27 @@ def _distribution(
         middle = top + 22 + (band - 26) / 2
         canvas.text(_RIGHT, top + 14, f"{shortened(name, 30)} ({len(values):,})",
                     name="strong")  # fmt: skip
-        for x, y in _swarm([across(value) for value in values], (band - 26) / 2):
+        for x, y in swarm([across(value) for value in values], (band - 26) / 2):
             canvas.dot(x, middle + y, "pt", 2)
         mean = math.fsum(values) / len(values)
         canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {mean:+.2f}")
     for value in (-1, 0, 1):
-        canvas.text(across(value), canvas.height - 4, _tick(value), "middle")
+        canvas.text(across(value), canvas.height - 4, tick(value), "middle")
     rows: list[tuple[object, ...]] = [(n, v) for n, values in groups.items() for v in values]
     return Drawn(canvas, figure.title, _caption(figure), (figure.group, figure.value), rows)
 
 
-def _swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:
-    """Dots beside each other where they would overlap, closer where there is no room."""
+def swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:
+    """Dots beside each other where they would overlap, closer where there is no room.
+
+    Args:
+        places: Where the dots are along an axis, in CSS pixels; at least one.
+        most: How far from the axis a dot may be.
+        size: Of a dot.
+
+    Returns:
+        Place along the axis and distance from it, of each dot.
+    """
     bins: dict[int, int] = {}
     counts: dict[int, int] = {}
     for place in places:
@@ -283,7 +262,7 @@ def _bars(figure: Bars, task: TaskView) -> Drawn | None:
     height = 16.0 + sum(24 + 14 * len(shown) for _, _, shown in found)
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     left = 110.0
-    across = _Scale(0, 1, left, _WIDTH - 50)
+    across = Scale(0, 1, left, _WIDTH - 50)
     y = 14.0
     rows: list[tuple[object, ...]] = []
     for order_value, name, shown in found:

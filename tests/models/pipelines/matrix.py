@@ -281,9 +281,24 @@ A model that was saved by another pipeline of the same family (image to image, f
 loaded as the text-to-image pipeline that diffusers has for it. What makes videos, or needs an image
 besides the prompt, is refused before its weights are loaded.
 
-Further arguments go through `--model-args`: `call.NAME=VALUE` to the pipeline's call, such as
-`call.clip_skip=2`, `call.prompt_2=…` or `call.use_resolution_binning=false`; `load.NAME=VALUE` to
-`from_pretrained`. They are checked against the class, and are part of the settings' fingerprint.
+## Further arguments
+
+- `--model-args call.NAME=VALUE` passes anything that the class's call takes: `call.clip_skip=2`,
+  `call.prompt_2="in a garden"` (for every image), `call.use_resolution_binning=false`,
+  `call.complex_human_instruction=null`. Values are read as JSON, else as text.
+- `load.NAME=VALUE` passes what `from_pretrained` takes: `load.text_encoder_3=null`,
+  `load.device_map=balanced`, `load.quantization_config=bitsandbytes_4bit` (or a JSON object of
+  `quant_backend`, `quant_kwargs` and `components_to_quantize`), `load.enable_pag=true`. What can
+  run code that comes with a model, or holds a secret, is not taken.
+- Weights of one variant only, such as fp16, are found by themselves; `variant=NAME` chooses.
+- `clean_caption` is off unless `call.clean_caption=true` says otherwise: what it does depends on
+  two further packages, which have to be there then.
+
+Names are checked against the class, with the nearest spelling. All of it is part of the settings'
+fingerprint, but for `load.device_map` and `load.max_memory`, which only say where weights are.
+PixArt, Sana and Hunyuan-DiT draw at the nearest size they were trained for and then resize,
+unless `call.use_resolution_binning=false`; HiDream and Kandinsky 5 always choose a size of about a
+megapixel and keep the proportions.
 
 {untried}
 """

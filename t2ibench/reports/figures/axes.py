@@ -1,0 +1,95 @@
+"""Scales and axes of figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from t2ibench.reports.figures.canvas import Canvas
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Numbers to pixels.
+
+    Attributes:
+        low: The number at `begin`.
+        high: The number at `end`; above `low`.
+        begin: Pixels.
+        end: Pixels; below `begin` where numbers go up.
+    """
+
+    low: float
+    high: float
+    begin: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """The pixels of a number.
+
+        Args:
+            value: The number.
+
+        Returns:
+            Pixels from the left, or from the top.
+        """
+        return self.begin + (value - self.low) / (self.high - self.low) * (self.end - self.begin)
+
+    def ticks(self) -> list[float]:
+        """Three to six round numbers."""
+        rough = (self.high - self.low) / 4
+        unit = 10.0 ** math.floor(math.log10(rough))
+        step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= rough)
+        first = math.ceil(self.low / step - 1e-9)
+        return [step * k for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def spanning(values: Sequence[float], begin: float, end: float) -> Scale:
+    """A scale from the least to the greatest of some numbers, with a margin.
+
+    Args:
+        values: At least one number.
+        begin: Pixels of the least.
+        end: Pixels of the greatest.
+
+    Returns:
+        The scale; of numbers that are all alike, one around them.
+    """
+    low, high = min(values), max(values)
+    margin = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
+    return Scale(low - margin, high + margin, begin, end)
+
+
+def tick(value: float) -> str:
+    """A number beside an axis.
+
+    Args:
+        value: The number.
+
+    Returns:
+        The text.
+    """
+    return f"{value:g}".replace("-", "−")
+
+
+def draw_axes(canvas: Canvas, across: Scale, up: Scale, x: str, y: str) -> None:
+    """Two axes with their ticks and names.
+
+    Args:
+        canvas: Where they are drawn.
+        across: To the right.
+        up: Upwards.
+        x: Name of the first.
+        y: Name of the second.
+    """
+    canvas.line(across.begin, up.begin, across.end, up.begin)
+    canvas.line(across.begin, up.begin, across.begin, up.end)
+    for value in across.ticks():
+        canvas.line(across(value), up.begin, across(value), up.begin + 4)
+        canvas.text(across(value), up.begin + 17, tick(value), "middle")
+    for value in up.ticks():
+        canvas.line(across.begin - 4, up(value), across.begin, up(value))
+        canvas.text(across.begin - 7, up(value) + 4, tick(value), "end")
+    canvas.text(across.end, up.begin + 34, f"{x} →", "end")
+    canvas.text(across.begin - 34, up.end - 8, f"↑ {y}")

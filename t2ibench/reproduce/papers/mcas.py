@@ -1,0 +1,167 @@
+"""Mandal, Leavy and Little (2024): diffusion bias and bias amplification, over MCAS."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Sequence
+
+from t2ibench.reproduce.paper import Built, Material, read_paper
+from t2ibench.reproduce.plots import Series, Words, loess, scatter
+from t2ibench.reproduce.tables import Line
+from t2ibench.results.schema import Row
+
+_TASK = "mcas_all"
+_POINTS = "table-3"  # whose published values the figures show
+_SCORES = {"MCAS": "mcas", "δ": "delta", "α": "alpha"}
+_SUMMARY = {"least": "min", "greatest": "max", "mean": "mean", "±": "standard_error"}
+_ABOVE = 1.25  # times the greatest published α, where the figure ends
+
+
+def table_3(material: Material) -> Built:
+    """MCAS, δ and α of each target.
+
+    Args:
+        material: The task over all targets.
+
+    Returns:
+        Three lines a target.
+    """
+    lines = []
+    for row in _rows(material):
+        for name, score in _SCORES.items():
+            found = row.scores.get(score)
+            known = material.published(row.name, name)
+            if found is None:
+                continue
+            ends = (found.ci_low, found.ci_high)
+            lines.append(
+                Line(row.name, name, found.value, known, *ends, 3, note=found.reason or "")
+            )
+    return Built(lines)
+
+
+def table_4(material: Material) -> Built:
+    """δ and α by stereotype and over all targets, as published and robust.
+
+    Args:
+        material: The task over all targets.
+
+    Returns:
+        Least, greatest, mean and standard error of both by stereotype; the median of α, and its
+        slope over all targets.
+    """
+    task = material.results.get(_TASK)
+    if task is None:
+        return Built()
+    tables = task.details.get("by_stereotype") or {}
+    lines = []
+    groups = list(tables.get("delta") or {})
+    for group in groups:
+        for symbol, score in (("δ", "delta"), ("α", "alpha")):
+            summary = (tables.get(score) or {}).get(group, {})
+            lines += [
+                Line(group, f"{symbol} {word}", summary.get(key),
+                     material.published(group, f"{symbol} {word}"), digits=2)
+                for word, key in _SUMMARY.items()
+            ]  # fmt: skip
+        alphas = [
+            value
+            for row in task.by
+            if group in {"all", row.group} and (value := _value(row, "alpha")) is not None
+        ]
+        mean = statistics.fmean(alphas) if alphas else None
+        median = statistics.median(alphas) if alphas else None
+        lines += [
+            Line(group, f"α {word} of Table 3", value,
+                 material.published(group, f"α {word} of Table 3"), digits=2)
+            for word, value in (("mean", mean), ("median", median))
+        ]  # fmt: skip
+    slope = task.scores.get("alpha_slope")
+    if slope is not None:
+        ends = (slope.ci_low, slope.ci_high)
+        lines.append(
+            Line("all", "α as a slope", slope.value, (), *ends, 2, note=slope.reason or "")
+        )
+    return Built(lines)
+
+
+def figure(material: Material, *, curves: bool) -> Built:
+    """Target by target, α over δ: ours, and the published points.
+
+    Args:
+        material: The task over all targets.
+        curves: Whether each model has its LOESS.
+
+    Returns:
+        The figure.
+    """
+    known = [_published(material, model, curves) for model in material.exhibit.models]
+    most = _ABOVE * max(y for series in known for _, _, y in series.points)
+    points = [
+        (row.name, delta, alpha)
+        for row in _rows(material)
+        if (delta := _value(row, "delta")) is not None
+        and (alpha := _value(row, "alpha")) is not None
+    ]
+    beyond = [name for name, _, alpha in points if alpha > most]
+    shown = [point for point in points if point[2] <= most]
+    task = material.results.get(_TASK)
+    ours = Series(
+        "this model",
+        shown,
+        loess([(x, y) for _, x, y in shown]) if curves else (),
+        named=True,
+    )
+    words = Words(
+        "What the images add to the words",
+        "One point is a target"
+        + (
+            "; the curves are LOESS, two thirds of the points at a time. "
+            if curves
+            else ", named where it is this model's. "
+        )
+        + "Follows Mandal et al. (2024).",
+        "δ",
+        "α",
+    )
+    notes = []
+    if beyond:
+        notes.append(
+            f"{len(beyond)} targets of this model lie above α = {most:.0f}, where the figure ends: "
+            f"{', '.join(beyond)}. Its curve is without them."
+        )
+    if task is None:
+        notes.append("This model was not measured: the points are the published ones.")
+    return Built((), scatter([ours, *known], words), notes)
+
+
+def _published(material: Material, model: str, curves: bool) -> Series:
+    table = material.exhibits[_POINTS].published[model]
+    points = [
+        (name, float(values["δ"] or 0.0), float(values["α"] or 0.0))
+        for name, values in table.items()
+    ]
+    return Series(model, points, loess([(x, y) for _, x, y in points]) if curves else ())
+
+
+def _rows(material: Material) -> Sequence[Row]:
+    task = material.results.get(_TASK)
+    return [] if task is None else task.by
+
+
+def _value(row: Row, score: str) -> float | None:
+    found = row.scores.get(score)
+    return None if found is None else found.value
+
+
+PAPER = read_paper(
+    "mcas",
+    {
+        "table-3": table_3,
+        "table-4": table_4,
+        "figure-2": functools.partial(figure, curves=False),
+        "figure-3": functools.partial(figure, curves=True),
+        "figure-4": functools.partial(figure, curves=True),
+    },
+)

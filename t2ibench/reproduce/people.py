@@ -1,0 +1,144 @@
+"""What people say, from a CSV or JSON Lines file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.problems import reading
+
+_YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One row of such a file.
+
+    Attributes:
+        where: File and line, for messages.
+        values: Column to text; empty where the row has none.
+    """
+
+    where: str
+    values: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.values.get(column, "")
+
+    def yes(self, column: str) -> bool:
+        """Whether a cell says yes.
+
+        Args:
+            column: Which one.
+
+        Returns:
+            True for 'yes', 'true' and '1'.
+
+        Raises:
+            T2IBenchError: it says neither yes nor no.
+        """
+        found = _YES.get(self[column].casefold())
+        if found is None:
+            raise T2IBenchError(
+                f"{self.where}: {column}: expected yes or no, found '{shown(self[column])}'."
+            )
+        return found
+
+    def number(self, column: str, low: float, high: float) -> float:
+        """A cell's number.
+
+        Args:
+            column: Which one.
+            low: The least that it can be.
+            high: The most.
+
+        Returns:
+            The number.
+
+        Raises:
+            T2IBenchError: it is none, or out of range.
+        """
+        try:
+            value = float(self[column])
+        except ValueError:
+            value = float("nan")
+        if not low <= value <= high:
+            raise T2IBenchError(
+                f"{self.where}: {column}: expected a number from {low:g} to {high:g}, found "
+                f"'{shown(self[column])}'."
+            )
+        return value
+
+    def one_of(self, column: str, known: Sequence[str]) -> str:
+        """A cell that names something known.
+
+        Args:
+            column: Which one.
+            known: What it can name; case does not matter.
+
+        Returns:
+            The name, as it is known.
+
+        Raises:
+            T2IBenchError: it names something else.
+        """
+        folded = {name.casefold(): name for name in known}
+        found = folded.get(self[column].casefold())
+        if found is None:
+            raise T2IBenchError(
+                f"{self.where}: unknown {column} '{shown(self[column])}'."
+                f"{did_you_mean(self[column], list(known))}"
+            )
+        return found
+
+
+def read_people(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> list[Said]:
+    """The rows of a file of people's answers.
+
+    Args:
+        file: JSON Lines where its name ends in .jsonl, else a CSV with a header.
+        columns: Columns that it must have; the first is its key and never empty.
+        optional: Columns that it may have; others are not read.
+
+    Returns:
+        The rows in order.
+
+    Raises:
+        T2IBenchError: it is no such file, lacks a column, or has no rows.
+    """
+    wanted = f"Columns: {', '.join([*columns, *(f'{name} (optional)' for name in optional)])}."
+    rows: list[Said] = []
+    if file.suffix.lower() == ".jsonl":
+        example = ", ".join(f'"{name}": "…"' for name in columns)
+        for number, row in read_rows_strictly(file, f"{{{example}}}"):
+            texts = {name: _text(row.get(name)) for name in (*columns, *optional)}
+            _complete(row, columns, f"{file}:{number}", wanted)
+            rows.append(Said(f"{file}:{number}", texts))
+    else:
+        with reading(file, wanted), file.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream)
+            _complete(dict.fromkeys(reader.fieldnames or ()), columns, str(file), wanted)
+            for line in reader:
+                texts = {name: _text(line.get(name)) for name in (*columns, *optional)}
+                rows.append(Said(f"{file}:{reader.line_num}", texts))
+    if not rows:
+        raise T2IBenchError(f"{file} has no rows.", wanted)
+    return rows
+
+
+def _complete(there: Mapping[str, object], columns: Sequence[str], where: str, wanted: str) -> None:
+    lacking = [name for name in columns if name not in there]
+    if lacking:
+        raise T2IBenchError(
+            f"{where} has no column '{lacking[0]}'.{did_you_mean(lacking[0], list(there))}", wanted
+        )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value).strip()

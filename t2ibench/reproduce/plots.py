@@ -1,0 +1,187 @@
+"""Figures over plain numbers: scatter plots with curves, arrows, distributions with quartiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.reports.figures.axes import Scale, draw_axes, spanning, tick
+from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.draw import Drawn, farthest, swarm
+from t2ibench.reports.figures.labels import labels
+
+WIDTH, LEFT, RIGHT = 560.0, 52.0, 16.0
+_LABELLED = 16  # points of a scatter plot that are named at most
+_FEWEST = 6  # points of a smooth curve
+MARKS = ("pt", "hollow", "high", "low")  # of the series of a plot, in their order
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a figure says.
+
+    Attributes:
+        title: What it shows.
+        caption: How to read it.
+        x: Name of the axis to the right; for figures of one axis, its low end.
+        y: Name of the axis upwards; for figures of one axis, its high end.
+    """
+
+    title: str
+    caption: str
+    x: str
+    y: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of one kind.
+
+    Attributes:
+        name: What they are, for the key.
+        points: Name, x and y of each.
+        curve: A line through the plane, such as a smoothed mean.
+        named: Whether points have their names beside them.
+    """
+
+    name: str
+    points: Sequence[tuple[str, float, float]]
+    curve: Sequence[tuple[float, float]] = ()
+    named: bool = False
+
+
+def scatter(series: Sequence[Series], words: Words) -> Drawn | None:
+    """Points of a plane, up to four kinds of them, with their curves.
+
+    Args:
+        series: The kinds.
+        words: What the figure says.
+
+    Returns:
+        The figure; None for fewer than two points.
+    """
+    every = [(x, y) for one in series for _, x, y in one.points]
+    if len(every) < 2:
+        return None
+    height = 340.0
+    canvas = Canvas(WIDTH, height, f"{words.title}. {words.caption}")
+    over = every + [point for one in series for point in one.curve]
+    across = spanning([x for x, _ in over], LEFT, WIDTH - RIGHT)
+    up = spanning([y for _, y in over], height - 40, 44)
+    draw_axes(canvas, across, up, words.x, words.y)
+    place = LEFT
+    for mark, one in zip(MARKS, series, strict=False):
+        canvas.dot(place + 4, 10, mark)
+        canvas.text(place + 14, 14, one.name)
+        place += 36 + 6.4 * len(one.name)
+        if len(one.curve) > 1:
+            name = {"pt": "line", "hollow": "line null"}.get(mark, f"line {mark}")
+            canvas.path([(across(x), up(y)) for x, y in one.curve], name)
+        for name, x, y in one.points:
+            canvas.dot(across(x), up(y), mark, tip=f"{one.name}, {name}: {x:.3g}, {y:.3g}")
+    _names(canvas, series, across, up)
+    rows = [(one.name, name, x, y) for one in series for name, x, y in one.points]
+    rows += [(one.name, "(curve)", x, y) for one in series for x, y in one.curve]
+    return Drawn(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
+
+
+def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """A smooth curve through points: locally weighted regression, two thirds of them at a time.
+
+    Args:
+        points: x and y.
+
+    Returns:
+        Points of the curve in the order of x; none for fewer than six.
+
+    Source: Cleveland 1979, "Robust locally weighted regression and smoothing scatterplots", as
+    statsmodels' `lowess` with its defaults.
+    """
+    if len(points) < _FEWEST:
+        return []
+    from statsmodels.nonparametric.smoothers_lowess import lowess
+
+    x, y = np.array(points, dtype=np.float64).T
+    return [(float(a), float(b)) for a, b in lowess(y, x) if np.isfinite(b)]
+
+
+def _names(canvas: Canvas, series: Sequence[Series], across: Scale, up: Scale) -> None:
+    """Names beside the points of the series that have names, as far as there is room."""
+    every = [(one, point) for one in series for point in one.points]
+    places = [(across(x), up(y)) for _, (_, x, y) in every]
+    names = [shortened(name, 16) for _, (name, _, _) in every]
+    order = [number for number in farthest(places) if every[number][0].named]
+    for label in labels(places, names, order, (LEFT, WIDTH), _LABELLED):
+        canvas.text(label.x, label.y, names[label.number], label.anchor)
+
+
+def arrows(rows: Sequence[tuple[str, float, float]], words: Words) -> Drawn | None:
+    """Rows as arrows from one number to another, on one axis around 0.
+
+    Args:
+        rows: Name, tail and head of each.
+        words: What the figure says; `x` and `y` name the two ends of the axis.
+
+    Returns:
+        The figure; None without rows.
+    """
+    if not rows:
+        return None
+    canvas, across = _one_axis(rows, [v for _, *pair in rows for v in pair], words, 22.0, 34.0)
+    for number, (name, start, end) in enumerate(rows):
+        y = 44.0 + 22 * number
+        side = "high" if end > start else "low"
+        canvas.text(168, y + 4, shortened(name, 27), "end")
+        canvas.line(across(start), y, across(end), y, f"line {side}")
+        canvas.dot(across(start), y, "hollow", 2.5, f"{name}, tail: {start:+.4f}")
+        canvas.dot(across(end), y, side, 4, f"{name}, head: {end:+.4f}")
+    return Drawn(canvas, words.title, words.caption, ("row", "tail", "head"), [*rows])
+
+
+def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Drawn | None:
+    """One number of every image, group by group, with the quartiles of each group.
+
+    Args:
+        groups: Name to numbers.
+        words: What the figure says; `x` and `y` name the two ends of the axis.
+
+    Returns:
+        The figure; None without numbers. Its numbers are the quartiles.
+    """
+    known = {name: list(values) for name, values in groups.items() if len(values)}
+    if not known:
+        return None
+    every = [value for values in known.values() for value in values]
+    canvas, across = _one_axis(list(known), every, words, 34.0, 40.0)
+    rows: list[tuple[object, ...]] = []
+    for number, (name, values) in enumerate(known.items()):
+        y = 50.0 + 34 * number
+        low, middle, high = (float(x) for x in np.percentile(values, [25, 50, 75]))
+        mean = math.fsum(values) / len(values)
+        canvas.text(168, y + 4, shortened(name, 27), "end")
+        canvas.box(across(low), y - 11, max(across(high) - across(low), 1.0), 22, "band")
+        for x, off in swarm([across(value) for value in values], 11):
+            canvas.dot(x, y + off, "pt", 1.5)
+        canvas.line(across(middle), y - 12, across(middle), y + 12, "line")
+        canvas.dot(across(mean), y, "mean", 4, f"{name}: mean {mean:+.4f}")
+        rows.append((name, len(values), low, middle, high, mean))
+    head = ("row", "images", "q25", "median", "q75", "mean")
+    return Drawn(canvas, words.title, words.caption, head, rows)
+
+
+def _one_axis(
+    rows: Sequence[object], values: Sequence[float], words: Words, step: float, head: float
+) -> tuple[Canvas, Scale]:
+    """A canvas with a row each, and an axis that is as long on both sides of 0."""
+    span = 1.05 * max(map(abs, values)) or 1.0
+    canvas = Canvas(WIDTH, head + step * len(rows) + 20, f"{words.title}. {words.caption}")
+    across = Scale(-span, span, 176.0, WIDTH - RIGHT)
+    canvas.text(across(0) - 8, 12, f"◂ {words.x}", "end", "low")
+    canvas.text(across(0) + 8, 12, f"{words.y} ▸", "start", "high")
+    canvas.line(across(0), 20, across(0), canvas.height - 18, "zero")
+    for value in across.ticks():
+        canvas.text(across(value), canvas.height - 4, tick(value), "middle")
+    return canvas, across

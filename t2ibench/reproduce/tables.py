@@ -1,0 +1,119 @@
+"""Tables that lay published numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from t2ibench.reports.writers import Table
+
+NONE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One number of a table: as published, and ours.
+
+    Attributes:
+        row: What it is of, such as a test or an occupation.
+        score: What it is, such as 'd'.
+        ours: Ours; None where there is none, a text where it is no number.
+        published: One for each published model of the exhibit; empty where none is printed.
+        low: Lower end of our 95 % interval, where it has one that is vouched for.
+        high: Upper end.
+        digits: Digits after the point.
+        note: A few words, such as why there is no number.
+    """
+
+    row: str
+    score: str
+    ours: float | str | None
+    published: tuple[float | str | None, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    digits: int = 3
+    note: str = ""
+
+    def differences(self) -> tuple[float | None, ...]:
+        """Ours less each published number; None where either is no number."""
+        ours = self.ours
+        return tuple(
+            ours - value if isinstance(ours, float) and isinstance(value, (float, int)) else None
+            for value in self.published
+        )
+
+
+def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
+    """A number, a text or a dash.
+
+    Args:
+        value: What to show.
+        digits: Digits after the point.
+        sign: Whether a positive number has its sign.
+
+    Returns:
+        The text; a zero has no sign.
+
+    Examples:
+        >>> cell(0.25, 2, sign=True), cell(-0.0001, 2), cell("< 1e-3", 2), cell(None, 2)
+        ('+0.25', '0.00', '< 1e-3', '–')
+    """
+    if value is None:
+        return NONE
+    if isinstance(value, str):
+        return value
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    return text.lstrip("+-") if not float(text) else text
+
+
+def comparison(lines: Sequence[Line], models: Sequence[str]) -> Table:
+    """Lines as a table.
+
+    Args:
+        lines: One number each.
+        models: Published models, one for each published number of a line.
+
+    Returns:
+        Columns: row, score, the published numbers, ours, its interval, and the differences.
+        Columns without any number are left out.
+    """
+    several = len(models) > 1
+    heads = ["", "score", *(f"published, {model}" for model in models), "ours", "95 % CI"]
+    heads += [f"ours − {model}" if several else "difference" for model in models] + ["note"]
+    rows = []
+    for line in lines:
+        known = line.published or (None,) * len(models)
+        differences = line.differences() or (None,) * len(models)
+        ends = (line.low, line.high)
+        within = None if None in ends else f"[{', '.join(cell(x, line.digits) for x in ends)}]"
+        rows.append(
+            [
+                line.row,
+                line.score,
+                *(cell(value, line.digits) for value in known),
+                cell(line.ours, line.digits),
+                within or NONE,
+                *(cell(value, line.digits, sign=True) for value in differences),
+                line.note,
+            ]
+        )
+    kept = [k for k in range(len(heads)) if any(row[k] not in {NONE, ""} for row in rows)]
+    return Table(
+        [heads[k] for k in kept],
+        [[row[k] for k in kept] for row in rows],
+        records=_records(lines, models),
+    )
+
+
+def _records(lines: Sequence[Line], models: Sequence[str]) -> list[dict[str, object]]:
+    """For programs: all digits, and every column."""
+    records = []
+    for line in lines:
+        record: dict[str, object] = {"row": line.row, "score": line.score}
+        known = line.published or (None,) * len(models)
+        differences = line.differences() or (None,) * len(models)
+        record |= {f"published: {model}": x for model, x in zip(models, known, strict=True)}
+        record |= {"ours": line.ours, "ci_low": line.low, "ci_high": line.high}
+        record |= {f"ours - {model}": x for model, x in zip(models, differences, strict=True)}
+        records.append(record | {"note": line.note})
+    return records

@@ -1,0 +1,149 @@
+"""The pages of a reproduction: Markdown, HTML, and CSV and figures of each exhibit."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from t2ibench.errors import visible_lines
+from t2ibench.reports.csv import WRITER as CSV
+from t2ibench.reports.figures.raster import png
+from t2ibench.reports.html.page import style
+from t2ibench.reports.markdown import WRITER as MARKDOWN
+from t2ibench.reports.writers import Table
+from t2ibench.reproduce.build import Exhibit, Reproduction
+from t2ibench.reproduce.differences import sentence_list
+from t2ibench.reproduce.tables import comparison
+from t2ibench.store.files import write_bytes, write_text
+
+FOLDER = "reproduce"
+
+
+def write_pages(found: Reproduction, run: Path) -> Path:
+    """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/.
+
+    Args:
+        found: The paper with our numbers.
+        run: The run folder.
+
+    Returns:
+        The page.
+    """
+    folder = run / FOLDER
+    name = found.paper.name
+    for exhibit in found.exhibits:
+        path = folder / name / exhibit.name
+        if exhibit.built.lines:
+            table = comparison(exhibit.built.lines, exhibit.file.models)
+            write_text(path.with_name(f"{exhibit.name}.csv"), CSV.table(table))
+        drawn = exhibit.built.figure
+        if drawn is not None:
+            alone = drawn.canvas.alone(
+                f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
+            )
+            rows = [[str(cell) for cell in row] for row in drawn.rows]
+            points = f"{exhibit.name}-points" if exhibit.built.lines else exhibit.name
+            write_text(path.with_name(f"{exhibit.name}.svg"), alone.svg(alone=True) + "\n")
+            write_bytes(path.with_name(f"{exhibit.name}.png"), png(alone))
+            write_text(path.with_name(f"{points}.csv"), CSV.table(Table(drawn.head, rows)))
+    page = folder / f"{name}.html"
+    write_text(folder / f"{name}.md", markdown(found))
+    write_text(page, html(found))
+    return page
+
+
+def markdown(found: Reproduction) -> str:
+    """The paper's tables and figures as Markdown.
+
+    Args:
+        found: The paper with our numbers.
+
+    Returns:
+        A page that ends in a newline.
+    """
+    file = found.paper.file
+    parts = [f"# {file.title}: {found.results.model.name}\n", f"{file.citation}\n"]
+    parts += ["## What differs from the paper\n", sentence_list(found.differs)]
+    for exhibit in found.exhibits:
+        parts.append(f"## {exhibit.label}. {exhibit.file.title}\n")
+        parts += [exhibit_text(exhibit)]
+        if exhibit.built.figure is not None:
+            place = f"{found.paper.name}/{exhibit.name}.svg"
+            parts.append(f"![{exhibit.built.figure.caption}]({place})\n")
+    return visible_lines("\n".join(parts))
+
+
+def exhibit_text(exhibit: Exhibit) -> str:
+    """The table of an exhibit and its notes, for a terminal or a page of Markdown.
+
+    Args:
+        exhibit: The exhibit.
+
+    Returns:
+        Markdown that ends in a newline.
+    """
+    parts = [f"{exhibit.file.source}.\n"]
+    if exhibit.built.lines:
+        table = comparison(exhibit.built.lines, exhibit.file.models)
+        rows = [row for _, rows in _grouped(table) for row in _named_once(rows)]
+        parts.append(MARKDOWN.table(replace(table, rows=rows)))
+    elif exhibit.built.figure is None:
+        parts.append("No numbers.\n")
+    notes = [*exhibit.file.notes, *exhibit.built.notes]
+    if notes:
+        parts.append(sentence_list(notes))
+    return "\n".join(parts)
+
+
+def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
+    """Rows of one name together, where they follow each other."""
+    return [(name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row[0])]
+
+
+def _named_once(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    return [row if number == 0 else ["", *row[1:]] for number, row in enumerate(rows)]
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("t2ibench.reproduce", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    return environment.get_template("paper.html")
+
+
+def html(found: Reproduction) -> str:
+    """The paper's tables and figures as one file of HTML, without network and scripts.
+
+    Args:
+        found: The paper with our numbers.
+
+    Returns:
+        The page; whatever comes from models and files is escaped.
+    """
+    tables = [comparison(one.built.lines, one.file.models) for one in found.exhibits]
+    return _template().render(
+        paper=found.paper,
+        model=found.results.model.name or "texts",
+        version=found.results.t2ibench,
+        differs=found.differs,
+        exhibits=[
+            (
+                exhibit,
+                table.headers,
+                _grouped(table),
+                None if exhibit.built.figure is None else exhibit.built.figure.canvas.svg(),
+            )
+            for exhibit, table in zip(found.exhibits, tables, strict=True)
+        ],
+        style=Markup(style()),
+    )

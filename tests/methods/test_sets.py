@@ -1,0 +1,164 @@
+"""Any number of sets of stimuli, compared for any number of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from t2ibench.methods import combine, method_of, score
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.occupations.describe import describe
+from t2ibench.methods.occupations.design import group_prompts, neutral_prompts
+from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.settings import Settings
+from t2ibench.stats import holm
+from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
+
+QUICK = Settings(n_bootstrap=10, n_permutations=20, max_exact=10)
+DIM, WORDS, IMAGES = 24, 5, 8
+
+
+def make_task(n_sets: int, groups: Sequence[str] = ("male", "female"), **more: object) -> OccupationsTask:  # fmt: skip # noqa: E501
+    words = [[f"word{s}{k}" for k in range(WORDS)] for s in range(n_sets)]
+    parts: dict[str, object] = {
+        "concept": {"name": "words", "stimuli": [word for one in words for word in one]},
+        "groups": [{"name": name, "words": [name]} for name in groups],
+        "prompts": {"neutral": "a photo of {stimulus}", "guided": "a {attribute} with {stimulus}"},
+        "sets": [{"name": f"set{s}", "stimuli": one} for s, one in enumerate(words)],
+        "images_per_prompt": IMAGES,
+        "guided_images_per_prompt": 4,
+    }
+    return task_by_hand(OccupationsTask, "occupations", **{**parts, **more})
+
+
+def make_evidence(task: OccupationsTask, shares: Sequence[Sequence[float]], seed: int) -> HandEvidence:  # fmt: skip # noqa: E501
+    """Neutral images of set s show group g with probability shares[s][g], give or take .15."""
+    rng = np.random.default_rng(seed)
+    shown = {group.name: 4 * unit(rng.normal(size=DIM)) for group in task.groups}
+    images, texts = {}, {}
+    for share, one in zip(shares, task.sets, strict=True):
+        for word in one.stimuli:
+            centre = rng.normal(size=DIM)
+            moved = rng.uniform(-0.15, 0.15)
+            p = np.array([share[0] + moved, share[1] - moved, *share[2:]])
+            picked = rng.choice(len(p), size=IMAGES, p=p)
+            for prompt in neutral_prompts(task, word):
+                means = np.array([shown[task.groups[g].name] for g in picked])
+                images[prompt] = unit(centre + means + 0.6 * rng.normal(size=means.shape))
+                texts[prompt] = unit(centre)
+            for group in task.groups:
+                for prompt in group_prompts(task, word, group):
+                    noise = 0.6 * rng.normal(size=(4, DIM))
+                    images[prompt] = unit(centre + shown[group.name] + noise)
+                    texts[prompt] = unit(centre + shown[group.name])
+    return HandEvidence(images, texts)
+
+
+def results(task: OccupationsTask, shares: Sequence[Sequence[float]], n: int) -> list[MethodResult]:
+    return [score(task, make_evidence(task, shares, seed), QUICK) for seed in range(n)]
+
+
+@pytest.mark.parametrize("share", [0.5, 0.8])
+def test_sets_that_lean_alike_do_not_differ(share: float) -> None:
+    found = results(make_task(4), [(share, 1 - share)] * 4, 30)
+    values = [one.scores["between_sets"].value for one in found]
+    assert abs(float(np.mean(values))) < 3 * float(np.std(values)) / np.sqrt(30) + 0.002
+    assert np.mean([one.scores["between_sets"].p < 0.05 for one in found]) <= 0.17
+    anything = [any(p < 0.05 for p in one.details["sets_holm"].values()) for one in found]
+    assert np.mean(anything) <= 0.17
+
+
+def test_planted_differences_come_back() -> None:
+    leans = (0.6, 0.0, 0.0, -0.6)
+    found = results(make_task(4), [((1 + x) / 2, (1 - x) / 2) for x in leans], 25)
+    values = [one.scores["between_sets"].value for one in found]
+    assert np.mean(values) == pytest.approx(0.12, abs=0.03)  # of .6²/4 four times, and .36 once
+    assert np.mean([one.scores["between_sets"].p < 0.05 for one in found]) >= 0.9
+    for first, second, truth in ((0, 3, 0.6), (0, 1, 0.3), (1, 2, 0.0)):
+        pairs = [one.scores[f"sets:set{first}-set{second}"] for one in found]
+        assert np.mean([pair.value for pair in pairs]) == pytest.approx(truth, abs=0.05)
+    clear = [one.details["sets_holm"]["sets:set0-set3"] < 0.05 for one in found]
+    assert np.mean(clear) >= 0.6
+    said = describe(make_task(4), found[0])
+    assert "Images of set0 lean further to male, and those of set3 to female." in said
+
+
+def test_three_groups_are_compared_pair_by_pair() -> None:
+    """The sets differ in how often they show the first two groups; the third has no part in it."""
+    task = make_task(3, ("male", "female", "neither"))
+    shares = [(0.7, 0.2, 0.1), (0.2, 0.7, 0.1), (0.45, 0.45, 0.1)]
+    found = results(task, shares, 10)
+    whole = [f"between_sets:{pair}" for pair in ("male-female", "male-neither", "female-neither")]
+    for one in found:
+        assert list(one.details["between_sets_holm"]) == whole
+        assert len(one.details["sets_holm"]) == 3 * 3
+        ps = [one.scores[name].p for name in whole]
+        assert list(one.details["between_sets_holm"].values()) == holm(ps)
+    apart = [one.details["sets_holm"]["sets:set0-set1:male-female"] < 0.05 for one in found]
+    assert np.mean(apart) >= 0.8
+
+
+def test_a_mean_square_and_welchs_f_by_hand() -> None:
+    """From the leans of the rows alone, where the encoder sees the groups equally well."""
+    task = make_task(2)
+    found = score(task, make_evidence(task, [(0.8, 0.2), (0.4, 0.6)], 0), QUICK)
+    pair, whole = found.scores["sets:set0-set1"], found.scores["between_sets"]
+    rows = {row.name: row.scores["lean"].value for row in found.by}
+    means = [np.mean([rows[word] for word in one.stimuli]) for one in task.sets]
+    assert pair.value == pytest.approx((means[0] - means[1]) / 2, abs=0.03)
+    # Of two sets, Welch's F is the square of Welch's t, and has nearly its degrees of freedom.
+    assert whole.p == pytest.approx(pair.p, rel=0.02)
+    low, high = pair.interval
+    assert low < pair.value < high
+    assert whole.value < pair.value**2
+
+
+def test_of_several_encoders_the_means_are_compared() -> None:
+    task = make_task(3)
+    found = results(task, [(0.8, 0.2), (0.4, 0.6), (0.5, 0.5)], 2)
+    mean = combine(task, found, QUICK)
+    pairs = [f"sets:{name}" for name in ("set0-set1", "set0-set2", "set1-set2")]
+    for name in pairs:
+        values = [one.scores[name].value for one in found]
+        assert mean.scores[name].value == pytest.approx(np.mean(values))
+    assert list(mean.details["sets_holm"].values()) == holm([mean.scores[n].p for n in pairs])
+    assert mean.scores["between_sets"].p is None
+    assert mean.details["between_sets_holm"] == {"between_sets": None}
+    assert combine(task, found[:1], QUICK).details == found[0].details
+
+
+def test_what_cannot_be_compared_has_a_reason() -> None:
+    task = make_task(2)
+    evidence = make_evidence(task, [(0.5, 0.5)] * 2, 0)
+    lacking = evidence.without(*(f"a photo of word1{k}" for k in range(WORDS - 1)))
+    between = score(task, lacking, QUICK).scores["between_sets"]
+    assert between.value is None
+    assert between.reason == "the set 'set1' has fewer than two stimuli with images"
+
+
+@pytest.mark.parametrize(
+    ("sets", "said"),
+    [
+        ([{"name": "one", "stimuli": ["word00", "word01"]}], "two or more"),
+        ([{"name": "one", "stimuli": ["word00"]}, {"name": "two", "stimuli": ["word01"]}], "two"),
+        (
+            [
+                {"name": "one", "stimuli": ["word00", "word01"]},
+                {"name": "two", "stimuli": ["word01", "wird02"]},
+            ],
+            "'wird02' is not a stimulus",
+        ),
+    ],
+)
+def test_sets_are_checked(sets: list[dict[str, object]], said: str) -> None:
+    task = make_task(2, sets=sets)
+    assert any(said in finding.message for finding in method_of(task).check(task))
+
+
+def test_a_task_without_sets_is_as_before() -> None:
+    assert "sets" not in make_task(2, sets=[]).model_dump()
+    found = make_task(2)
+    assert OccupationsTask.model_validate(found.model_dump()) == found

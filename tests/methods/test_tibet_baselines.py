@@ -1,0 +1,187 @@
+"""What TIBET's authors hold CAS and MAD against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench.methods import combine, needs, score
+from t2ibench.methods.tibet.baselines import (
+    even_deviation,
+    even_distance,
+    matched_association,
+    vocabulary,
+)
+from t2ibench.methods.tibet.schema import Axis, TibetTask
+from t2ibench.settings import Settings
+from t2ibench.stats import concept_association, mad
+from t2ibench.tasks.index import build_index
+from tests.methods.fakes import HandEvidence
+
+QUICK = Settings(n_permutations=50, n_bootstrap=50)
+SOCIETAL = {"gender", "age"}
+MIXED = ["granite", "granite", "linen", "cotton"]
+
+
+def task(**more: Any) -> TibetTask:
+    axes = [
+        {
+            "name": name,
+            "questions": [f"Which {name}?"],
+            "counterfactuals": [{"name": word, "prompt": f"a {word} chef"} for word in words],
+        }
+        for name, words in (("gender", ("male", "female")), ("dish", ("meat", "fish", "rice")))
+    ]
+    plain = {
+        "id": "tibet_hand", "version": 1, "method": "tibet", "title": "t", "description": "d",
+        "citation": "c", "images_per_prompt": 4, "baselines": True,
+        "prompts": [{"prompt": "a chef", "axes": axes}],
+    }  # fmt: skip
+    return TibetTask.model_validate(plain | more)
+
+
+def evidence(**vectors: list[float]) -> HandEvidence:
+    """Three of four chefs are men, and half of them cook meat."""
+    answers = {
+        "a chef": {"Which gender?": ["cook"] * 3 + ["waiter"], "Which dish?": MIXED},
+        "a male chef": {"Which gender?": ["cook"] * 4, "Which dish?": MIXED},
+        "a female chef": {"Which gender?": ["waiter"] * 4, "Which dish?": MIXED},
+        **{
+            f"a {name} chef": {"Which gender?": ["cook"] * 4, "Which dish?": [word] * 4}
+            for name, word in zip(("meat", "fish", "rice"), MIXED[1:], strict=True)
+        },
+    }
+    images = {
+        "a chef": [[1.0, 0.0]] * 4,
+        "a male chef": [[0.6, 0.8]] * 4,
+        "a female chef": [[0.2, 0.0]] * 4,
+        **{f"a {name} chef": [[0.5, 0.0]] * 4 for name in ("meat", "fish", "rice")},
+    }
+    return HandEvidence(images=images, answers=answers, texts=vectors)
+
+
+def test_distances_from_even_shares_by_hand() -> None:
+    # Of three places the sums are off by 1/6 and 1/6, of at most 1/3 + 2/3.
+    assert float(even_distance([3, 2, 1])) == pytest.approx(np.sqrt((1 / 6 + 1 / 6) / 1.0))
+    assert float(even_deviation([3, 2, 1])) == pytest.approx(np.sqrt((2 / 36) / (2 / 3)))
+    for k in (2, 3, 5):
+        one = np.eye(k)[0]
+        assert float(even_distance(one)) == float(even_deviation(one)) == pytest.approx(1.0)
+        assert float(even_distance(np.ones(k))) == pytest.approx(0.0, abs=1e-6)
+    shares = np.random.default_rng(0).dirichlet([1, 1], 20)
+    assert even_distance(shares) == pytest.approx(mad(shares))
+    assert np.isnan(even_distance([1.0])) and np.isnan(even_deviation([0.0, 0.0]))
+
+
+def test_matched_concepts_by_hand() -> None:
+    same = np.eye(3)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        w, v = rng.random((2, 3))
+        assert matched_association(w, v, same) == pytest.approx(float(concept_association(w, v)))
+    # 'cook' goes with 'chef' (.9), though 'cook' and 'man' are alike, too (.8): the sum decides.
+    cosines = np.array([[1, 0, 0.9, 0.8], [0, 1, 0.7, 0.1], [0.9, 0.7, 1, 0], [0.8, 0.1, 0, 1]])
+    found = matched_association([1, 1, 0, 0], [0, 0, 1, 1], cosines)
+    # cook-man and waiter-chef: .8 + .7 is more than .9 + .1; nothing is left over.
+    assert found == pytest.approx((0.8 + 0.7) / 2)
+    assert np.isnan(matched_association([0, 0], [0, 0], np.eye(2)))
+
+
+def test_the_other_measures_of_a_task() -> None:
+    found = score(task(), evidence(), QUICK)
+    gender, dish = (item.scores for item in found.by)
+    clip = np.array([0.6, 0.2]) / 0.8
+    assert gender["mad_clip"].value == pytest.approx(np.sqrt(clip[0] - clip[1]))
+    assert gender["wasserstein"].value == pytest.approx(gender["mad"].value)
+    shares = [dish[f"cas_share:{name}"].value or 0.0 for name in ("meat", "fish", "rice")]
+    assert dish["deviation"].value == pytest.approx(float(even_deviation(shares)))
+    assert dish["wasserstein"].value == pytest.approx(float(even_distance(shares)))
+    assert all(gender[name].as_published for name in ("mad_clip", "wasserstein", "deviation"))
+    assert "mad_bipartite" not in gender
+    for name in ("mad_clip", "wasserstein", "deviation"):
+        rows = [item.scores[name].value or 0.0 for item in found.by]
+        assert found.scores[name].value == pytest.approx(np.mean(rows))
+    steps = found.details["sensitivity"]
+    assert [step["flipped"] for step in steps] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
+    assert {"mad_change", "wasserstein_pooled", "deviation_pooled"} <= set(steps[0])
+    both = combine(task(), [found, found], QUICK)
+    assert both.scores["mad_clip"].value == pytest.approx(found.scores["mad_clip"].value)
+
+
+def test_concepts_are_matched_by_their_words() -> None:
+    spec = task(concept_words=["cook", "waiter", "stove"])
+    words = vocabulary(spec)
+    assert {"cook", "waiter", "chef", "gender", "male"} <= set(words)
+    assert needs(spec, QUICK).texts == words and needs(task(), QUICK).texts == ()
+    vectors = {word: [0.0, 1.0] for word in words} | {"cook": [1.0, 0.0], "waiter": [0.6, 0.8]}
+    found = score(spec, evidence(**vectors), QUICK)
+    scores = found.by[0].scores
+    # The answers about dishes are the same throughout and match themselves. Of the others,
+    # (.75, .25) against (1, 0): cook with itself, waiter with nothing.
+    assert scores["bipartite:male"].value == pytest.approx(1.75 / 2.25)
+    # Against waiters alone: 'waiter' matches itself at .25.
+    assert scores["bipartite:female"].value == pytest.approx(1.25 / 2.75)
+    assert scores["mad_bipartite"].value == pytest.approx(scores["mad"].value)
+    # The answers about dishes have no embedding, those about gender have.
+    assert found.details["matched_words"] == pytest.approx(0.5)
+    assert "bipartite:male" not in score(spec, evidence(), QUICK).by[0].scores
+
+
+def test_a_kind_of_bias_by_name_or_by_hand() -> None:
+    def axis(name: str, **more: Any) -> Axis:
+        cfs = ({"name": "x", "prompt": "y"},)
+        return Axis.model_validate({"name": name, "counterfactuals": cfs, **more})
+
+    kinds = {name: axis(name).kind for name in ("Gender", "racial", "cultural norms", "imagery")}
+    assert kinds == {
+        "Gender": "societal", "racial": "societal", "cultural norms": "societal",
+        "imagery": "incidental",
+    }  # fmt: skip
+    assert axis("religion", bias="societal").kind == "societal"
+
+
+def test_unused_keys_leave_a_task_as_it_was() -> None:
+    plain = task(baselines=False).model_dump(mode="json")
+    assert "baselines" not in plain and "concept_words" not in plain
+    assert "bias" not in plain["prompts"][0]["axes"][0]
+    assert task().model_dump(mode="json")["baselines"] is True
+    assert TibetTask.model_validate(plain) == task(baselines=False)
+
+
+def test_squared_leans_by_kind_are_the_headline_of_these_axes_alone() -> None:
+    # `calibrate` certifies the headline; a part of the rows is the same number of fewer rows.
+    both = score(task(), evidence(), QUICK)
+    for number, kind in enumerate(("societal", "incidental")):
+        axis = task().model_dump()["prompts"][0]["axes"][number]
+        alone = score(task(prompts=[{"prompt": "a chef", "axes": [axis]}]), evidence(), QUICK)
+        found = both.scores[f"squared_lean_{kind}"]
+        head = alone.headline.inference["these"]
+        assert found.value == pytest.approx(alone.headline.value)
+        assert found.p == pytest.approx(head.p) and found.interval == pytest.approx(
+            (head.low, head.high)
+        )
+        # MAD counts the answers to all of a prompt's questions.
+        assert both.scores[f"mad_{kind}"].value == both.by[number].scores["mad"].value
+
+
+def test_table_5_says_which_axes_are_societal() -> None:
+    index, _ = build_index()
+    shipped = index.tasks["tibet_table5"].spec
+    listed = index.tasks["tibet_prompts"].spec
+    assert isinstance(shipped, TibetTask) and isinstance(listed, TibetTask)
+    assert len(shipped.prompts) == 98 and shipped.extended and shipped.baselines
+    rows = [(target, axis) for target in shipped.prompts for axis in target.axes]
+    assert len(rows) == 316 and all(axis.bias for _, axis in rows)
+    assert {axis.kind for _, axis in rows if axis.name in SOCIETAL} == {"societal"}
+    # What both tasks ask is generated once.
+    texts = {cf.prompt for _, axis in rows for cf in axis.counterfactuals}
+    known = {cf.prompt for t in listed.prompts for axis in t.axes for cf in axis.counterfactuals}
+    assert len(texts & known) > 50
+    for target, axis in rows:
+        for cf in axis.counterfactuals:
+            before, after = (text.lower().split() for text in (target.prompt, cf.prompt))
+            gone = [word for word in before if word not in after]
+            assert len(gone) <= 4, f"'{cf.prompt}' changes more than one thing"
+            assert len(after) - len(before) + len(gone) <= 5, cf.prompt
