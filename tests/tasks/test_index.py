@@ -64,8 +64,8 @@ def test_globs(registry: TaskIndex) -> None:
 def test_tags(registry: TaskIndex) -> None:
     assert ids(registry.select(["tag:religion"])) == ["t2iat_judaism_christianity"]
     assert ids(registry.select(["tag:age"])) == [
-        *("objects_age", "openbias_intersections", "openbias_examples", "tibet_prompts"),
-        "weat_10_young_old_names",
+        *("objects_age", "occupations_intersections", "openbias_intersections"),
+        *("openbias_examples", "tibet_prompts", "weat_10_young_old_names"),
     ]
     assert set(registry.tags["benign"]) == {
         "t2iat_flowers_insects",
