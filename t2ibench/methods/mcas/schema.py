@@ -67,7 +67,7 @@ class McasTarget(Strict):
         # Tasks of before this key keep their hash.
         data: dict[str, Any] = handler(self)
         if self.text is None:
-            del data["text"]
+            data.pop("text", None)  # left out already where defaults are
         return data
 
 
