@@ -36,7 +36,9 @@ def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
     if table not in makers:
         raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, makers)}")
     frame = pd.DataFrame(makers[table](results), columns=_COLUMNS[table])
-    return frame.set_index("task") if table == "tasks" else frame
+    if table == "tasks":
+        frame = frame.set_index("task")
+    return frame
 
 
 def task_rows(results: Results) -> tuple[list[str], list[list[object]]]:

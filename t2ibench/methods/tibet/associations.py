@@ -88,7 +88,8 @@ class Sensitivity:
         flipped: Shares of the answers that are flipped.
         values: Name of a score to what it is without flips; of CAS the mean.
         moved: Name of a score to its mean absolute change, one for each share.
-        changes: Name of a score to its mean relative change, one for each share; 0 where it is 0.
+        changes: Name of a score to its mean relative change, one for each share; 0 where it is 0
+            but for rounding.
     """
 
     flipped: tuple[float, ...]
@@ -124,7 +125,6 @@ def sensitivity(
     ]
     measures = _MEASURES if alternatives else {"mad": mad}
     flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
-    least = _ROUNDING if alternatives else 0.0
     cas, before = _measure(chosen, [one.answers for one in chosen], floor, measures)
     changes: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
     moved: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
@@ -143,7 +143,7 @@ def sensitivity(
         for number, name in enumerate(measures):
             mean = float(np.mean([abs(after[number] - before[number]) for _, after in found]))
             moved[name].append(mean)
-            changes[name].append(mean / before[number] if before[number] > least else 0.0)
+            changes[name].append(mean / before[number] if before[number] > _ROUNDING else 0.0)
     return Sensitivity(
         flipped,
         {"cas": float(cas.mean())} | dict(zip(measures, before, strict=True)),
