@@ -6,8 +6,12 @@ import argparse
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from t2ibench.errors import shown
+
 if TYPE_CHECKING:
     from t2ibench.pipeline.budget import Budget
+
+_DIGITS = 1000  # of a whole number; Python itself reads no more than 4300
 
 
 def positive(text: str) -> int:
@@ -22,8 +26,8 @@ def positive(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: it is not such a number.
     """
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 1 or more")
+    if not text.isdecimal() or len(text) > _DIGITS or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a whole number of 1 or more")
     return int(text)
 
 
@@ -39,8 +43,8 @@ def not_negative(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: it is not such a number.
     """
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of 0 or more")
+    if not text.isdecimal() or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a whole number of 0 or more")
     return int(text)
 
 
@@ -59,7 +63,9 @@ def day(text: str) -> str:
     try:
         return datetime.strptime(text, "%Y-%m-%d").date().isoformat()
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a date such as 2026-05-01") from None
+        raise argparse.ArgumentTypeError(
+            f"'{shown(text)}' is not a date such as 2026-05-01"
+        ) from None
 
 
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -85,12 +91,12 @@ def budget(text: str) -> Budget:
         value = float(number)
     except ValueError:
         value = 0.0
-    if not unit and number.isdecimal() and value > 0:
+    if not unit and number.isdecimal() and len(number) <= _DIGITS and value > 0:
         return Budget(images=int(number))
     if unit in _SECONDS and 0 < value < 1e9:
         return Budget(seconds=value * _SECONDS[unit])
     raise argparse.ArgumentTypeError(
-        f"'{text}' is neither a number of images (4000) nor a time (2h, 90m, 30s)"
+        f"'{shown(text)}' is neither a number of images (4000) nor a time (2h, 90m, 30s)"
     )
 
 
@@ -111,5 +117,5 @@ def share(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0.0 < value < 1.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number between 0 and 1")
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a number between 0 and 1")
     return value

@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 _NAMES = ("scipy_openblas", "openblas")  # numpy's and scipy's wheels, and a system's library
 _ENDINGS = ("64_", "")  # with integers of 64 bits, or of 32
+_PR_SET_PDEATHSIG = 1  # prctl: a signal to this process when its parent ends
 
 # What a copy works on: it is there when it is forked, so that nothing has to be sent to it.
 _given: dict[str, Callable[[int], Any]] = {}
@@ -122,7 +123,7 @@ def _forked(
     _given["work"] = lambda number: work(items[number])
     context = multiprocessing.get_context("fork")
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, context, _begin)
+    pool = ProcessPoolExecutor(workers, context, _begin, (os.getpid(),))
     try:
         with warnings.catch_warnings():
             # The copies run nothing of the threads (a progress bar's, torch's) that are not copied.
@@ -142,8 +143,15 @@ def _forked(
         pool.shutdown(cancel_futures=True)
 
 
-def _begin() -> None:
-    """In each copy: the process that was copied decides when to stop."""
+def _begin(parent: int) -> None:
+    """In each copy: the process that was copied decides when to stop.
+
+    Where that is killed, the copies end too. They would wait for work for ever, and hold its memory
+    and its output open.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed before
+        os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for _, put in _openblas():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -167,6 +169,23 @@ def test_a_process_that_dies_costs_nothing() -> None:
     done: list[None] = []
     assert each_of(range(6), dies, 2, lambda: done.append(None)) == [0, 1, 4, 9, 16, 25]
     assert len(done) == 6
+
+
+def test_copies_end_with_a_process_that_is_killed() -> None:
+    program = (
+        "import sys, time\n"
+        "from t2ibench.pipeline.forks import each_of\n"
+        "def work(number):\n"
+        "    sys.stderr.write('at work')\n"
+        "    sys.stderr.flush()\n"
+        "    time.sleep(600)\n"
+        "each_of([0, 1], work, 2)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    assert process.stderr.read(7) == b"at work"
+    process.kill()
+    process.communicate(timeout=60)  # its copies hold standard error open
 
 
 def test_an_error_of_one_item_is_raised_here() -> None:
