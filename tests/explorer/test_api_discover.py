@@ -48,7 +48,7 @@ def test_a_thousand_words_are_ranked(found: Any) -> None:
 
 def test_what_is_planted_comes_first(found: Any) -> None:
     first = found["rows"][0]
-    assert (first["text"], first["side"], first["verdict"]) == ("grandmother", 0, "leans")
+    assert (first["text"], first["side"], first["verdict"]) == ("elderly", 0, "leans")
     assert first["low"] > 0 and first["q"] <= 0.05 and first["percentile"] == 100.0
     assert found["found"] == sum(row["verdict"] == "leans" for row in found["rows"]) > 0
     # As many words have to lie beyond the reference as the adjustment asks for, here five.
