@@ -48,8 +48,8 @@ class Runs:
             text=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            # A shell's background job, as the tests may be one, ignores SIGINT, and so do its children.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            # A background job of a shell, as the tests may be one, ignores SIGINT; its children too.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
         self.started.append(process)
         return process
