@@ -48,7 +48,7 @@ class Runs:
             text=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            # A background job of a shell, as the tests may be one, ignores SIGINT; its children too.
+            # A background job of a shell, as the tests may be one, ignores SIGINT; so do children.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
         self.started.append(process)
