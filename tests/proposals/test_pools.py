@@ -50,8 +50,7 @@ def test_datasets(tmp_path: Path) -> None:
     folder.mkdir()
     Dataset.from_dict({"sentence": ["A man", "A dog"]}).to_parquet(str(folder / "train.parquet"))
     # A hub id and a folder are read by the same call; here there is only the folder.
-    from t2ibench.models.proposers.word_lists import WordListsProposer, biases_of
-from t2ibench.proposals.captions import _from_datasets
+    from t2ibench.proposals.captions import _from_datasets
 
     assert list(_from_datasets(str(folder), None, None)) == ["A man", "A dog"]
 
