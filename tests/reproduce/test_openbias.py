@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from t2ibench.cli import main
@@ -79,6 +80,23 @@ def test_agreement_by_hand() -> None:
     assert found.divergence == pytest.approx(0.0561, abs=1e-4)  # 7/12 ln 7/5 + 5/12 ln 5/7
     nothing = agreement(ours, {}, ("x", "y"))
     assert (nothing.n, nothing.macro_f1, nothing.divergence) == (0, None, None)
+
+
+def test_the_interval_of_the_accuracy_covers() -> None:
+    """Twenty captions like these, whose images a judge gets right in 30 to 100 %."""
+    rng, covered = np.random.default_rng(0), 0
+    for _ in range(200):
+        truth = rng.integers(2, size=(20, 10))
+        right = rng.random((20, 10)) < rng.beta(4.0, 1.0, size=(20, 1))
+        keys = [(f"caption {c}", i) for c in range(20) for i in range(10)]
+        theirs = {key: "ab"[truth[int(key[0][8:]), key[1]]] for key in keys}
+        ours = {
+            key: one if right[int(key[0][8:]), key[1]] else "ab"["ab".index(one) - 1]
+            for key, one in theirs.items()
+        }
+        low, high = agreement(ours, theirs, ("a", "b")).accuracy.interval()
+        covered += low <= 0.8 <= high
+    assert 0.90 <= covered / 200 <= 0.99
 
 
 @pytest.mark.slow
