@@ -111,7 +111,7 @@ class WordListsProposer:
         if found is None:
             raise T2IBenchError(
                 "The proposer 'word-lists' is for captions only.",
-                "Use it with `propose openbias --captions … --people`, or ask a language model.",
+                "Use it for captions of one person, `--captions … --people`, or ask a language model.",
             )
         return json.dumps(biases_of(found[1]))
 
