@@ -111,7 +111,7 @@ class WordListsProposer:
         if found is None:
             raise T2IBenchError(
                 "The proposer 'word-lists' is for captions only.",
-                "Use it for captions of one person, `--captions … --people`, or ask a language model.",
+                "Use it with `--captions … --people`, or ask a language model.",
             )
         return json.dumps(biases_of(found[1]))
 
