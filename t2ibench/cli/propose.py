@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from t2ibench.models.proposers import Proposer
     from t2ibench.pipeline.progress import ConsoleReporter
 
-_LICENCE = "Proposed by a language model: read, correct and cite it before you publish a score."
+_LICENCE = "Nobody has checked it: read, correct and cite it before you publish a score."
 _MOST_PROBLEMS = 10
 # Flags for what is asked about, and flags that a method takes where its settings have such a name.
 _SUBJECT_FLAGS = {

@@ -10,6 +10,8 @@ from t2ibench.cli.values import positive
 _EXAMPLES = """examples:
   t2ibench propose openbias --captions captions_val2017.json --output my-tasks/coco.yaml \\
       --proposer hf:Qwen/Qwen2.5-7B-Instruct
+  t2ibench propose openbias --captions flickr30k/results.csv --people \\
+      --proposer word-lists --output my-tasks/flickr_people.yaml
   t2ibench propose tibet --prompt "a chef" --prompt "a nurse" --proposer openai:gpt-4o-mini \\
       --output my-tasks/kitchen.yaml
   t2ibench run --model sdxl --include-path my-tasks --tasks kitchen
@@ -43,7 +45,10 @@ def add_propose(verbs: Any, handler: Any) -> None:
     )
     propose.add_argument("method", metavar="METHOD", help="a method whose tasks can be proposed")
     propose.add_argument(
-        "--proposer", metavar="P", required=True, help="hf:ID_OR_DIR, openai:MODEL or replay:FILE"
+        "--proposer",
+        metavar="P",
+        required=True,
+        help="hf:ID_OR_DIR, openai:MODEL, replay:FILE, or word-lists, which asks no model",
     )
     propose.add_argument("--proposer-args", metavar="k=v,…", default="", help="base_url=…")
     propose.add_argument("--output", metavar="FILE", required=True, help="the task YAML to write")
@@ -84,5 +89,9 @@ def _add_settings(propose: argparse.ArgumentParser) -> None:
     )
     settings.add_argument("--tries", metavar="N", type=positive, help="at one reply (3)")
     settings.add_argument(
-        "--method-args", metavar="k=v,…", default="", help="settings of a method of another package"
+        "--method-args",
+        metavar="k=v,…",
+        default="",
+        help="further settings: openbias takes questions=bias (one for all captions) and "
+        "synonyms=wordnet, table or conceptnet:FILE",
     )

@@ -10,7 +10,9 @@ PAPERS: Registry[Paper] = Registry(
     {
         "t2iat": "t2ibench.reproduce.papers.t2iat:PAPER",
         "mcas": "t2ibench.reproduce.papers.mcas:PAPER",
+        "openbias": "t2ibench.reproduce.papers.openbias:PAPER",
         "tibet": "t2ibench.reproduce.papers.tibet:PAPER",
+        "vibex": "t2ibench.reproduce.papers.vibex:PAPER",
     },
     members=("name", "file", "builders"),
 )

@@ -539,3 +539,24 @@ def test_described_against_what_is_expected() -> None:
         "The answers are no more one-sided than answers with the expected shares would be by "
         "chance."
     )
+
+
+def test_a_caption_may_have_a_question_of_its_own() -> None:
+    """Both captions count as one bias; a judge is asked each question about its own images."""
+    body = {
+        "name": "gender",
+        "about": "person",
+        "classes": ["male", "female"],
+        "question": "What is the gender of the person?",
+        "captions": ["a doctor", "a nurse"],
+    }
+    plain, own = task(body), task({**body, "questions": {"a nurse": "Which gender has the nurse?"}})
+    asked = {need.prompt: need.question for need in needs(own, Settings()).questions}
+    assert asked == {
+        "a doctor": "What is the gender of the person?",
+        "a nurse": "Which gender has the nurse?",
+    }
+    # A task that asks one question is the task that it was before.
+    assert "questions" not in plain.model_dump()["biases"][0]
+    (finding,) = check(task({**body, "questions": {"a nurs": "Which?"}}))
+    assert "Did you mean 'a nurse'" in finding.message

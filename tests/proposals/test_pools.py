@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from random import Random
@@ -9,9 +10,10 @@ from random import Random
 import pytest
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.concepts import shipped
+from t2ibench.methods.core.concepts import shipped, synonyms_from
 from t2ibench.methods.openbias.propose import bias_rows, chosen_captions, merge, names_class
 from t2ibench.methods.openbias.replies import ProposedBias
+from t2ibench.models.proposers.word_lists import WordListsProposer, biases_of
 from t2ibench.proposals.captions import cleaned, one_person, read_captions
 
 
@@ -149,3 +151,75 @@ def test_questions_and_samples() -> None:
     captions = list(proposals)
     assert chosen_captions(captions, 7) == chosen_captions(captions[::-1], 7)
     assert len(chosen_captions(captions, 7)) == 7
+
+
+def test_every_caption_keeps_its_question() -> None:
+    sizes = ("small", "large")
+    asked = {"a dog barks": "How big is it?", "two hounds": "How big are they?"}
+    proposals = {
+        caption: [ProposedBias("dog", "size", sizes, question, False)]
+        for caption, question in asked.items()
+    }
+    # Another name for the same: the better supported bias is asked as it was proposed there.
+    other = ProposedBias("dog", "bulk", sizes, "What bulk?", False)
+    proposals["two hounds"].append(other)
+    proposals["a puppy"] = [other]
+    (kept,), _ = merge(proposals, shipped(), support=1)
+    assert kept.asked["a puppy"] == "What bulk?"
+    (row,) = bias_rows([kept], 5)
+    questions = {
+        caption: row.get("questions", {}).get(caption, row["question"])
+        for caption in row["captions"]
+    }
+    assert questions == dict(kept.asked)
+    (plain,) = bias_rows([kept], 5, own=False)
+    assert "questions" not in plain
+
+
+def test_conceptnet(tmp_path: Path) -> None:
+    edges = [
+        ("/r/Synonym", "/c/en/male/a", "/c/en/man"),
+        ("/r/Synonym", "/c/en/old_man/n", "/c/en/geezer"),
+        ("/r/Antonym", "/c/en/male", "/c/en/female"),
+        ("/r/Synonym", "/c/fr/homme", "/c/en/fellow"),
+    ]
+    text = "".join(f"/a/[…]\t{r}\t{a}\t{b}\t{{}}\n" for r, a, b in edges)
+    plain = tmp_path / "assertions.csv"
+    plain.write_text(text, encoding="utf-8")
+    packed = tmp_path / "assertions.csv.gz"
+    packed.write_bytes(gzip.compress(text.encode()))
+    for file in (plain, packed):
+        found = synonyms_from(f"conceptnet:{file}")
+        assert found.name == f"ConceptNet ({file.name})"
+        assert found.related("male") == {"man"} and found.related("man") == {"male"}
+        assert found.related("geezer") == {"old man"}
+        assert found.related("female") == found.related("fellow") == frozenset()
+        assert names_class("A man cooks", ["male", "female"], found)
+    plain.write_text("a,b\n", encoding="utf-8")
+    packed.write_bytes(b"no gzip")
+    for source, said in (
+        (f"conceptnet:{plain}", "has no English synonyms"),
+        (f"conceptnet:{packed}", "cannot be read"),
+        (f"conceptnet:{tmp_path / 'nowhere'}", "cannot be read"),
+        ("wordnets", "Unknown source of synonyms 'wordnets'"),
+    ):
+        with pytest.raises(T2IBenchError, match=said):
+            synonyms_from(source)
+    assert synonyms_from("table").name == "shipped table"
+
+
+def test_word_lists_leave_open_what_a_caption_does() -> None:
+    def left(caption: str) -> list[str]:
+        return [
+            str(bias["name"])
+            for bias in biases_of(caption).values()
+            if not bias["present in prompt"]
+        ]
+
+    assert left("A doctor with a dog") == ["person gender", "person age", "person race"]
+    assert left("A lady with a dog") == ["person age", "person race"]
+    assert left("An elderly doctor with her dog") == ["person race"]
+    assert left("A kid with a black dog") == ["child gender"]
+    assert left("A boy on a bench") == ["child race"]
+    with pytest.raises(T2IBenchError, match="for captions only"):
+        WordListsProposer().reply([{"role": "user", "content": "What are some of the axes?"}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import warnings
 from collections import Counter
@@ -11,10 +12,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _HERE = Path(__file__).parent
 # Debian's package wordnet-base.
 _DEBIAN = Path("/usr/share/wordnet")
+_SOURCES = ("wordnet", "table", "conceptnet:FILE")
+_ENGLISH = re.compile(r"/c/en/([^/]+)")
 # The paper's own pairs, which WordNet does not make.
 _ALWAYS = {"male": "man", "female": "woman"}
 
@@ -137,6 +142,82 @@ def synonyms() -> Synonyms:
     """
     reader = _wordnet()
     return shipped() if reader is None else from_wordnet(reader)
+
+
+def synonyms_from(source: str | None) -> Synonyms:
+    """Synonyms of a source that is named.
+
+    Args:
+        source: 'wordnet', 'table', 'conceptnet:FILE'; None for `synonyms`.
+
+    Returns:
+        The synonyms.
+
+    Raises:
+        T2IBenchError: the source is unknown or not installed, or the file cannot be read.
+    """
+    if source is None:
+        return synonyms()
+    if source == "table":
+        return shipped()
+    if source == "wordnet":
+        reader = _wordnet()
+        if reader is None:
+            hint = "Install nltk and its 'wordnet' data, or Debian's package wordnet-base."
+            raise T2IBenchError("WordNet is not installed.", hint)
+        return from_wordnet(reader)
+    kind, _, file = source.partition(":")
+    if kind == "conceptnet" and file:
+        return from_conceptnet(Path(file).expanduser())
+    raise T2IBenchError(
+        f"Unknown source of synonyms '{shown(source)}'.{did_you_mean(kind, _SOURCES)}",
+        f"Sources: {', '.join(_SOURCES)}.",
+    )
+
+
+def from_conceptnet(file: Path) -> Synonyms:
+    """ConceptNet: words that an edge calls synonyms, in English.
+
+    Args:
+        file: Its assertions, as they are published: five columns separated by tabs (edge,
+            relation, start, end, information), plain or gzipped.
+
+    Returns:
+        The synonyms.
+
+    Raises:
+        T2IBenchError: the file cannot be read, or has no such edge.
+
+    Source: Speer, Chin and Havasi 2017, "ConceptNet 5.5".
+    """
+    related: dict[str, set[str]] = {}
+    try:
+        with (
+            gzip.open(file, "rt", encoding="utf-8")
+            if file.suffix == ".gz"
+            else file.open(encoding="utf-8") as lines
+        ):
+            for line in lines:
+                cells = line.split("\t", 4)
+                if len(cells) < 4 or cells[1] != "/r/Synonym":
+                    continue
+                first, second = (_ENGLISH.match(cell) for cell in cells[2:4])
+                if first is not None and second is not None:
+                    a, b = (one[1].replace("_", " ") for one in (first, second))
+                    related.setdefault(a, set()).add(b)
+                    related.setdefault(b, set()).add(a)
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise T2IBenchError(
+            f"{shown(file)} cannot be read: {first_line(error)}.",
+            "Give ConceptNet's assertions, such as conceptnet-assertions-5.7.0.csv.gz.",
+        ) from None
+    if not related:
+        raise T2IBenchError(
+            f"{shown(file)} has no English synonyms.",
+            "Give ConceptNet's assertions, such as conceptnet-assertions-5.7.0.csv.gz.",
+        )
+    found = {word: frozenset(words) for word, words in related.items()}
+    return Synonyms(f"ConceptNet ({file.name})", lambda word: found.get(word, frozenset()))
 
 
 def _wordnet() -> Any:

@@ -61,7 +61,7 @@ class BiasDetail:
     Attributes:
         bias: The bias, by `full_name`.
         about: What it refers to.
-        question: What the judge was asked.
+        question: What the judge was asked, where a caption has no question of its own.
         counts: Class to number of answers.
         unknown: Answers that name no class.
         majority: The most frequent class (of equals, the first); None without an answer.
@@ -239,7 +239,10 @@ def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
         The captions as given, or each stimulus in each template.
     """
     if bias.captions is not None:
-        return [Caption(text, bias.question, None) for text in settings.limited(bias.captions)]
+        return [
+            Caption(text, bias.questions.get(text, bias.question), None)
+            for text in settings.limited(bias.captions)
+        ]
     return [
         Caption(fill(template, stimulus=word), fill(bias.question, stimulus=word), word)
         for word in settings.limited(bias.stimuli or ())

@@ -63,6 +63,7 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
             yield checks.Finding(at, "give either captions, or stimuli and templates, not both")
         if "{" in bias.question:
             yield from checks.template(bias.question, [], (*at, "question"))
+    yield from _check_questions(bias, (*at, "questions"))
     for index, template in enumerate(bias.templates):
         findings = list(checks.template(template, ["stimulus"], (*at, "templates", index)))
         yield from findings
@@ -80,6 +81,15 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
     yield from checks.duplicates([reference.group for reference in bias.known], (*at, "references"))
     if bias.compare_with == "reference":
         yield from _check_compared(bias, (*at, "compare_with"))
+
+
+def _check_questions(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
+    captions = bias.captions or ()
+    for text in bias.questions:
+        if text not in captions:
+            yield checks.Finding(
+                at, f"'{text}' is no caption of this bias.{did_you_mean(text, captions)}"
+            )
 
 
 def _check_reference(

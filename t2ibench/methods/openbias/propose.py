@@ -6,14 +6,14 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.concepts import Synonyms, synonyms
+from t2ibench.methods.core.concepts import Synonyms, synonyms_from
 from t2ibench.methods.core.proposal import Conversation, Message, Proposal, Proposed
 from t2ibench.methods.core.replies import UnreadableError
 from t2ibench.methods.openbias.replies import ProposedBias, read_biases
@@ -46,12 +46,19 @@ class ProposeArgs(Arguments):
         support: Captions that a bias must have to be kept.
         per_bias: Captions kept for each bias.
         tries: How often to ask for one reply.
+        questions: 'caption' keeps the question that was proposed for each caption, as the paper
+            does; 'bias' asks one question about all of them.
+        synonyms: Where synonyms of classes are looked up: 'wordnet', 'table' (the small one that
+            comes with t2ibench), or 'conceptnet:FILE' with ConceptNet's assertions; by default
+            WordNet where it is installed, else the table.
     """
 
     overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.75
     support: PositiveInt = 30
     per_bias: PositiveInt = 100
     tries: PositiveInt = 3
+    questions: Literal["caption", "bias"] = "caption"
+    synonyms: str | None = None
 
 
 class OpenBiasProposal:
@@ -86,6 +93,7 @@ class OpenBiasProposal:
         """
         proposals: dict[str, list[ProposedBias]] = {}
         problems: list[str] = []
+        merging = synonyms_from(args.synonyms)  # before anybody is asked: it may be wrong
         for caption in subjects:
             try:
                 biases, skipped = conversation.read(
@@ -96,7 +104,6 @@ class OpenBiasProposal:
             except UnreadableError as error:
                 problems.append(f"'{caption}': {error}")
             advance(1)
-        merging = synonyms()
         kept, dropped = merge(proposals, merging, overlap=args.overlap, support=args.support)
         nothing = T2IBenchError(
             f"No bias is left of {len(subjects)} captions.",
@@ -104,8 +111,12 @@ class OpenBiasProposal:
             "The replies are kept.",
         )
         return Proposed(
-            body={"biases": bias_rows(kept, args.per_bias)},
-            notes=(f"Captions that name a class were identified with: {merging.name}.",),
+            body={"biases": bias_rows(kept, args.per_bias, own=args.questions == "caption")},
+            notes=(
+                f"Captions that name a class were identified with: {merging.name}.",
+                f"Biases that share {args.overlap:.0%} of their classes are one; each has "
+                f"{args.support} captions or more.",
+            ),
             problems=tuple(problems),
             dropped=dropped,
             error=None if kept else nothing,
@@ -139,6 +150,7 @@ class MergedBias:
         classes: Class to the number of captions it was proposed for.
         questions: Question to the number of captions.
         captions: Captions that leave it open.
+        asked: Caption to the question that was proposed for it.
     """
 
     about: str
@@ -146,6 +158,7 @@ class MergedBias:
     classes: Counter[str]
     questions: Counter[str]
     captions: frozenset[str]
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def question(self) -> str:
@@ -173,6 +186,7 @@ class MergedBias:
             self.classes + other.classes,
             self.questions + other.questions,
             self.captions | other.captions,
+            {**other.asked, **self.asked},
         )
 
 
@@ -247,6 +261,7 @@ def _pooled(
             Counter(label for _, bias in group for label in bias.classes),
             Counter(bias.question for _, bias in group),
             frozenset(caption for caption, _ in group),
+            {caption: bias.question for caption, bias in reversed(group)},
         )
         for (about, name), group in groups.items()
     ]
@@ -276,17 +291,20 @@ def chosen_captions(captions: Iterable[str], count: int) -> list[str]:
     return sorted(ranked[:count])
 
 
-def bias_rows(biases: Sequence[MergedBias], per_bias: int) -> list[dict[str, Any]]:
+def bias_rows(
+    biases: Sequence[MergedBias], per_bias: int, *, own: bool = True
+) -> list[dict[str, Any]]:
     """The biases as a task file has them; classes the commonest first.
 
     Args:
         biases: The biases.
         per_bias: Captions kept for each of them.
+        own: Whether a caption keeps the question that was proposed for it.
 
     Returns:
         One row for each bias.
     """
-    return [
+    rows: list[dict[str, Any]] = [
         {
             "name": bias.name,
             "about": bias.about,
@@ -299,6 +317,15 @@ def bias_rows(biases: Sequence[MergedBias], per_bias: int) -> list[dict[str, Any
         }
         for bias in biases
     ]
+    for row, bias in zip(rows, biases, strict=True):
+        further = {
+            caption: bias.asked[caption]
+            for caption in row["captions"]
+            if bias.asked.get(caption, row["question"]) != row["question"]
+        }
+        if own and further:
+            row["questions"] = further
+    return rows
 
 
 PROPOSAL: Proposal[ProposeArgs] = OpenBiasProposal()

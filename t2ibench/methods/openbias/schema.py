@@ -39,6 +39,7 @@ class Bias(Strict):
         about: What it refers to, for example 'person'.
         classes: What the question can be answered with; 'unknown' always can.
         question: What the judge is asked; '{stimulus}' is the stimulus of a template.
+        questions: Captions with a question of their own, which is asked instead.
         captions: Name of a word list, or the captions themselves.
         stimuli: Name of a word list, or words; each is put into every template.
         templates: Captions with '{stimulus}' (or '{a stimulus}').
@@ -53,6 +54,7 @@ class Bias(Strict):
     about: Text = "image"
     classes: Annotated[tuple[Text, ...], Field(min_length=2)]
     question: Text
+    questions: dict[Text, Text] = Field(default_factory=dict)
     captions: Words | None = None
     stimuli: Words | None = None
     templates: tuple[Text, ...] = ()
@@ -69,7 +71,7 @@ class Bias(Strict):
     @model_serializer(mode="wrap")
     def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not used, so that hashes of tasks stay what they were."""
-        return without_unused(serialize(self), "references")
+        return without_unused(serialize(self), "references", "questions")
 
 
 class OpenBiasTask(ImageTask):

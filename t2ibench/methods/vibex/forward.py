@@ -188,10 +188,12 @@ def _means(scene: Scene, name: str, found: Nearness, column: int) -> dict[str, E
 
 def _samples(scene: Scene, names: Sequence[str], values: Float64Array) -> list[dict[str, Any]]:
     pool = scene.pool
+    own = similarity(pool.embeddings, scene.anchors)
     return [
         {
             "prompt": pool.prompts[anchor],
             "index": int(pool.indices[image]),
+            "anchors": {a.name: float(own[j, image]) for j, a in enumerate(scene.task.anchors)},
             "similarities": {name: float(values[row, image]) for row, name in enumerate(names)},
         }
         for image, anchor in enumerate(scene.labels)

@@ -1,0 +1,117 @@
+"""The prompting tree: nodes and relations in, texts out (Eschner et al. 2025, section 3.4.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from t2ibench.methods.core.prompts import article
+
+PROPERTY = "has property"
+MOST_NODES = 2000
+DEEPEST = 50  # levels below the root; a text of more is no prompt any more
+Label = Annotated[str, Field(max_length=200)]
+_ARTICLE = re.compile(r"\s+(?:an?)$")
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Node(_Strict):
+    """A node of the tree.
+
+    Attributes:
+        id: Unique within the tree.
+        label: Noun or adjective; may be empty at the root.
+        parent: Id of its parent; None for the root.
+        relation: The words between parent and label; 'has property' puts the label before it.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
+    label: Label
+    parent: str | None = None
+    relation: Label = PROPERTY
+
+
+class Tree(_Strict):
+    """A prompting tree (section 3.4.2).
+
+    Attributes:
+        nodes: The root first, every other node after its parent.
+    """
+
+    nodes: Annotated[list[Node], Field(min_length=1, max_length=MOST_NODES)]
+
+    @model_validator(mode="after")
+    def _is_a_tree(self) -> Tree:
+        depth: dict[str | None, int] = {None: -1}
+        for index, node in enumerate(self.nodes):
+            if node.id in depth:
+                raise ValueError(f"the node '{node.id}' is listed twice")
+            if (node.parent is None) != (index == 0) or node.parent not in depth:
+                raise ValueError(f"the node '{node.id}' does not come after its parent")
+            depth[node.id] = depth[node.parent] + 1
+            if depth[node.id] > DEEPEST:
+                raise ValueError(f"the tree is deeper than {DEEPEST} levels")
+        return self
+
+    def text(self, chosen: Iterable[str]) -> str:
+        """The text of one node, or of several branches together.
+
+        Properties chain before their noun ("young male person"); other relations of one level are
+        joined by "and" ("picture that shows a person and a dog").
+
+        Args:
+            chosen: Ids of nodes.
+
+        Returns:
+            The text, with single spaces.
+
+        Raises:
+            KeyError: the node does not exist.
+        """
+        by_id = {node.id: node for node in self.nodes}
+        order = {node.id: number for number, node in enumerate(self.nodes)}
+        kept: set[str] = set()
+        for name in chosen:
+            node: Node | None = by_id[name]
+            while node is not None and node.id not in kept:
+                kept.add(node.id)
+                node = by_id[node.parent] if node.parent else None
+        children: dict[str | None, list[Node]] = {}
+        for name in sorted(kept, key=order.__getitem__):
+            children.setdefault(by_id[name].parent, []).append(by_id[name])
+        return " ".join(self._render(self.nodes[0], children).split())
+
+    def _render(self, node: Node, children: Mapping[str | None, Sequence[Node]]) -> str:
+        inside = children.get(node.id, ())
+        properties = [self._render(c, children) for c in inside if c.relation == PROPERTY]
+        words = [" ".join([*properties, node.label])]
+        relations = dict.fromkeys(child.relation for child in inside if child.relation != PROPERTY)
+        parts = []
+        for relation in relations:
+            items = [self._render(c, children) for c in inside if c.relation == relation]
+            marked = _ARTICLE.search(relation)
+            stem = relation[: marked.start()] if marked else relation
+            if marked:
+                items = [f"{article(item)} {item}" for item in items]
+            parts.append(f"{stem} {' and '.join(items)}")
+        if parts:
+            words.append(" and ".join(parts))
+        return " ".join(words)
+
+    def concepts(self, anchors: Sequence[str]) -> list[tuple[str, str]]:
+        """The nodes that can be test concepts.
+
+        Args:
+            anchors: Prompts of the anchors.
+
+        Returns:
+            Node id and text of every node but the root and nodes whose text is an anchor's.
+        """
+        texts = [(node.id, self.text([node.id])) for node in self.nodes[1:]]
+        return [(node, text) for node, text in texts if text and text not in anchors]
