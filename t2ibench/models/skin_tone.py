@@ -185,7 +185,8 @@ def measure(pixels: PixelArray, faces: list[Box], fewest: int = FEWEST) -> SkinT
 
     Args:
         pixels: The image in sRGB, shape (height, width, 3).
-        faces: Boxes of all faces, upright, from ear to ear and from the hairline to the chin.
+        faces: Boxes of all upright faces, as a detector gives them: eyes above the middle, the
+            mouth at three quarters.
         fewest: Abstain below this number of skin pixels.
 
     Returns:
