@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from t2ibench.methods.core.wording_report import PartScore, WordingReport
-from t2ibench.reports.cells import ends, signed
+from t2ibench.reports.cells import ends, number, signed
 from t2ibench.results.schema import TaskResult
 
 _REPORTS = TypeAdapter(list[WordingReport])
@@ -69,7 +69,7 @@ def wording_rows(report: WordingReport) -> Iterator[WordingRow]:
             part.name,
             part.language or "–",
             part.wordings,
-            signed(value),
+            number(value) if report.scale == "mean_square" else signed(value),
             ends(low, high),
             _reason(part),
         )

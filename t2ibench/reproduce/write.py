@@ -15,6 +15,7 @@ from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
 from t2ibench.reports.figures.raster import png
 from t2ibench.reports.html.page import style
+from t2ibench.reports.html.words import coded
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
 from t2ibench.reproduce.build import Exhibit, Reproduction
@@ -118,6 +119,7 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
+    environment.filters["coded"] = coded
     return environment.get_template("paper.html")
 
 

@@ -35,7 +35,7 @@ def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
     makers = {"tasks": _tasks, "rows": _rows, "scores": _scores}
     if table not in makers:
         raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, makers)}")
-    frame = pd.DataFrame(makers[table](results), columns=_COLUMNS[table])
+    frame: pd.DataFrame = pd.DataFrame(makers[table](results), columns=_COLUMNS[table])
     if table == "tasks":
         frame = frame.set_index("task")
     return frame

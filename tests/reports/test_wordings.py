@@ -59,7 +59,7 @@ def test_a_mean_square_is_shown_as_its_root() -> None:
         None, 0.0, None, "",
     )  # fmt: skip
     (row,) = wording_rows(square)
-    assert (row.value, row.interval, row.language) == ("+0.500", "[0.000, 0.600]", "–")
+    assert (row.value, row.interval, row.language) == ("0.500", "[0.000, 0.600]", "–")
     assert "## Wordings of worded (a-b)" in results_markdown(run(square))
 
 

@@ -257,8 +257,8 @@ def _sentence(report: WordingReport) -> str:
     if report.shares is not None:
         alike, own = report.shares.wording, report.shares.stimulus_by_wording
         clauses.append(
-            f"{alike + own:.0%} of the variance of where an image lies is between wordings "
-            f"({alike:.0%} in all stimuli of a set alike)"
+            f"{100 * (alike + own):.0f} % of the variance of where an image lies is between "
+            f"wordings ({100 * alike:.0f} % in all stimuli of a set alike)"
         )
     known = [one for one in report.by_wording if one.value is not None]
     if len(known) > 1:

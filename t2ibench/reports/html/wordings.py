@@ -26,6 +26,16 @@ class Worded:
     report: WordingReport
     rows: list[WordingRow]
 
+    @property
+    def languages(self) -> bool:
+        """Whether any wording says its language."""
+        return any(row.language != "–" for row in self.rows)
+
+    @property
+    def reasons(self) -> bool:
+        """Whether any wording lacks a value or an interval."""
+        return any(row.reason for row in self.rows)
+
 
 def wordings_section(run: RunView) -> Markup | None:
     """What the wordings of each test do to its score.
