@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _CASCADE = "haarcascade_frontalface_alt2.xml"
 _INSTALL = 'pip install "t2ibench[skin]"'
-_SIDE = 256  # a smaller image is enlarged to it: the cascade sees no face of less than 20 pixels
+# The longer side of what the cascade sees, which knows no face of less than 20 pixels.
+_SHORTEST, _LONGEST = 256, 512
 _STEP = 1.1  # between sizes
 _NEIGHBOURS = 5  # detections at one place that make a face
 _SMALLEST = 0.08  # of the shorter side
@@ -45,7 +46,7 @@ class HaarFaces:
         self.version = {
             "cascade": file_hash(path),
             "opencv": str(self._cv2.__version__),
-            "settings": [_SIDE, _STEP, _NEIGHBOURS, _SMALLEST, *_EXPONENTS, _SAME],
+            "settings": [_SHORTEST, _LONGEST, _STEP, _NEIGHBOURS, _SMALLEST, *_EXPONENTS, _SAME],
         }
 
     def __call__(self, image: Image) -> list[Box]:
@@ -59,10 +60,11 @@ class HaarFaces:
         """
         from PIL import Image as Images
 
-        scale = max(1.0, _SIDE / max(image.size))
+        longest = max(image.size)
+        scale = min(max(longest, _SHORTEST), _LONGEST) / longest
         grey = image.convert("L")
-        if scale > 1:
-            size = (round(image.width * scale), round(image.height * scale))
+        if scale != 1:
+            size = (max(round(image.width * scale), 1), max(round(image.height * scale), 1))
             grey = grey.resize(size, Images.Resampling.BICUBIC)
         faces: list[Box] = []
         for exponent in _EXPONENTS:

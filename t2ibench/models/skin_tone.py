@@ -56,6 +56,7 @@ _BAND = (0.25, 0.5, 0.75, 0.75)
 # outside of them and do not look at lightness, so that no tone is left out for its own sake.
 _HUES = (15.0, 105.0)
 _CHROMAS = (2.0, 60.0)
+_GRID = 256  # rows or columns that say how light and how colourful an image is as a whole
 _LEAST_SKIN = 0.5  # of the band
 _CLIPPED = 254
 _MOST_CLIPPED = 0.2
@@ -195,26 +196,27 @@ def measure(pixels: PixelArray, faces: list[Box], fewest: int = FEWEST) -> SkinT
     if len(faces) != 1:
         return SkinTone(SEVERAL if faces else NO_FACE, len(faces))
     (face,) = faces
-    colours = lab(pixels)
-    if np.percentile(colours[..., 0], 95) < _DARKEST:
+    step = max(1, max(pixels.shape[:2]) // _GRID)
+    whole = lab(pixels[::step, ::step])
+    if np.percentile(whole[..., 0], 95) < _DARKEST:
         return SkinTone(DARK, 1)
-    if np.percentile(np.hypot(colours[..., 1], colours[..., 2]), 99) < _GREYEST:
+    if np.percentile(np.hypot(whole[..., 1], whole[..., 2]), 99) < _GREYEST:
         return SkinTone(GREY, 1)
     rows, columns = _band(face, pixels.shape)
     band = pixels[rows, columns].reshape(-1, 3)
     clipped = (band >= _CLIPPED).any(axis=1)
     if len(band) and clipped.mean() > _MOST_CLIPPED:
         return SkinTone(GLARE, 1)
-    values = colours[rows, columns].reshape(-1, 3)
+    values = lab(band)
     skin = values[_like_skin(values) & ~clipped]
     if len(skin) < max(fewest, _LEAST_SKIN * len(band), 1):
         return SkinTone(FEW, 1, pixels=len(skin))
     middle = np.median(skin, axis=0)
     quartiles = np.percentile(typology_angle(skin[:, 0], skin[:, 2]), [25, 75])
-    outside = np.ones(pixels.shape[:2], dtype=bool)
-    left, top, right, bottom = face
-    outside[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)] = False
-    around = colours[..., 0][outside]
+    outside = np.ones(whole.shape[:2], dtype=bool)
+    left, top, right, bottom = (max(edge, 0) // step for edge in face)
+    outside[top:bottom, left:right] = False
+    around = whole[..., 0][outside]
     return SkinTone(
         None,
         1,
