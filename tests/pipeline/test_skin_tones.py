@@ -43,7 +43,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "hand",
         include_path=[str(root / "tasks")],
         output_dir=str(root / "runs"),
-        model_args={"lawyer.skin.dark": "0", "janitor.skin.dark": "0.9"},
+        model_args={"lawyer.skin.dark": "0", "janitor.skin.dark": "1"},
         judge="toyland",
         n_permutations=200,
         n_bootstrap=100,
@@ -61,7 +61,7 @@ def test_planted_tones_and_their_difference(run: Path, cli: Cli, tmp_path: Path)
     found = json.loads(out)
     groups = {group["group"]: group for group in found["groups"]}
     assert groups["lawyer"]["ita"]["value"] == pytest.approx(57, abs=3)
-    assert groups["janitor"]["ita"]["value"] < 10
+    assert groups["janitor"]["ita"]["value"] == pytest.approx(-26, abs=6)
     assert {name for name, count in groups["lawyer"]["classes"].items() if count} <= {
         "very light", "light",
     }  # fmt: skip
