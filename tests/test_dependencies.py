@@ -100,10 +100,15 @@ def test_what_is_declared_is_imported_or_says_why_it_is_needed() -> None:
     assert names(OPTIONAL) - {"litellm"} <= names(DEV)
 
 
+# Version 5 has neither the cascades nor what reads them.
+CAPPED = {"opencv-python-headless"}
+
+
 def test_every_dependency_has_a_lower_bound_that_can_be_installed() -> None:
     """`.ci/run` installs the bounds themselves; an upper bound would need a reason of its own."""
     for one in [*RUNTIME, *OPTIONAL, *DEV]:
-        assert [bound.operator for bound in one.specifier] == [">="], one
+        bounds = {bound.operator for bound in one.specifier}
+        assert bounds - ({"<"} if one.name in CAPPED else set()) == {">="}, one
 
 
 def test_the_oldest_python_is_listed() -> None:

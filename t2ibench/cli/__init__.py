@@ -23,6 +23,7 @@ VERBS = (
     "export-tasks",
     "push",
     "label",
+    "skin-tone",
     "agree",
     "leaderboard",
     "calibrate",

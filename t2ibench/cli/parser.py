@@ -14,6 +14,7 @@ from t2ibench.cli.pack_parser import add_pack
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.push_parser import add_push
 from t2ibench.cli.reproduce_parser import add_preset, add_reproduce
+from t2ibench.cli.skin_tone import add_skin_tone
 from t2ibench.cli.values import budget, not_negative, positive, share
 from t2ibench.settings import REPEATED, Flag, flag_names, flags
 from t2ibench.version import __version__
@@ -137,6 +138,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_pack(verbs, _handler)
     add_push(verbs, _handler)
     add_label(verbs, _handler)
+    add_skin_tone(verbs, _handler)
     add_agree(verbs, _handler)
     add_leaderboard(verbs, _handler("leaderboard"))
     add_calibrate(verbs, _handler("calibrate"))

@@ -1,0 +1,297 @@
+"""The skin tones of a run's images, by what their prompts stand for."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.models.protocols import Judge
+from t2ibench.models.skin_tone import ITA_CLASSES, ita_class
+from t2ibench.pipeline.asking import ask
+from t2ibench.pipeline.observers import JudgeRun
+from t2ibench.pipeline.plan import Plan
+from t2ibench.stats.cluster_means import Grouped, Mean, cluster_mean, mean_difference
+from t2ibench.stats.proportions import clustered_proportion
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.images import Attempt, ImageStore, StoredImage
+
+QUESTION = "What is the tone of the person's skin?"
+CLASSES = tuple(name for name, _ in ITA_CLASSES)
+UNREAD = "not read"  # the file is damaged, or the reader failed
+_NO_NAME = "other prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One image.
+
+    Attributes:
+        group: What its prompt stands for.
+        unit: What varies: what the prompt shares with others of its group, or the prompt.
+        prompt: The prompt.
+        index: Which sample of the prompt.
+        image: SHA-256 of the file.
+        reason: Why there is no tone; None where there is one.
+        ita: Degrees.
+        monk: The nearest tone of the Monk scale.
+        surroundings: Median L* outside of the face.
+    """
+
+    group: str
+    unit: str
+    prompt: str
+    index: int
+    image: str
+    reason: str | None
+    ita: float | None
+    monk: int | None
+    surroundings: float | None
+
+
+@dataclass(slots=True)
+class Tones:
+    """The tones of a set of images.
+
+    Attributes:
+        name: What the set is called.
+        readings: The images.
+        level: Of the intervals.
+        by_group: Whether groups are what varies, because the set holds several.
+    """
+
+    name: str
+    readings: Sequence[Reading]
+    level: float = 0.95
+    by_group: bool = field(default=False)
+
+    @property
+    def measured(self) -> int:
+        """Images with a tone."""
+        return sum(reading.ita is not None for reading in self.readings)
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """Why the others have none, each with the number of images."""
+        return Counter(reading.reason for reading in self.readings if reading.reason)
+
+    @property
+    def classes(self) -> dict[str, int]:
+        """Images of each published class of ITA, light to dark."""
+        found = Counter(ita_class(one.ita) for one in self.readings if one.ita is not None)
+        return {name: found[name] for name in CLASSES}
+
+    @property
+    def monk(self) -> dict[int, int]:
+        """Images nearest to each tone of the Monk scale."""
+        found = Counter(one.monk for one in self.readings if one.monk is not None)
+        return {tone: found[tone] for tone in range(1, 11)}
+
+    @property
+    def mean(self) -> Mean:
+        """The mean angle over what varies."""
+        return cluster_mean(self.values("ita"), self.level)
+
+    @property
+    def surroundings(self) -> Mean:
+        """The mean lightness around the faces that were measured, in L*."""
+        return cluster_mean(self.values("surroundings"), self.level)
+
+    def values(self, what: str) -> dict[Any, list[float]]:
+        """A number of each measured image.
+
+        Args:
+            what: 'ita' or 'surroundings'.
+
+        Returns:
+            What varies to its numbers.
+        """
+        found: dict[Any, list[float]] = {}
+        for reading in self.readings:
+            value = getattr(reading, what)
+            if value is not None:
+                found.setdefault(self._unit(reading), []).append(value)
+        return found
+
+    def abstained(self) -> tuple[float, float, float]:
+        """The share of images without a tone.
+
+        Returns:
+            The share with its interval; nan without images.
+        """
+        totals = Counter(self._unit(reading) for reading in self.readings)
+        if not totals:
+            return (float("nan"),) * 3
+        missing = Counter(self._unit(one) for one in self.readings if one.ita is None)
+        found = clustered_proportion([missing[unit] for unit in totals], list(totals.values()))
+        low, high = found.interval(self.level)
+        return found.value, low, high
+
+    def _unit(self, reading: Reading) -> str:
+        return reading.group if self.by_group else reading.unit
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sets of images, the first less the second.
+
+    Attributes:
+        first: The first set.
+        second: The second set.
+        ita: Difference of the mean angles, in degrees; above 0 where the first is lighter.
+        surroundings: Difference of the lightness around the faces, in L*.
+        abstained: Difference of the shares of images without a tone, over what varies.
+    """
+
+    first: Tones
+    second: Tones
+    ita: Mean
+    surroundings: Mean
+    abstained: Mean
+
+
+def read_tones(
+    plan: Plan,
+    task: str,
+    images: ImageStore,
+    judge: Judge,
+    store: AnswerStore,
+    warn: Callable[[str], None],
+) -> list[Reading]:
+    """Measure every image of a task that is not measured yet, and look all of them up.
+
+    Args:
+        plan: The run's plan.
+        task: The task's id.
+        images: The run's images.
+        judge: The judge `skin`.
+        store: Its answers in this run.
+        warn: Told what could not be read.
+
+    Returns:
+        A reading for each image that counts, by prompt and index.
+
+    Raises:
+        T2IBenchError: the reader cannot go on, or the disk is full.
+    """
+    needs = plan.needs[task]
+    found = [
+        (prompt, attempt)
+        for prompt, count in sorted(needs.images_by_prompt.items())
+        for index in range(min(count, plan.prompts.get(prompt, count)))
+        if (attempt := images.get(prompt, index)) is not None and _counts(attempt)
+    ]
+    asked = (QUESTION, CLASSES)
+    pictures: list[StoredImage] = [images.image(attempt) for _, attempt in found]
+    report = ask([(picture, [asked]) for picture in pictures], JudgeRun(judge, store))
+    if report.stopped is not None:
+        raise T2IBenchError(f"The reader of skin tones stopped: {report.stopped}")
+    for damaged in report.damaged:
+        warn(str(damaged))
+    for reason, count in sorted(report.reasons.items()):
+        warn(f"{count} images were not read: {reason}")
+    readings = []
+    for prompt, attempt in found:
+        answer = store.get(attempt.sha256 or "", *asked)
+        raw: dict[str, Any] = {"reason": UNREAD}
+        if answer is not None:
+            raw = json.loads(answer.raw)
+        readings.append(
+            Reading(
+                needs.groups[prompt] or _NO_NAME,
+                needs.units[prompt] or prompt,
+                prompt,
+                attempt.index,
+                attempt.sha256 or "",
+                raw["reason"],
+                raw.get("ita"),
+                raw.get("monk"),
+                raw.get("surroundings"),
+            )
+        )
+    return readings
+
+
+def _counts(attempt: Attempt) -> bool:
+    return attempt.status == "ok" and bool(attempt.sha256 and attempt.file)
+
+
+def by_group(readings: Sequence[Reading], level: float = 0.95) -> list[Tones]:
+    """The readings of each group.
+
+    Args:
+        readings: Of a task.
+        level: Of the intervals.
+
+    Returns:
+        The groups in the order of their names.
+    """
+    names = sorted({reading.group for reading in readings})
+    return [Tones(name, [one for one in readings if one.group == name], level) for name in names]
+
+
+def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> Tones:
+    """The readings of some groups.
+
+    Args:
+        readings: Of a task.
+        patterns: Names of groups with commas between them; * stands for anything. A name that has
+            a comma itself is given as it is.
+        level: Of the intervals.
+
+    Returns:
+        The readings. Of several groups, the groups are what varies.
+
+    Raises:
+        T2IBenchError: no group has such a name.
+    """
+    known = sorted({reading.group for reading in readings})
+    parts = [patterns] if patterns in known else [part.strip() for part in patterns.split(",")]
+    names: set[str] = set()
+    for part in parts:
+        matching = [name for name in known if name == part] or fnmatch.filter(known, part)
+        if not matching:
+            listed = ", ".join(f"'{shown(name)}'" for name in known)
+            raise T2IBenchError(
+                f"No group '{shown(part)}'.{did_you_mean(part, known)}", f"Groups: {listed}"
+            )
+        names |= set(matching)
+    mine = [reading for reading in readings if reading.group in names]
+    return Tones(patterns, mine, level, by_group=len(names) > 1)
+
+
+def compare(first: Tones, second: Tones) -> Comparison:
+    """The difference between two sets of images.
+
+    Args:
+        first: The first set.
+        second: The second set.
+
+    Returns:
+        The differences of what was measured.
+
+    Raises:
+        T2IBenchError: the sets share a group.
+    """
+    shared = {one.group for one in first.readings} & {one.group for one in second.readings}
+    if shared:
+        raise T2IBenchError(f"Both sides hold the group '{shown(min(shared))}'.")
+    level = first.level
+
+    def apart(what: str) -> Mean:
+        return mean_difference(first.values(what), second.values(what), level)
+
+    missing = mean_difference(_missing(first), _missing(second), level)
+    return Comparison(first, second, apart("ita"), apart("surroundings"), missing)
+
+
+def _missing(tones: Tones) -> Grouped:
+    found: dict[Any, list[float]] = {}
+    for reading in tones.readings:
+        unit = reading.group if tones.by_group else reading.unit
+        found.setdefault(unit, []).append(float(reading.ita is None))
+    return found

@@ -1,0 +1,65 @@
+"""Means over clusters and their differences: the zero is a zero, and intervals cover."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind, ttest_rel
+
+from t2ibench.stats.cluster_means import cluster_mean, mean_difference
+
+LIGHT, DARK = 57.0, -26.0  # degrees, the two tones of toyland
+
+
+def side(
+    rng: np.random.Generator, clusters: int, images: int, share: float, icc: float
+) -> dict[object, list[float]]:
+    """Angles of images, dark ones with a share that varies between prompts."""
+    found: dict[object, list[float]] = {}
+    for _ in range(clusters):
+        mine = rng.beta(share * (1 / icc - 1), (1 - share) * (1 / icc - 1)) if icc else share
+        dark = rng.random(images) < mine
+        found[object()] = (np.where(dark, DARK, LIGHT) + rng.normal(0, 3, images)).tolist()
+    return found
+
+
+def test_it_is_welchs_and_students_test_on_clusters_means() -> None:
+    rng = np.random.default_rng(0)
+    one = {k: rng.normal(1, 1, 3).tolist() for k in range(5)}
+    other = {f"other {k}": rng.normal(0, 3, 4).tolist() for k in range(4)}
+    a, b = ([float(np.mean(v)) for v in values.values()] for values in (one, other))
+    found, known = mean_difference(one, other), ttest_ind(a, b, equal_var=False)
+    assert (found.p, found.df) == pytest.approx((known.pvalue, known.df))
+    assert (found.low, found.high) == pytest.approx(tuple(known.confidence_interval()))
+    same = dict(zip(one, (rng.normal(0, 1, 2).tolist() for _ in range(5)), strict=True))
+    paired = mean_difference(one, same)
+    assert paired.paired and not found.paired
+    assert paired.p == pytest.approx(ttest_rel(a, [np.mean(v) for v in same.values()]).pvalue)
+
+
+def test_clusters_count_once_and_empty_ones_not_at_all() -> None:
+    found = cluster_mean({"a": [0.0] * 9, "b": [6.0], "c": []})
+    assert (found.value, found.clusters) == (3.0, 2)
+    alone = cluster_mean({"a": [0.0, 2.0, 4.0]})  # one prompt: its images vary
+    assert (alone.value, alone.clusters) == (2.0, 3)
+    nothing = cluster_mean({"a": []})
+    assert np.isnan(nothing.value) and np.isnan(nothing.low) and nothing.clusters == 0
+    assert np.isnan(mean_difference({"a": [1.0]}, {"b": [2.0, 3.0]}).p)
+
+
+@pytest.mark.parametrize(("clusters", "images"), [(4, 10), (8, 10), (8, 60)])
+@pytest.mark.parametrize("icc", [0.0, 0.3])
+def test_the_zero_is_a_zero_and_the_interval_covers(clusters: int, images: int, icc: float) -> None:
+    rng, runs = np.random.default_rng([clusters, images, int(10 * icc)]), 400
+    for shares in ((0.35, 0.35), (0.2, 0.5)):
+        truth = (DARK - LIGHT) * (shares[0] - shares[1])
+        found = [
+            mean_difference(*(side(rng, clusters, images, share, icc) for share in shares))
+            for _ in range(runs)
+        ]
+        covered = sum(one.low <= truth <= one.high for one in found) / runs
+        assert 0.91 <= covered <= 0.99
+        error = np.std([one.value for one in found]) / np.sqrt(runs)
+        assert np.mean([one.value for one in found]) == pytest.approx(truth, abs=4 * error)
+        if truth == 0:
+            assert sum(one.p < 0.05 for one in found) / runs <= 0.085
