@@ -217,14 +217,9 @@ def _create(request: Request[Arguments]) -> TextEncoderOf:
     return TextEncoderOf(request.spec, request.source, device=request.device, dtype=request.dtype)
 
 
-def _check(request: Request[Arguments]) -> object:
-    return find_weights(_resolved(request.source.partition("#")[0]), "text_of:")
-
-
 ADAPTER = Adapter(
     create=_create,
     form="text_of:MODEL[#TOWER]",
     description="a text encoder of a text-to-image model, for tests of words",
-    check=_check,
     embeds_images=False,
 )

@@ -17,6 +17,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown
 from t2ibench.models.fingerprint import file_hash
 from t2ibench.models.generators import passed
+from t2ibench.models.generators.pipelines import CALL_NAMES
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.registry import is_target, load_target
 
@@ -249,8 +250,6 @@ def _digest(target: str, function: Any, where: str) -> str:
 
 def _check_arguments(pipeline: Any, args: Mapping[str, Any], where: str) -> None:
     """Refuse arguments that the pipeline of a hook does not take."""
-    from t2ibench.models.generators.pipelines import CALL_NAMES
-
     known = inspect.signature(type(pipeline).__call__).parameters
     for key, name in CALL_NAMES.items():
         if key in args and name not in known:

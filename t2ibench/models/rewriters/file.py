@@ -263,5 +263,4 @@ ADAPTER = Adapter(
     form="file:PATH",
     description="rewritings from JSON Lines, CSV or YAML, or another run's rewrites.jsonl",
     Args=FileArguments,
-    check=_create,
 )
