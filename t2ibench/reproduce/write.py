@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
-from t2ibench.reports.figures.raster import png
+from t2ibench.reports.figures.write import write_figure
 from t2ibench.reports.html.page import style
 from t2ibench.reports.html.words import coded
 from t2ibench.reports.markdown import WRITER as MARKDOWN
@@ -21,7 +21,7 @@ from t2ibench.reports.writers import Table
 from t2ibench.reproduce.build import Exhibit, Reproduction
 from t2ibench.reproduce.differences import sentence_list
 from t2ibench.reproduce.tables import comparison
-from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.files import write_text
 
 FOLDER = "reproduce"
 
@@ -39,20 +39,14 @@ def write_pages(found: Reproduction, run: Path) -> Path:
     folder = run / FOLDER
     name = found.paper.name
     for exhibit in found.exhibits:
-        path = folder / name / exhibit.name
         if exhibit.built.lines:
             table = comparison(exhibit.built.lines, exhibit.file.models)
-            write_text(path.with_name(f"{exhibit.name}.csv"), CSV.table(table))
+            write_text(folder / name / f"{exhibit.name}.csv", CSV.table(table))
         drawn = exhibit.built.figure
         if drawn is not None:
-            alone = drawn.canvas.alone(
-                f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
-            )
-            rows = [[str(cell) for cell in row] for row in drawn.rows]
-            points = f"{exhibit.name}-points" if exhibit.built.lines else exhibit.name
-            write_text(path.with_name(f"{exhibit.name}.svg"), alone.svg(alone=True) + "\n")
-            write_bytes(path.with_name(f"{exhibit.name}.png"), png(alone))
-            write_text(path.with_name(f"{points}.csv"), CSV.table(Table(drawn.head, rows)))
+            about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
+            points = f"{exhibit.name}-points" if exhibit.built.lines else ""
+            write_figure(drawn, about, folder / name, exhibit.name, points)
     page = folder / f"{name}.html"
     write_text(folder / f"{name}.md", markdown(found))
     write_text(page, html(found))
