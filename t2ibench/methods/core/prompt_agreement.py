@@ -18,7 +18,7 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.needs import Needs
 from t2ibench.stats.crossed import shared_variance
-from t2ibench.stats.student import satterthwaite, t_interval, t_test
+from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 Question = Literal["these", "like_these"]
 
@@ -135,7 +135,7 @@ def difference_from_others(
     """How much better the images of one group of prompts agree than those of the others.
 
     Variances are those of `mean_cosine`, with the covariance of units and words that both sides
-    have; the degrees of freedom are Satterthwaite's, and at most the number of units less 1.
+    have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
 
     Args:
         group: Prompts of the group.
@@ -147,7 +147,7 @@ def difference_from_others(
         what is one prompt's wording cannot be told from the group.
     """
     units: dict[str, int] = {}
-    sums, variances, dfs = [], [], []
+    sums, variances, counts = [], [], []
     for side, sign in ((group, 1.0), (others, -1.0)):
         means = np.array([one.mean for one in side])
         numbers = np.array([units.setdefault(_unit(one), len(units)) for one in side], np.int64)
@@ -158,12 +158,12 @@ def difference_from_others(
         part = np.bincount(numbers, weights=scale * (means - means.mean()))
         sums.append(sign * part)
         variances.append(float((part**2).sum()))
-        dfs.append(count - 1)
+        counts.append(count)
     total = np.zeros(len(units))
     for one_side in sums:
         total[: len(one_side)] += one_side
     variance = float((total**2).sum())
-    df = min(satterthwaite(variances, dfs)[1], len(units) - 1.0)
+    df = min(welch(variances, counts)[1], len(units) - 1.0)
     value = float(np.mean([one.mean for one in group]) - np.mean([one.mean for one in others]))
     both = [*group, *others]
     weights = [1.0 / len(group)] * len(group) + [-1.0 / len(others)] * len(others)
