@@ -139,7 +139,8 @@ def table_3(material: Material) -> Built:
         found = rating_agreement(rated, np.random.default_rng(_SEED)) if rated else None
         for k in (1, 2):
             share = None if found is None else found.top[k]
-            chance = "" if found is None else f"by chance {found.chance[k]:.2f}"
+            luck = math.nan if found is None else found.chance[k]
+            chance = f"by chance {luck:.2f}" if math.isfinite(luck) else ""
             known = material.published(name, f"Top-{k}")
             lines.append(_share_line(name, f"Top-{k}", share, known, chance))
         numbers = [None] * 5 if found is None else [
