@@ -12,6 +12,7 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.files import samples_of, task_files
 from t2ibench.reproduce.differences import differences
 from t2ibench.reproduce.paper import Built, ExhibitFile, Material, Paper
+from t2ibench.reproduce.pictures import Shelf
 from t2ibench.results.schema import Results, TaskResult
 
 _NUMBERS = ("table", "figure")
@@ -36,6 +37,8 @@ class Exhibit:
     @property
     def label(self) -> str:
         """Such as 'Table 1'."""
+        if self.file.label is not None:
+            return self.file.label
         kind, _, number = self.name.partition("-")
         return f"{kind.capitalize()} {number}"
 
@@ -127,8 +130,9 @@ def build(
     ran = {task.of: task.name for task in paper.file.preset.tasks}
     there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
     specs = task_files(results, folder)
+    shelf = Shelf(folder)
     exhibits = [
-        _exhibit(paper, name, ran, there, specs, folder, options or {})
+        _exhibit(paper, name, ran, there, specs, folder, shelf, options or {})
         for name in paper.file.exhibits
     ]
     return Reproduction(
@@ -161,6 +165,7 @@ def _exhibit(
     there: Mapping[str, TaskResult],
     specs: Mapping[str, BaseTask],
     folder: Path | None,
+    shelf: Shelf,
     options: Mapping[str, Path],
 ) -> Exhibit:
     entry = paper.file.exhibits[name]
@@ -172,6 +177,7 @@ def _exhibit(
         read_samples=_reader(folder),
         options=options,
         exhibits=paper.file.exhibits,
+        shelf=shelf,
     )
     complete = all(of in there and not there[of].reason for of in entry.tasks)
     try:

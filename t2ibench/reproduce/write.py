@@ -20,10 +20,16 @@ from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
 from t2ibench.reproduce.build import Exhibit, Reproduction
 from t2ibench.reproduce.differences import sentence_list
+from t2ibench.reproduce.pictures import caption, sheet, tiles
 from t2ibench.reproduce.tables import comparison
-from t2ibench.store.files import write_text
+from t2ibench.store.files import write_bytes, write_text
 
 FOLDER = "reproduce"
+_LEGEND = (
+    "Published is the paper's number, ours that of {model}, with its interval where one is "
+    "vouched for. The difference is ours less the published one. – stands where there is no number."
+)
+_LONG = 24  # characters of a cell that is a text rather than a number
 
 
 def write_pages(found: Reproduction, run: Path) -> Path:
@@ -47,6 +53,9 @@ def write_pages(found: Reproduction, run: Path) -> Path:
             about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
             points = f"{exhibit.name}-points" if exhibit.built.lines else ""
             write_figure(drawn, about, folder / name, exhibit.name, points)
+        pictures = sheet(exhibit.built.strips)
+        if pictures is not None:
+            write_bytes(folder / name / f"{exhibit.name}-images.png", pictures)
     page = folder / f"{name}.html"
     write_text(folder / f"{name}.md", markdown(found))
     write_text(page, html(found))
@@ -64,6 +73,7 @@ def markdown(found: Reproduction) -> str:
     """
     file = found.paper.file
     parts = [f"# {file.title}: {found.results.model.name}\n", f"{file.citation}\n"]
+    parts.append(f"{_legend(found)}\n")
     parts += ["## What differs from the paper\n", sentence_list(found.differs)]
     for exhibit in found.exhibits:
         parts.append(f"## {exhibit.label}. {exhibit.file.title}\n")
@@ -71,6 +81,9 @@ def markdown(found: Reproduction) -> str:
         if exhibit.built.figure is not None:
             place = f"{found.paper.name}/{exhibit.name}.svg"
             parts.append(f"![{exhibit.built.figure.caption}]({place})\n")
+        if any(strip.images for strip in exhibit.built.strips):
+            place = f"{found.paper.name}/{exhibit.name}-images.png"
+            parts.append(f"![{caption(exhibit.built.strips)}]({place})\n")
     return visible_lines("\n".join(parts))
 
 
@@ -88,12 +101,34 @@ def exhibit_text(exhibit: Exhibit) -> str:
         table = comparison(exhibit.built.lines, exhibit.file.models)
         rows = [row for _, rows in _grouped(table) for row in _named_once(rows)]
         parts.append(MARKDOWN.table(replace(table, rows=rows)))
-    elif exhibit.built.figure is None:
+    elif exhibit.built.figure is None and not exhibit.built.strips:
         parts.append("No numbers.\n")
+    if exhibit.built.strips:
+        parts.append(f"{_counted(exhibit)}\n")
     notes = [*exhibit.file.notes, *exhibit.built.notes]
     if notes:
         parts.append(sentence_list(notes))
     return "\n".join(parts)
+
+
+def _legend(found: Reproduction) -> str:
+    return _LEGEND.format(model=found.results.model.name or "the encoder")
+
+
+def _texts(table: Table) -> list[bool]:
+    """Of every column, whether it holds texts: they are set to the left and may wrap."""
+    return [
+        k < 2 or head == "note" or any(len(row[k]) > _LONG for row in table.rows)
+        for k, head in enumerate(table.headers)
+    ]
+
+
+def _counted(exhibit: Exhibit) -> str:
+    """Which images there are, in words."""
+    strips = exhibit.built.strips
+    if not any(strip.images for strip in strips):
+        return "No images at hand."
+    return f"{sum(len(strip.images) for strip in strips)} images. {caption(strips)}"
 
 
 def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
@@ -132,12 +167,15 @@ def html(found: Reproduction) -> str:
         model=found.results.model.name or "texts",
         version=found.results.t2ibench,
         differs=found.differs,
+        legend=_legend(found),
         exhibits=[
             (
                 exhibit,
                 table.headers,
+                _texts(table),
                 _grouped(table),
                 None if exhibit.built.figure is None else exhibit.built.figure.canvas.svg(),
+                [(strip.title, tiles(strip)) for strip in exhibit.built.strips],
             )
             for exhibit, table in zip(found.exhibits, tables, strict=True)
         ],
