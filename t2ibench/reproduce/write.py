@@ -18,15 +18,13 @@ from t2ibench.reports.html.page import style
 from t2ibench.reports.html.words import coded
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
-from t2ibench.reproduce.build import Exhibit, Reproduction
+from t2ibench.reproduce.build import FOLDER, Exhibit, Reproduction
 from t2ibench.reproduce.differences import sentence_list
 from t2ibench.reproduce.tables import comparison
 from t2ibench.store.files import write_bytes, write_text
 
-FOLDER = "reproduce"
 
-
-def write_pages(found: Reproduction, run: Path) -> Path:
+def write_pages(found: Reproduction, run: Path) -> dict[str, tuple[Path, ...]]:
     """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/.
 
     Args:
@@ -34,29 +32,36 @@ def write_pages(found: Reproduction, run: Path) -> Path:
         run: The run folder.
 
     Returns:
-        The page.
+        Name of an exhibit to its files.
     """
     folder = run / FOLDER
     name = found.paper.name
-    for exhibit in found.exhibits:
-        path = folder / name / exhibit.name
-        if exhibit.built.lines:
-            table = comparison(exhibit.built.lines, exhibit.file.models)
-            write_text(path.with_name(f"{exhibit.name}.csv"), CSV.table(table))
-        drawn = exhibit.built.figure
-        if drawn is not None:
-            alone = drawn.canvas.alone(
-                f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
-            )
-            rows = [[str(cell) for cell in row] for row in drawn.rows]
-            points = f"{exhibit.name}-points" if exhibit.built.lines else exhibit.name
-            write_text(path.with_name(f"{exhibit.name}.svg"), alone.svg(alone=True) + "\n")
-            write_bytes(path.with_name(f"{exhibit.name}.png"), png(alone))
-            write_text(path.with_name(f"{points}.csv"), CSV.table(Table(drawn.head, rows)))
-    page = folder / f"{name}.html"
+    written = {one.name: _write_exhibit(found, one, folder / name) for one in found.exhibits}
     write_text(folder / f"{name}.md", markdown(found))
-    write_text(page, html(found))
-    return page
+    write_text(folder / f"{name}.html", html(found))
+    return written
+
+
+def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple[Path, ...]:
+    """An exhibit's files: its lines as CSV, its figure as SVG and PNG with its points."""
+    texts: dict[str, str] = {}
+    if exhibit.built.lines:
+        table = comparison(exhibit.built.lines, exhibit.file.models)
+        texts[f"{exhibit.name}.csv"] = CSV.table(table)
+    drawn = exhibit.built.figure
+    pictures: dict[str, bytes] = {}
+    if drawn is not None:
+        alone = drawn.canvas.alone(f"{exhibit.label}. {drawn.title}: {found.results.model.name}")
+        rows = [[str(cell) for cell in row] for row in drawn.rows]
+        points = f"{exhibit.name}-points" if exhibit.built.lines else exhibit.name
+        texts[f"{exhibit.name}.svg"] = alone.svg(alone=True) + "\n"
+        texts[f"{points}.csv"] = CSV.table(Table(drawn.head, rows))
+        pictures[f"{exhibit.name}.png"] = png(alone)
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    for name, picture in pictures.items():
+        write_bytes(folder / name, picture)
+    return tuple(sorted(folder / name for name in [*texts, *pictures]))
 
 
 def markdown(found: Reproduction) -> str:

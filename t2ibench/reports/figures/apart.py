@@ -90,7 +90,7 @@ def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> N
     """A row over all others: its dot and its interval."""
     canvas.text(_LEFT - 10, y + 4, name, "end", "strong")
     if score.value is None:
-        canvas.text(across(0) + 8, y + 4, "not known: fewer than two images of each half")
+        canvas.text(across(0) + 8, y + 4, "not known: too few images")
         canvas.text(WIDTH, y + 4, "–", "end")
         return
     if score.ci_low is not None and score.ci_high is not None:

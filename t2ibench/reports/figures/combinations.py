@@ -121,7 +121,7 @@ def _nothing(
     reason = reason or next((row.scores["excess"].reason for row in rows), None)
     told = f"No combination has a number{f': {reason}' if reason else ''}."
     canvas = Canvas(WIDTH, 20.0, f"{figure.title}. {told}")
-    canvas.text(0, 14, shortened(told, 72))
+    canvas.text(0, 14, "No combination has a number.")
     says = " ".join(part for part in (told, _tests_said(report)) if part)
     caption = "More images of a prompt may give the shares their numbers."
     return Drawn(canvas, figure.title, caption, _HEAD, [], says, tests)
@@ -130,7 +130,7 @@ def _nothing(
 def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
     longest = max(len(cell.name) for cell in cells)
     beside = longest <= _BESIDE
-    left = _LETTER * longest + 14 if beside else 8.0
+    left = _LETTER * longest + 14 if beside else 12.0
     step, down = (22.0, 11.0) if beside else (38.0, 26.0)
     ends = [one.share for one in cells] + [one.alone for one in cells]
     ends += [one.alone + (one.high or 0.0) for one in cells]
