@@ -257,7 +257,8 @@ def _tests_said(report: CrossingReport | None) -> str:
     if not known:
         return "Nothing was tested."
     if not found:
-        return f"None of {len(known)} tests shows that the attributes go together."
+        which = "The test does not show" if len(known) == 1 else f"None of {len(known)} tests shows"
+        return f"{which} that the attributes go together."
     least = min(found, key=lambda test: test.p_holm or 0.0)
     told = f"Clearly not independent: {', '.join(test.of for test in found)}"
     rest = f" ({len(found)} of {len(known)} tests, the smallest p {format_p(least.p_holm)})."
@@ -271,6 +272,6 @@ def _cells_said(cells: Sequence[_Cell]) -> str:
     cell = max(clear, key=lambda one: abs(one.excess))
     word = "more" if cell.excess > 0 else "less"
     return (
-        f"“{cell.name}” is {word} frequent than its parts make it: {percent(cell.share)} of the "
+        f"“{shortened(cell.name, 60)}” is {word} frequent than its parts make it: {percent(cell.share)} of the "
         f"images instead of {percent(cell.alone)}."
     )

@@ -16,6 +16,7 @@ _NUMBER = 32.0  # of a column, for the number behind its bar
 _GAP = 8.0  # between columns
 _LETTER = 5.8
 _LINE, _HEAD, _BETWEEN = 16.0, 36.0, 20.0
+_SAID = 30  # letters of a name in a sentence
 _COLUMNS = 5  # of a panel that are drawn at most
 _ITEMS = 6
 _TABLES = 12  # panels that are tables on the page, too
@@ -131,12 +132,14 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
     if len(set(known)) < 2:
         return f"No {figure.item} sets the columns of “{panel.title}” apart."
     parts = [
-        f"{plain(value)} “{column}”" if place else f"{plain(value)} {figure.unit} {column}"
+        f"{plain(value)} “{shortened(column, _SAID)}”"
+        if place
+        else f"{plain(value)} {figure.unit} {column}"
         for place, (column, value) in enumerate(zip(panel.columns, values, strict=True))
         if value is not None
     ][:_COLUMNS]
     return (
-        f"“{panel.title}”: the {figure.item} “{item}” sets the columns most apart, "
+        f"“{panel.title}”: the {figure.item} “{shortened(item, _SAID)}” sets the columns most apart, "
         f"{', '.join(parts)}."
     )
 
