@@ -272,6 +272,6 @@ def _cells_said(cells: Sequence[_Cell]) -> str:
     cell = max(clear, key=lambda one: abs(one.excess))
     word = "more" if cell.excess > 0 else "less"
     return (
-        f"“{shortened(cell.name, 60)}” is {word} frequent than its parts make it: {percent(cell.share)} of the "
-        f"images instead of {percent(cell.alone)}."
+        f"“{shortened(cell.name, 60)}” is {word} frequent than its parts make it: "
+        f"{percent(cell.share)} of the images instead of {percent(cell.alone)}."
     )

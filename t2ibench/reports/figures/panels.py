@@ -139,8 +139,8 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
         if value is not None
     ][:_COLUMNS]
     return (
-        f"“{panel.title}”: the {figure.item} “{shortened(item, _SAID)}” sets the columns most apart, "
-        f"{', '.join(parts)}."
+        f"“{panel.title}”: the {figure.item} “{shortened(item, _SAID)}” sets the columns most "
+        f"apart, {', '.join(parts)}."
     )
 
 
