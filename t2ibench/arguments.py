@@ -334,9 +334,7 @@ JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(valu
 RewriterArgs = Annotated[
     dict[str, str], BeforeValidator(lambda value: args_of(value, "--rewriter-args"))
 ]
-CaptionArgs = Annotated[
-    dict[str, str], BeforeValidator(lambda value: args_of(value, "--captions"))
-]
+CaptionArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--captions"))]
 EngineArgs = Annotated[
     dict[str, str], BeforeValidator(lambda value: args_of(value, "--engine-args"))
 ]

@@ -206,6 +206,11 @@ def world_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
     """
     found = []
     for task in load_tasks(tasks):
+        if task.spec.awaits is not None and task.id in tasks:
+            raise T2IBenchError(
+                f"How large {task.id} is depends on its captions.",
+                "Run it, and give the run folder: t2ibench power RUN.",
+            )
         needed = needs(task.spec, settings)
         if needed.prompts:
             found.append(_world_pilot(task, needed, settings.level))

@@ -155,8 +155,10 @@ def _without_own(rows: list[Row]) -> list[Row]:
 def _needs_last(rows: list[Row]) -> list[Row]:
     """What a task needs beside its file goes behind its title: few need anything."""
     return [
-        {**{key: value for key, value in row.items() if key != "needs"},
-         "title": f"{row['title']} [{row['needs']}]"}
+        {
+            **{key: value for key, value in row.items() if key != "needs"},
+            "title": f"{row['title']} [{row['needs']}]",
+        }
         if row.get("needs")
         else {key: value for key, value in row.items() if key != "needs"}
         for row in rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -47,10 +47,10 @@ def with_captions(
     if named or (waiting and not whole):
         raise _without(named or waiting)
     if waiting:
-        verb, need = ("is", "needs") if len(waiting) == 1 else ("are", "need")
+        verb, they = ("is", "it needs") if len(waiting) == 1 else ("are", "they need")
+        names = ", ".join(task.id for task in waiting)
         lines.append(
-            f"{', '.join(task.id for task in waiting)} {verb} left out: {need} captions that cannot "
-            f"be shipped ({_flags(waiting)})."
+            f"{names} {verb} left out: {they} captions that cannot be shipped ({_flags(waiting)})."
         )
     return whole, lines
 
@@ -108,6 +108,9 @@ def _unused(
 ) -> list[str]:
     """A line about captions that none of the tasks takes.
 
+    Returns:
+        A line for each pool that another task takes.
+
     Raises:
         T2IBenchError: no task at all takes them.
     """
@@ -119,14 +122,33 @@ def _unused(
     known = {pool.name: task.id for task in index.tasks.values() if (pool := task.spec.drawn_from)}
     for name in unused:
         if name not in known:
+            near = did_you_mean(name, known)
             raise T2IBenchError(
-                f"--captions: no task takes captions of '{shown(name)}'.{did_you_mean(name, known)}",
+                f"--captions: no task takes captions of '{shown(name)}'.{near}",
                 f"Pools: {', '.join(known) or 'none'}.",
             )
     return [
         f"--captions {name} is not used: {known[name]} is not among the tasks of this run."
         for name in unused
     ]
+
+
+def carried(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """What --captions says, with what earlier calls said of other pools.
+
+    A run keeps its captions, so that later calls need not name them; the command that repeats the
+    run has to.
+
+    Args:
+        before: Of the earlier calls.
+        now: Of this call.
+
+    Returns:
+        The setting, sorted.
+    """
+    given = {key.partition(".")[0] for key in now}
+    earlier = {key: value for key, value in before.items() if key.partition(".")[0] not in given}
+    return dict(sorted({**earlier, **now}.items()))
 
 
 def keep(tasks: Iterable[LoadedTask], run: Path) -> None:

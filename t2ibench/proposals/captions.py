@@ -182,7 +182,9 @@ def _of_split(images: list[Any], split: str | None, path: Path) -> list[Any]:
     """The images of Karpathy's split; all of them without one."""
     if split is None:
         return images
-    names = sorted({str(row["split"]) for row in images if isinstance(row, dict) and "split" in row})
+    names = sorted(
+        {str(row["split"]) for row in images if isinstance(row, dict) and "split" in row}
+    )
     if split not in names:
         raise T2IBenchError(
             f"{path} has no split '{shown(split)}'.{did_you_mean(split, names)}",
@@ -254,7 +256,7 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
             splits = load_dataset(source, streaming=True)
     except Exception as error:
         raise T2IBenchError(
-            f"datasets could not load '{shown(source)}': {first_line(error)}",
+            f"datasets could not load '{shown(source)}': {first_line(error).rstrip('.')}.",
             "Give a file, or a public data set's id.",
         ) from error
     chosen = _split(list(splits), split, source)

@@ -126,11 +126,11 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")
     proposed, _ = propose(proposal, captions, create_proposer(pool.proposer), settings)
     if proposed.error is not None:
-        people = " of one person" if pool.people else ""
+        has = f"{len(captions)}{' of one person' if pool.people else ''}"
         raise T2IBenchError(
-            f"{task.id}: too few captions: '{shown(source.place)}' has {len(captions)}{people}, and "
-            f"no bias has the {getattr(settings, 'support', 1)} that it needs.",
-            f"Is it {pool.title}? Give the whole file: {pool.file}.",
+            f"{task.id}: too few captions: '{shown(source.place)}' has {has}, and no bias has the "
+            f"{getattr(settings, 'support', 1)} that it needs.",
+            f"Expected: {pool.title}; give the whole of {pool.file}.",
         )
     texts = "".join(f"{text}\n" for text in captions)
     drawn = Drawn(

@@ -63,7 +63,15 @@ _auto = BeforeValidator(lambda value: None if value == "auto" else value)
 _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
-REPEATED = (*_ONE_FLAG_EACH, "captions", "model_args", "rewriter_args", "judge_args", "engine_args", "log_args")
+REPEATED = (
+    *_ONE_FLAG_EACH,
+    "captions",
+    "model_args",
+    "rewriter_args",
+    "judge_args",
+    "engine_args",
+    "log_args",
+)
 
 
 class Measurement(BaseModel):
@@ -264,7 +272,9 @@ class RunSettings(Measurement):
     ] = ()
     captions: Annotated[
         CaptionArgs,
-        Flag("what to measure", "P=FILE,…", "captions of tasks that ship none; FILE or datasets id"),
+        Flag(
+            "what to measure", "P=FILE,…", "captions of tasks that ship none; FILE or datasets id"
+        ),
     ] = Field(default_factory=dict)
     allow_missing: Annotated[
         bool,

@@ -66,9 +66,7 @@ def with_kept(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
     Raises:
         TaskFileError: a file of the run is broken.
     """
-    return [
-        task if task.spec.awaits is None else kept_task(task, run) or task for task in tasks
-    ]
+    return [task if task.spec.awaits is None else kept_task(task, run) or task for task in tasks]
 
 
 def kept_specs(run: Path) -> dict[str, BaseTask]:
