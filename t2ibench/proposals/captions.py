@@ -14,6 +14,7 @@ from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.problems import reading
 
 _NAMES = ("caption", "captions", "text", "prompt", "sentence", "sentences", "raw", "comment")
+_SHORT = {"validation": "val", "val": "validation"}  # both are usual
 LONGEST = 200  # characters of a caption that a task takes
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
 _HUB_ID = re.compile(r"^[\w.-]+(?:/[\w.-]+)?$")
@@ -272,6 +273,9 @@ def _split(names: list[str], split: str | None, source: str) -> str:
     if split is None and len(names) == 1:
         return names[0]
     wanted = split or "train"
+    short = _SHORT.get(wanted, wanted)
+    if wanted not in names and short in names:
+        return short
     if wanted not in names:
         raise T2IBenchError(
             f"'{shown(source)}' has no split '{shown(wanted)}'.{did_you_mean(wanted, names)}",
