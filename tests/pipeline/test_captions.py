@@ -11,15 +11,23 @@ from typing import Any
 import pytest
 
 from t2ibench import evaluate
+from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.board import read_board
 from t2ibench.leaderboard.submission import pack
 from t2ibench.leaderboard.verdicts import Finding
 from t2ibench.leaderboard.verify import verify
+from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.reports.files import samples_of
+from t2ibench.reproduce.build import build
+from t2ibench.reproduce.preset import with_preset
+from t2ibench.reproduce.registry import PAPERS
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
+from t2ibench.settings import RunSettings
+from t2ibench.tasks.index import TaskIndex, build_index
 from tests.leaderboard.forging import seal
-from tests.proposals.pool_files import captions, coco, karpathy, token
+from tests.proposals.pool_files import captions, coco, karpathy
 
 Cli = Callable[..., tuple[int, str, str]]
 SMALL: dict[str, Any] = {"n_permutations": 300, "n_bootstrap": 200, "images_per_prompt": 4}
@@ -33,12 +41,19 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def index() -> TaskIndex:
+    return build_index()[0]
+
+
+@pytest.fixture(scope="module")
 def planted(pool: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in whose world nine of ten people are men."""
     folder = tmp_path_factory.mktemp("planted")
     args = {"all.gender.female": 0.1, "all.age.old": 0.5, "all.skin.dark": 0.5}
     given = {"coco": pool}
-    evaluate("toyland", TASK, model_args=args, captions=given, output_dir=folder, **SMALL)
+    evaluate(
+        "toyland", TASK, model_args=args, captions=given, output_dir=folder, images_per_prompt=4
+    )
     (run,) = folder.iterdir()
     return run
 
@@ -54,8 +69,7 @@ def test_a_planted_lean_is_found(planted: Path) -> None:
     assert lean.ci_low <= -0.8 <= lean.ci_high and lean.p < 1e-3  # male is the second of the two
     headline = results.tasks[TASK].headline
     assert headline.ci_low > 0 and headline.p < 0.01
-    # Old or adult people: half the ways that three classes may lean.
-    assert results.tasks[TASK].n_prompts == 39  # 36, and those who are a man, or an old woman
+    assert results.tasks[TASK].n_prompts == 38  # 36, 'a man' and 'an old woman'
 
 
 def test_a_fair_world_gives_none(pool: Path, tmp_path: Path) -> None:
@@ -79,6 +93,7 @@ def test_what_a_run_records(planted: Path, pool: Path) -> None:
     assert record["pools"][TASK] == json.loads(drawn.model_dump_json())
 
 
+@pytest.mark.slow
 def test_a_run_needs_its_captions_once(pool: Path, cli: Cli, tmp_path: Path) -> None:
     file = Path(shutil.copy(pool, tmp_path / pool.name))
     run = ("run", "--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path / "runs", *FEW)
@@ -90,18 +105,17 @@ def test_a_run_needs_its_captions_once(pool: Path, cli: Cli, tmp_path: Path) -> 
     results = (tmp_path / "runs/toyland/results.json").read_bytes()
     kept = (tmp_path / f"runs/toyland/tasks/{TASK}.yaml").read_bytes()
     file.unlink()
-    for again in (run, (*run, "--captions", f"coco={file}"), ("score", tmp_path / "runs/toyland")):
+    for again in (run, (*run, "--captions", f"coco={file}")):
         assert cli(*again)[0] == 0, again
         assert (tmp_path / "runs/toyland/results.json").read_bytes() == results
     moved = tmp_path / "elsewhere"
     (tmp_path / "runs/toyland").rename(moved)
     assert cli("score", moved)[0] == 0 and (moved / "results.json").read_bytes() == results
-    assert cli("report", moved)[0] == 0
     # The same captions in another order, from another file: the same task, byte for byte.
-    other = karpathy(tmp_path / "dataset_coco.json", [text for text in captions()[::-1]])
+    other = karpathy(tmp_path / "dataset_coco.json", captions()[::-1])
     text = other.read_text(encoding="utf-8").replace(' ."', '"')
     other.write_text(text, encoding="utf-8")
-    assert cli(*run, "--captions", f"coco={other}", "--workers", "2")[0] == 0
+    assert cli(*run, "--captions", f"coco={other}")[0] == 0
     again_kept = (tmp_path / f"runs/toyland/tasks/{TASK}.yaml").read_bytes()
     assert again_kept.partition(b"pool:")[0] == kept.partition(b"pool:")[0]
     first, second = read_results(moved), read_results(tmp_path / "runs/toyland")
@@ -114,7 +128,7 @@ def test_other_captions_are_another_task(planted: Path, cli: Cli, tmp_path: Path
     other = coco(tmp_path / "captions_train2017.json", captions(("kite", "map", "ring", "cup",
                                                                  "box", "rope")))  # fmt: skip
     args = "all.age.old=0.5,all.gender.female=0.1,all.skin.dark=0.5"
-    command = ("run", "--model", "toyland", "--model-args", args, "--tasks", TASK, *FEW)
+    command = ("run", "--model", "toyland", "--model-args", args, "--tasks", TASK, *FEW[-2:])
     status, _, err = cli(*command, "--output-dir", tmp_path / "runs", "--captions", f"coco={other}")
     assert status == 0 and "had other captions" in err and "captions_train2017.json" in err
     status, out, _ = cli("compare", planted, run)
@@ -131,20 +145,36 @@ def test_tasks_without_captions_are_left_out(pool: Path, cli: Cli, tmp_path: Pat
     assert "openbias_coco, openbias_flickr30k are left out" in line
     assert "--captions coco=captions_val2017.json" in line
     assert "--captions flickr30k=results_20130124.token" in line
-    status, out, err = cli(*run, "--tasks", "extended/openbias", "--captions", f"coco={pool}")
-    assert status == 0 and TASK in out and "openbias_flickr30k is left out" in err
     assert not list(tmp_path.iterdir())
-    for tasks, given, said in (
-        (TASK, "cocoa=x.json", "no task takes captions of 'cocoa'. Did you mean 'coco'?"),
-        (TASK, f"coco={tmp_path / 'none.json'}", "No such file"),
-        ("openbias_flickr*", f"coco={pool}", "openbias_flickr30k needs captions"),
-        (f"{TASK},openbias_flickr30k", f"coco={pool}", "openbias_flickr30k needs captions"),
-    ):
-        status, _, err = cli(*run, "--tasks", tasks, "--captions", given)
-        assert status == 1 and said in err, tasks
-        assert len(err.strip().splitlines()) == 1
-    status, _, err = cli(*run, "--tasks", "openbias_winobias", "--captions", f"coco={pool}")
-    assert status == 0 and "--captions coco is not used" in err
+
+
+@pytest.mark.parametrize(
+    ("tasks", "given", "said"),
+    [
+        (TASK, {"cocoa": "x.json"}, "no task takes captions of 'cocoa'. Did you mean 'coco'?"),
+        (TASK, {"coco": "none.json"}, "No such file: 'none.json'"),
+        ("openbias_flickr*", {"coco": "POOL"}, "openbias_flickr30k needs captions"),
+        (f"{TASK},openbias_flickr30k", {"coco": "POOL"}, "openbias_flickr30k needs captions"),
+        (f"{TASK},openbias_flickr30k", {}, "openbias_coco (and 1 more task) needs captions"),
+    ],
+)
+def test_what_cannot_be_run(
+    tasks: str, given: dict[str, str], said: str, index: TaskIndex, pool: Path, tmp_path: Path
+) -> None:
+    captions = {name: place.replace("POOL", str(pool)) for name, place in given.items()}
+    settings = RunSettings(tasks=tasks, captions=captions)
+    with pytest.raises(T2IBenchError) as caught:
+        with_captions(index.select(settings.tasks), settings, tmp_path)
+    assert said in caught.value.message
+
+
+def test_captions_that_no_task_wants(index: TaskIndex, pool: Path, tmp_path: Path) -> None:
+    settings = RunSettings(tasks="openbias_winobias", captions={"coco": str(pool)})
+    tasks, (line,) = with_captions(index.select(settings.tasks), settings, tmp_path)
+    assert len(tasks) == 1 and "--captions coco is not used: openbias_coco is not among" in line
+    settings = RunSettings(tasks=f"{TASK},openbias_flick*", captions={"coco": str(pool)})
+    (task,), (line,) = with_captions(index.select(settings.tasks), settings, tmp_path)
+    assert task.id == TASK and line.startswith("openbias_flickr30k is left out: it needs captions")
 
 
 def test_what_lists_tasks_needs_no_captions(cli: Cli, tmp_path: Path) -> None:
@@ -154,7 +184,6 @@ def test_what_lists_tasks_needs_no_captions(cli: Cli, tmp_path: Path) -> None:
     assert listed["openbias_flickr30k"] == "--captions flickr30k=results_20130124.token"
     assert sum(map(bool, listed.values())) == 2
     assert cli("export-tasks", tmp_path / "set", "--tasks", f"{TASK},openbias_examples")[0] == 0
-    assert cli("validate", tmp_path / "set" / "tasks")[1].count("needs") == 0
     text = (tmp_path / f"set/tasks/extended/openbias/{TASK}.yaml").read_text(encoding="utf-8")
     assert "licence: Creative Commons" in text and "biases:" not in text
     status, _, err = cli("power", "--tasks", TASK)
@@ -166,9 +195,8 @@ def test_a_submission_brings_its_captions(planted: Path, tmp_path: Path) -> None
     verdict = verify(packed)
     assert (verdict.level, verdict.problems, verdict.tasks) == ("recomputed", [], 1)
     assert "captions" in verdict.stated
-    assert (
-        "captions_val2017.json" in json.loads((packed / "results.json").read_text())["command"][-3]
-    )
+    command = read_results(packed).command
+    assert command[command.index("--captions") + 1] == "coco=captions_val2017.json"
     # Models may have been given different captions, so that they are not ranked by them.
     board = read_board(tmp_path / "submissions", lambda _: Finding("recomputed"))
     assert not board.entries and "captions of its own alone" in board.refused[0].problem
@@ -177,7 +205,7 @@ def test_a_submission_brings_its_captions(planted: Path, tmp_path: Path) -> None
     file.write_text(text.replace("support: 30", "support: 3"), encoding="utf-8")
     seal(packed)
     assert "lacks its captions, or they are of another version" in verify(packed).problems[0]
-    file.write_text(text.replace("captions: 39", "captions: 40"), encoding="utf-8")
+    file.write_text(text.replace("captions: 38", "captions: 40"), encoding="utf-8")
     seal(packed)
     assert "names other captions" in verify(packed).problems[0]
     file.unlink()
@@ -194,15 +222,22 @@ def test_slurm_jobs_find_the_captions(pool: Path, cli: Cli, tmp_path: Path) -> N
     assert cli("run", "--config", config, "--dry-run")[0] == 0
 
 
-def test_flickr_beside_coco(pool: Path, cli: Cli, tmp_path: Path) -> None:
-    flickr = token(tmp_path / "results_20130124.token", captions(("map",) * 6 + ("kite",)))
-    status, _, err = cli("run", "--model", "toyland", "--tasks", "openbias_flickr30k", "--dry-run",
-                         "--output-dir", tmp_path, "--captions", f"flickr30k={flickr}")  # fmt: skip
-    assert status == 1 and "has 13 of one person" in err and "captions of Flickr30k" in err
-    token(flickr, captions())
-    status, out, _ = cli(
-        *("run", "--model", "toyland", "--tasks", f"{TASK},openbias_flickr30k", "--dry-run"),
-        *("--output-dir", tmp_path, "--captions", f"flickr30k={flickr}"),
-        *("--captions", f"coco={pool}"),
-    )
-    assert status == 0 and TASK in out and "openbias_flickr30k" in out
+def test_tables_of_the_paper_take_the_pool(planted: Path, pool: Path, tmp_path: Path) -> None:
+    paper = PAPERS.get("openbias")
+    settings = with_preset(paper, {"model": "toyland", "output_dir": tmp_path})
+    assert set(settings.tasks) == {"openbias_examples", "openbias_winobias"}
+    given = {"model": "toyland", "output_dir": tmp_path, "captions": {"coco": str(pool)}}
+    assert with_preset(paper, given, ["table-1"]).tasks == ("openbias_examples", TASK)
+    rows = samples_of(planted, TASK)
+    answers = tmp_path / "faces.csv"
+    lines = [f"{one['prompt']},{one['index']},{one['bias']},{one['answer']}" for one in rows]
+    answers.write_text("\n".join(["prompt,index,bias,answer", *lines]), encoding="utf-8")
+    options = {"fairface": answers}
+    found = build(paper, read_results(planted), planted, chosen=["table-1"], options=options)
+    ours = {
+        line.row: line.value
+        for line in found.shown[0].built.lines
+        if line.score == "accuracy" and line.value is not None
+    }
+    assert ours == {"gender": 100.0, "age": 100.0}  # the drawn world has no race
+    assert not [note for note in found.shown[0].built.notes if "13 that the paper prints" in note]
