@@ -133,12 +133,20 @@ def _admit(folder: Path, found: Finding) -> Entry | Refused:
         return Refused(folder.name, next(iter(found.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         return Refused(folder.name, "its folder is a link, or has a name of strange characters")
-    manifest, results = read_manifest(folder), read_results(folder)
+    manifest, results = read_manifest(folder), _shipped(read_results(folder))
+    if not results.tasks:
+        return Refused(folder.name, "it has tasks with captions of its own alone")
     wrong = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
     entry.parts, entry.stated = dict(found.parts), list(found.stated)
     problem = next(wrong, None) or (None if entry.verified else next(_unlikely(results), None))
     return Refused(folder.name, problem) if problem else entry
+
+
+def _shipped(results: Results) -> Results:
+    """Without the tasks that were given their captions: two models may have been given others."""
+    tasks = {name: task for name, task in results.tasks.items() if task.pool is None}
+    return results.model_copy(update={"tasks": tasks})
 
 
 def _unlikely(results: Results) -> Iterator[str]:

@@ -237,7 +237,9 @@ def _differs(
     results: Results,
 ) -> list[str]:
     """What differs, as far as some exhibits are concerned."""
-    needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
+    entries = [paper.file.exhibits[name] for name in exhibits]
+    needed = {task for entry in entries for task in entry.tasks}
+    needed |= {task for entry in entries for task in entry.pools if task in there}
     tasks = {name: there.get(of) for of, name in ran.items() if of in needed}
     return differences(paper, results, tasks)
 
@@ -255,8 +257,8 @@ def _exhibit(
     entry = paper.file.exhibits[name]
     material = Material(
         exhibit=entry,
-        results={of: there[of] for of in entry.tasks if of in there},
-        specs={of: specs[ran[of]] for of in entry.tasks if ran[of] in specs},
+        results={of: there[of] for of in (*entry.tasks, *entry.pools) if of in there},
+        specs={of: specs[ran[of]] for of in (*entry.tasks, *entry.pools) if ran[of] in specs},
         ran=ran,
         read_samples=_reader(folder),
         options=options,
