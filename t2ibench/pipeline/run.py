@@ -11,6 +11,7 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ReportsWaits
+from t2ibench.pipeline.captions import carried, keep
 from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
@@ -305,6 +306,7 @@ def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None =
     """
     folder = prepared.folder
     folder.notices = reporter
+    keep(prepared.plan.tasks, folder.path)
     observers = _observers(observing) if observing else {}
 
     def changes(record: RunRecord) -> dict[str, object]:
@@ -314,6 +316,8 @@ def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None =
             kept = {name: getattr(record.settings, name) for name in names}
             settings = settings.model_copy(update=kept)
             from_objects = from_objects or record.from_objects
+        captions = carried(record.settings.captions, settings.captions)
+        settings = settings.model_copy(update={"captions": captions})
         return {
             "status": "running",
             "from_objects": from_objects,
@@ -321,6 +325,8 @@ def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None =
             "settings": settings,
             "measurement": Measurement.of(prepared.plan.settings),
             "tasks": [task.id for task in prepared.plan.tasks],
+            "pools": record.pools
+            | {task.id: pool for task in prepared.plan.tasks if (pool := task.spec.drawn_from)},
             "include_path": _include_path(record.include_path, settings.include_path),
             **observers,
         }

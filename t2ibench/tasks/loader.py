@@ -111,7 +111,9 @@ def task_hash(spec: BaseTask) -> str:
     Returns:
         64 hexadecimal digits.
     """
-    content = spec.model_dump(mode="json", exclude=_NOT_SCORED)
+    # Of captions that were given only they count, not from which file they came.
+    beside = _NOT_SCORED if spec.awaits is not None else _NOT_SCORED | {"pool"}
+    content = spec.model_dump(mode="json", exclude=beside)
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
