@@ -279,7 +279,10 @@ def compare(first: Tones, second: Tones) -> Comparison:
     """
     shared = {one.group for one in first.readings} & {one.group for one in second.readings}
     if shared:
-        raise T2IBenchError(f"Both sides hold the group '{shown(min(shared))}'.")
+        raise T2IBenchError(
+            f"Both sides hold the group '{shown(min(shared))}'.",
+            "Give each side groups of its own.",
+        )
     level = first.level
 
     def apart(what: str) -> Mean:

@@ -210,10 +210,16 @@ def _options(
     known = {*inspect.signature(type(pipeline).__call__).parameters} - _OWN
     for name in found:
         if name in _OWN:
-            raise T2IBenchError(f"{where}: t2ibench sets {name} for each image.")
+            raise T2IBenchError(
+                f"{where}: t2ibench sets {name} for each image.",
+                "Leave it out; --seed and size=… in --model-args decide seeds and size.",
+            )
         if name not in known:
             near = did_you_mean(str(name), known)
-            raise T2IBenchError(f"{where}: {type(pipeline).__name__} takes no {name}.{near}")
+            raise T2IBenchError(
+                f"{where}: {type(pipeline).__name__} takes no {name}.{near}",
+                "Its function of prompt and index gives arguments of the pipeline's call.",
+            )
     return dict(found)
 
 
@@ -222,7 +228,10 @@ def _check_keywords(function: Callable[..., Any], keywords: Mapping[str, Any], w
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        raise T2IBenchError(f"{where} has no signature that Python can read.") from None
+        raise T2IBenchError(
+            f"{where} has no signature that Python can read.",
+            "Call it from a function of your own, and name that.",
+        ) from None
     try:
         signature.bind(None, {}, **keywords)
     except TypeError as error:
