@@ -18,8 +18,8 @@ _OCCUPATIONS = "occupations_t2iat"
 _ALL = "all concepts"
 _UNRATED = (
     "Nobody has rated these images: tau is with the paper's ratings, which are of other images. "
-    "`--with ratings=FILE` takes a CSV with the columns concept and rating (the share called "
-    "pleasant, or male), or concept and answer (one row an answer: pleasant, male, ...)."
+    "`--with ratings=FILE` takes a CSV or JSON Lines with the columns concept and rating (the "
+    "share called pleasant, or male), or concept and answer (one row an answer: pleasant, …)."
 )
 
 
