@@ -23,6 +23,7 @@ from t2ibench.store.files import write_text
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
+from t2ibench.tasks.kept import kept_specs
 
 PAGE = "report.html"
 
@@ -149,7 +150,8 @@ def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
 
     Args:
         results: What results.json holds.
-        folder: The run folder, whose record names folders of further tasks.
+        folder: The run folder, whose record names folders of further tasks, and which keeps tasks
+            with captions that they were given.
 
     Returns:
         Task id to its file, of those that have not changed since.
@@ -158,4 +160,7 @@ def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
     if folder is not None:
         with contextlib.suppress(T2IBenchError):  # results alone: the shipped tasks will do
             further = list(map(Path, open_run(folder).record.include_path))
-    return specs_of({name: task.task_hash for name, task in results.tasks.items()}, further)
+    hashes = {name: task.task_hash for name, task in results.tasks.items()}
+    kept = {} if folder is None else kept_specs(folder)
+    own = {name: kept[digest] for name, digest in hashes.items() if digest in kept}
+    return specs_of(hashes, further) | own

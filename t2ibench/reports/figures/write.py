@@ -11,7 +11,9 @@ from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_bytes, write_text
 
 
-def write_figure(drawn: Drawn, about: str, folder: Path, name: str, numbers: str = "") -> None:
+def write_figure(
+    drawn: Drawn, about: str, folder: Path, name: str, numbers: str = ""
+) -> tuple[Path, Path, Path]:
     """Write a figure as NAME.svg and NAME.png, with its numbers as NAME.csv.
 
     Args:
@@ -20,11 +22,16 @@ def write_figure(drawn: Drawn, about: str, folder: Path, name: str, numbers: str
         folder: Where the files go.
         name: Their name, without an ending.
         numbers: Another name for the CSV.
+
+    Returns:
+        The three files.
     """
     alone = drawn.canvas.alone(about)
-    write_text(folder / f"{name}.svg", alone.svg(alone=True) + "\n")
-    picture = folder / f"{name}.png"
+    vector, picture = folder / f"{name}.svg", folder / f"{name}.png"
+    table = folder / f"{numbers or name}.csv"
+    write_text(vector, alone.svg(alone=True) + "\n")
     if not is_png_of(picture, alone):  # pixels take longer than all else
         write_bytes(picture, png(alone))
     rows = [[str(cell) for cell in row] for row in drawn.rows]
-    write_text(folder / f"{numbers or name}.csv", WRITER.table(Table(drawn.head, rows)))
+    write_text(table, WRITER.table(Table(drawn.head, rows)))
+    return vector, picture, table
