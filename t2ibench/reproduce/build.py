@@ -12,6 +12,7 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.files import samples_of, task_files
 from t2ibench.reproduce.differences import differences
 from t2ibench.reproduce.paper import Built, ExhibitFile, Material, Paper
+from t2ibench.reproduce.pictures import Shelf
 from t2ibench.reproduce.tables import comparison
 from t2ibench.results.schema import Results, TaskResult
 
@@ -43,6 +44,8 @@ class Exhibit:
     @property
     def label(self) -> str:
         """Such as 'Table 1'."""
+        if self.file.label is not None:
+            return self.file.label
         kind, _, number = self.name.partition("-")
         return f"{kind.capitalize()} {number}"
 
@@ -211,8 +214,9 @@ def build(
     ran = {task.of: task.name for task in paper.file.preset.tasks}
     there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
     specs = task_files(results, folder)
+    shelf = Shelf(folder)
     exhibits = [
-        _exhibit(paper, name, ran, there, specs, folder, options or {})
+        _exhibit(paper, name, ran, there, specs, folder, shelf, options or {})
         for name in paper.file.exhibits
     ]
     return Reproduction(
@@ -233,7 +237,9 @@ def _differs(
     results: Results,
 ) -> list[str]:
     """What differs, as far as some exhibits are concerned."""
-    needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
+    entries = [paper.file.exhibits[name] for name in exhibits]
+    needed = {task for entry in entries for task in entry.tasks}
+    needed |= {task for entry in entries for task in entry.pools if task in there}
     tasks = {name: there.get(of) for of, name in ran.items() if of in needed}
     return differences(paper, results, tasks)
 
@@ -245,17 +251,19 @@ def _exhibit(
     there: Mapping[str, TaskResult],
     specs: Mapping[str, BaseTask],
     folder: Path | None,
+    shelf: Shelf,
     options: Mapping[str, Path],
 ) -> Exhibit:
     entry = paper.file.exhibits[name]
     material = Material(
         exhibit=entry,
-        results={of: there[of] for of in entry.tasks if of in there},
-        specs={of: specs[ran[of]] for of in entry.tasks if ran[of] in specs},
+        results={of: there[of] for of in (*entry.tasks, *entry.pools) if of in there},
+        specs={of: specs[ran[of]] for of in (*entry.tasks, *entry.pools) if ran[of] in specs},
         ran=ran,
         read_samples=_reader(folder),
         options=options,
         exhibits=paper.file.exhibits,
+        shelf=shelf,
     )
     complete = all(of in there and not there[of].reason for of in entry.tasks)
     try:

@@ -59,7 +59,7 @@ def with_preset(
     if "model" not in named and names_model:
         named["model"] = preset.model
     checked = read_settings(named)
-    chosen = _chosen(paper, checked.tasks, exhibits)
+    chosen = _with_captions(_chosen(paper, checked.tasks, exhibits), checked)
     folder = write_tasks(paper, chosen, working_folder(checked.output_dir) / FOLDER)
     values = {**preset.settings, **named}
     if "encoder" not in named and default_encoder(checked.model) != DEFAULT_ENCODER:
@@ -80,7 +80,8 @@ def _chosen(paper: Paper, names: Sequence[str], exhibits: Sequence[str] | None) 
     """The preset's tasks that are wanted, in its order."""
     preset = paper.file.preset
     if exhibits is not None:
-        needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
+        entries = [paper.file.exhibits[name] for name in exhibits]
+        needed = {task for entry in entries for task in (*entry.tasks, *entry.pools)}
         return [task for task in preset.tasks if task.of in needed]
     known = {name: task for task in preset.tasks for name in (task.of, task.name)}
     wanted = set()
@@ -94,6 +95,18 @@ def _chosen(paper: Paper, names: Sequence[str], exhibits: Sequence[str] | None) 
             )
         wanted |= {known[match].name for match in matches}
     return [task for task in preset.tasks if task.name in wanted or not names]
+
+
+def _with_captions(tasks: Sequence[PresetTask], settings: RunSettings) -> list[PresetTask]:
+    """Without those that wait for captions that are not given, unless they are named."""
+    index, _ = build_index()
+
+    def wanted(task: PresetTask) -> bool:
+        found = index.tasks.get(task.of)
+        pool = None if found is None else found.spec.awaits
+        return pool is None or pool.name in settings.captions or task.name in settings.tasks
+
+    return [task for task in tasks if wanted(task)]
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:

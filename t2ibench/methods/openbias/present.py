@@ -47,7 +47,7 @@ def present(task: OpenBiasTask) -> Presentation:
             Quantity("caption by caption (context-aware severity)", "severity"),
             "Above the line a question is answered one-sidedly within captions, but to different "
             "sides.",
-            "D'Incà et al. (2024), figure 5; as published",
+            "D'Incà et al. (2024), figure 9; as published",
             groups=frozenset(bias.about for bias in task.biases),
             diagonal=True,
         )
