@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from t2ibench.methods.core.crossing_report import crossing_reports
-from t2ibench.methods.core.presentation import Apart, Combinations, Panel, Panels
+from t2ibench.methods.core.presentation import Apart, Combinations, Panel, Panels, Quantity, Scatter
 from t2ibench.methods.tibet.concept_panels import concept_figures
 from t2ibench.reports.figures.canvas import Box, Canvas, Disc, Line, Text
 from t2ibench.reports.figures.draw import Drawn, draw
@@ -232,3 +232,32 @@ def test_forty_items_and_columns_and_one_of_each_fit() -> None:
         assert drawn.says.startswith("No thing sets the columns of")
         assert drawn.tables[0].further == max(count - 10, 0)
         assert any("more in the table" in text for text in texts(drawn.canvas)) == (count == 40)
+
+
+def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -> None:
+    given = {"nurse": 0.9, "chef": 0.5, "clerk": 0.4}
+    found = {"nurse": (0.2, 0.001), "chef": (0.9, 0.001), "clerk": (0.6, 0.3)}
+
+    def rows(p: float | None = None) -> list[Row]:
+        return [
+            Row(name=name, scores={
+                "share": Score(value=share, ci_low=share - 0.1, ci_high=share + 0.1),
+                "off": Score(value=share - given[name], p=p or own, p_holm=p or own),
+            })
+            for name, (share, own) in found.items()
+        ]  # fmt: skip
+
+    figure = Scatter(
+        "t", Quantity("at work", given=given), Quantity("here", "share"), "c", diagonal=True,
+        intervals=True, difference="off",
+    )  # fmt: skip
+    drawn = shown(draw(figure, task_of(rows()), []))
+    kinds = {m.tip.split(":")[0]: m.name for m in drawn.canvas.marks if isinstance(m, Disc)}
+    assert kinds == {"nurse": "low", "chef": "high", "clerk": "pt"}
+    assert drawn.says == (
+        "Of 3 rows, 1 lie clearly above the line and 1 clearly below, after Holm’s correction; 1 "
+        "cannot be told from it."
+    )
+    assert [row[0] for row in drawn.tables[0].rows][-1] == "clerk"
+    assert drawn.tables[0].rows[-1] == ["clerk", "0.40", "0.60", "0.50 to 0.70"]
+    assert "not the same as on it" in shown(draw(figure, task_of(rows(0.9)), [])).says
