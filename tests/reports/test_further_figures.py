@@ -255,8 +255,8 @@ def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -
     kinds = {m.tip.split(":")[0]: m.name for m in drawn.canvas.marks if isinstance(m, Disc)}
     assert kinds == {"nurse": "low", "chef": "high", "clerk": "pt"}
     assert drawn.says == (
-        "Of 3 rows, 1 lie clearly above the line and 1 clearly below, after Holm’s correction; 1 "
-        "cannot be told from it."
+        "Clearly off the line after Holm’s correction: 1 of 3 rows above it, 1 below; 1 cannot be "
+        "told from it."
     )
     assert [row[0] for row in drawn.tables[0].rows][-1] == "clerk"
     assert drawn.tables[0].rows[-1] == ["clerk", "0.40", "0.60", "0.50 to 0.70"]

@@ -115,8 +115,10 @@ def _says(points: Sequence[_Point]) -> str:
             "not the same as on it."
         )
     rest = count - above - below
-    told = f"Of {count} rows, {above} lie clearly above the line and {below} clearly below"
-    return f"{told}, after Holm’s correction; {rest} cannot be told from it."
+    return (
+        f"Clearly off the line after Holm’s correction: {above} of {count} rows above it, {below} "
+        f"below; {rest} cannot be told from it."
+    )
 
 
 def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> Behind:
