@@ -175,7 +175,7 @@ def _bars(figure: Bars, task: TaskView) -> Drawn | None:
     if not found:
         return None
     found = sorted(found, key=lambda one: (-one[0], one[1]))[:_BARS]
-    height = 16.0 + sum(24 + 14 * len(shown) for _, _, shown in found)
+    height = sum(24.0 + 14 * len(shown) for _, _, shown in found) - 4
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     left = 110.0
     across = Scale(0, 1, left, _WIDTH - 50)
