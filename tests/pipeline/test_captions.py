@@ -235,9 +235,9 @@ def test_tables_of_the_paper_take_the_pool(planted: Path, pool: Path, tmp_path: 
     options = {"fairface": answers}
     found = build(paper, read_results(planted), planted, chosen=["table-1"], options=options)
     ours = {
-        line.row: line.value
+        line.row: line.ours
         for line in found.shown[0].built.lines
-        if line.score == "accuracy" and line.value is not None
+        if line.score == "accuracy" and line.ours is not None
     }
     assert ours == {"gender": 100.0, "age": 100.0}  # the drawn world has no race
     assert not [note for note in found.shown[0].built.notes if "13 that the paper prints" in note]
