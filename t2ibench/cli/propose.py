@@ -20,7 +20,7 @@ _LICENCE = "Nobody has checked it: read, correct and cite it before you publish 
 _MOST_PROBLEMS = 10
 # Flags for what is asked about, and flags that a method takes where its settings have such a name.
 _SUBJECT_FLAGS = {
-    "captions": ("captions", "column", "split", "people", "clean"),
+    "captions": ("captions", "column", "split", "people"),
     "prompts": ("prompt", "prompts"),
 }
 _SETTING_FLAGS = ("overlap", "support", "per_bias", "tries")
@@ -156,6 +156,15 @@ def _prompts(arguments: argparse.Namespace) -> list[str]:
         prompts += [line.strip() for line in lines if line.strip()]
     if not prompts:
         raise T2IBenchError('Which prompts? Give --prompt "…" or --prompts FILE.')
+    if arguments.clean:
+        from t2ibench.proposals.captions import cleaned
+
+        prompts = list(cleaned(prompts))
+        if not prompts:
+            raise T2IBenchError(
+                "--clean left no prompt: it keeps those with a part of 5 to 9 words.",
+                "Leave --clean out.",
+            )
     return list(dict.fromkeys(prompts))[: arguments.limit]
 
 

@@ -16,7 +16,7 @@ from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.kept import KeptScores
-from t2ibench.pipeline.made_with import note_cost
+from t2ibench.pipeline.made_with import spent, tell_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.opening import open_job
@@ -199,14 +199,15 @@ def _generate(job: Job, prepared: Prepared, executor: Executor, reporter: Report
             reporter.warn(line)
 
     rewrite_prompts(prepared, reporter)
-    generator = prepared.generator
+    generator, before = prepared.generator, spent(prepared.folder)
     if isinstance(generator, ReportsWaits):
         generator.report_waits(reporter.say)
     try:
         run_stage(job, "generate", executor, reporter, warn)
     finally:
         if isinstance(generator, Charges):
-            note_cost(prepared.folder, generator, reporter.say)
+            job.settle()
+            tell_cost(prepared.folder, before, "Images made", reporter.say)
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:

@@ -19,7 +19,7 @@ from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
-from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.files import write_text
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
@@ -55,11 +55,9 @@ def write_figures(run: RunView, folder: Path) -> None:
         run: The run.
         folder: The run folder.
     """
-    from t2ibench.reports.csv import WRITER
     from t2ibench.reports.figures.draw import Drawn, draw
     from t2ibench.reports.figures.forest import forest
-    from t2ibench.reports.figures.raster import png
-    from t2ibench.reports.writers import Table
+    from t2ibench.reports.figures.write import write_figure
 
     found: list[tuple[str, str, Drawn | None]] = [("forest", run.name, forest(run))]
     for task in run.tasks:
@@ -69,12 +67,7 @@ def write_figures(run: RunView, folder: Path) -> None:
             found.append((f"{task.id}-{number}", about, draw(figure, task, samples)))
     for name, about, drawn in found:
         if drawn is not None:
-            path = folder / "figures" / name
-            rows = [[str(cell) for cell in row] for row in drawn.rows]
-            canvas = drawn.canvas.alone(f"{drawn.title}: {about}")
-            write_text(path.with_name(f"{name}.svg"), canvas.svg(alone=True) + "\n")
-            write_bytes(path.with_name(f"{name}.png"), png(canvas))
-            write_text(path.with_name(f"{name}.csv"), WRITER.table(Table(drawn.head, rows)))
+            write_figure(drawn, f"{drawn.title}: {about}", folder / "figures", name)
 
 
 def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scipy.stats import fisher_exact
+import scipy
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
@@ -170,6 +170,11 @@ def losses(run: RunView, folder: Path) -> list[TaskLoss]:
         The tasks that lost an image: those whose groups differ first, then by the largest share;
         none where the record of attempts is not at hand.
     """
+    tasks = [
+        task for task in run.tasks if task.spec is not None and any(task.result.excluded.values())
+    ]
+    if not tasks:
+        return []
     try:
         record = open_run(folder).record
     except T2IBenchError:
@@ -177,10 +182,7 @@ def losses(run: RunView, folder: Path) -> list[TaskLoss]:
     if record.generator is None:
         return []
     images = ImageStore(folder / "images", record.generator.fingerprint)
-    tasks = [
-        task for task in run.tasks if task.spec is not None and any(task.result.excluded.values())
-    ]
-    if not len(images) or not tasks:
+    if not len(images):
         return []
     judges: dict[tuple[str, str], AnswerStore] = {}
     found = []
@@ -309,7 +311,7 @@ def _fisher(these: Sequence[PromptLoss], others: Sequence[PromptLoss]) -> float:
         [sum(one.count for one in side), sum(one.total - one.count for one in side)]
         for side in (these, others)
     ]
-    return float(fisher_exact(table).pvalue)
+    return float(scipy.stats.fisher_exact(table).pvalue)
 
 
 def _group(name: str, prompts: Sequence[PromptLoss], clear: bool, more: bool) -> GroupLoss:

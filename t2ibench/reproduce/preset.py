@@ -28,7 +28,11 @@ _HEAD = """\
 
 
 def with_preset(
-    paper: Paper, given: Mapping[str, Any], exhibits: Sequence[str] | None = None
+    paper: Paper,
+    given: Mapping[str, Any],
+    exhibits: Sequence[str] | None = None,
+    *,
+    names_model: bool = True,
 ) -> RunSettings:
     """Settings of a run with a paper's preset: what is given wins, setting by setting.
 
@@ -41,6 +45,8 @@ def with_preset(
         paper: The paper.
         given: Setting to value, as from a command line; 'tasks' chooses among the preset's.
         exhibits: Tables and figures whose tasks are wanted; None for all tasks.
+        names_model: Whether the model goes by a name; one that is an object takes neither the
+            paper's nor its arguments.
 
     Returns:
         The settings.
@@ -50,7 +56,7 @@ def with_preset(
     """
     preset = paper.file.preset
     named = {name: value for name, value in given.items() if value is not None}
-    if "model" not in named:
+    if "model" not in named and names_model:
         named["model"] = preset.model
     checked = read_settings(named)
     chosen = _with_captions(_chosen(paper, checked.tasks, exhibits), checked)
@@ -61,7 +67,7 @@ def with_preset(
     if "judge" not in named and default_judge(checked.model) != DEFAULT_JUDGE:
         values.pop("judge", None)
         values.pop("judge_args", None)
-    free = free_arguments(str(checked.model))
+    free = free_arguments(str(checked.model)) if names_model else frozenset()
     fitting = {name: value for name, value in preset.model_args.items() if name in free}
     values["model_args"] = {**fitting, **checked.model_args}
     values["tasks"] = [task.name for task in chosen]

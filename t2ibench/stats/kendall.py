@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy.special import stdtrit
-from scipy.stats import kendalltau
 
 from t2ibench.arrays import Float64Array
+
+_NO_SPREAD = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,8 @@ class Kendall:
 
     Attributes:
         tau: Kendall's tau-b, from -1 to 1; nan where x or y is constant.
-        low: Lower end of its interval; nan for fewer than 5 pairs.
+        low: Lower end of its interval; nan for fewer than 5 pairs, and where tau is the same
+            without each one of them, such as 1: nothing then says how sure it is.
         high: Upper end.
         p: Two-sided p-value of independence, exact where nothing is tied and n is small.
         n: Number of pairs.
@@ -64,14 +67,14 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     n = len(a)
     signs_a, signs_b = (np.sign(v[:, None] - v[None, :]) for v in (a, b))
     tau = _tau(signs_a, signs_b)
-    p = float(kendalltau(a, b).pvalue) if np.isfinite(tau) else float("nan")
+    p = float(scipy.stats.kendalltau(a, b).pvalue) if np.isfinite(tau) else float("nan")
     nothing = float("nan")
     if n < 5 or not np.isfinite(tau):
         return Kendall(tau, nothing, nothing, p, n)
-    if abs(tau) == 1:
-        return Kendall(tau, tau, tau, p, n)
     without = _without_each(signs_a, signs_b)
     spread = float(((without - without.mean()) ** 2).sum())
+    if abs(tau) == 1 or spread < _NO_SPREAD:
+        return Kendall(tau, nothing, nothing, p, n)
     error = np.sqrt((n - 1) / n * spread)
     centre, half = np.arctanh(tau), stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
     return Kendall(tau, float(np.tanh(centre - half)), float(np.tanh(centre + half)), p, n)

@@ -321,7 +321,7 @@ def task_files(root: Path) -> list[Path]:
 
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
-    """Load every task below a folder.
+    """Load every task below a folder; those that come with t2ibench are read once a process.
 
     Args:
         root: The folder.
@@ -337,6 +337,18 @@ def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Pr
         raise T2IBenchError(
             f"No such folder: '{root}'.", "Give --include-path a folder of task YAML files."
         )
+    if root == bundled_tasks():  # no further list changes the words of these
+        tasks, problems = _bundled_folder()
+        return list(tasks), list(problems)
+    return _read_folder(root, library)
+
+
+@functools.lru_cache(maxsize=1)
+def _bundled_folder() -> tuple[list[LoadedTask], list[Problem]]:
+    return _read_folder(bundled_tasks(), _bundled_library())
+
+
+def _read_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
     tasks, problems = [], []
     for path in task_files(root):
         task, complaints = load_file(path, root, library)
