@@ -13,18 +13,17 @@ from markupsafe import Markup
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
-from t2ibench.reports.figures.raster import png
+from t2ibench.reports.figures.write import write_figure
 from t2ibench.reports.html.page import style
 from t2ibench.reports.html.words import coded
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
-from t2ibench.reproduce.build import Exhibit, Reproduction
+from t2ibench.reproduce.build import FOLDER, Exhibit, Reproduction
 from t2ibench.reproduce.differences import sentence_list
 from t2ibench.reproduce.pictures import caption, sheet, tiles
 from t2ibench.reproduce.tables import comparison
 from t2ibench.store.files import write_bytes, write_text
 
-FOLDER = "reproduce"
 _LEGEND = (
     "Published is the paper's number, ours that of {model}, with its interval where one is "
     "vouched for. The difference is ours less the published one. – stands where there is no number."
@@ -32,7 +31,7 @@ _LEGEND = (
 _LONG = 24  # characters of a cell that is a text rather than a number
 
 
-def write_pages(found: Reproduction, run: Path) -> Path:
+def write_pages(found: Reproduction, run: Path) -> dict[str, tuple[Path, ...]]:
     """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/.
 
     Args:
@@ -40,32 +39,33 @@ def write_pages(found: Reproduction, run: Path) -> Path:
         run: The run folder.
 
     Returns:
-        The page.
+        Name of an exhibit to its files.
     """
     folder = run / FOLDER
     name = found.paper.name
-    for exhibit in found.exhibits:
-        path = folder / name / exhibit.name
-        if exhibit.built.lines:
-            table = comparison(exhibit.built.lines, exhibit.file.models)
-            write_text(path.with_name(f"{exhibit.name}.csv"), CSV.table(table))
-        drawn = exhibit.built.figure
-        if drawn is not None:
-            alone = drawn.canvas.alone(
-                f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
-            )
-            rows = [[str(cell) for cell in row] for row in drawn.rows]
-            points = f"{exhibit.name}-points" if exhibit.built.lines else exhibit.name
-            write_text(path.with_name(f"{exhibit.name}.svg"), alone.svg(alone=True) + "\n")
-            write_bytes(path.with_name(f"{exhibit.name}.png"), png(alone))
-            write_text(path.with_name(f"{points}.csv"), CSV.table(Table(drawn.head, rows)))
-        pictures = sheet(exhibit.built.strips)
-        if pictures is not None:
-            write_bytes(path.with_name(f"{exhibit.name}-images.png"), pictures)
-    page = folder / f"{name}.html"
+    written = {one.name: _write_exhibit(found, one, folder / name) for one in found.exhibits}
     write_text(folder / f"{name}.md", markdown(found))
-    write_text(page, html(found))
-    return page
+    write_text(folder / f"{name}.html", html(found))
+    return written
+
+
+def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple[Path, ...]:
+    """An exhibit's files: its lines as CSV, its figure with its points, its images as a sheet."""
+    written: list[Path] = []
+    if exhibit.built.lines:
+        table = comparison(exhibit.built.lines, exhibit.file.models)
+        written.append(folder / f"{exhibit.name}.csv")
+        write_text(written[-1], CSV.table(table))
+    drawn = exhibit.built.figure
+    if drawn is not None:
+        about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
+        points = f"{exhibit.name}-points" if exhibit.built.lines else ""
+        written += write_figure(drawn, about, folder, exhibit.name, points)
+    pictures = sheet(exhibit.built.strips)
+    if pictures is not None:
+        written.append(folder / f"{exhibit.name}-images.png")
+        write_bytes(written[-1], pictures)
+    return tuple(sorted(written))
 
 
 def markdown(found: Reproduction) -> str:

@@ -111,7 +111,9 @@ def task_hash(spec: BaseTask) -> str:
     Returns:
         64 hexadecimal digits.
     """
-    content = spec.model_dump(mode="json", exclude=_NOT_SCORED)
+    # Of captions that were given only they count, not from which file they came.
+    beside = _NOT_SCORED if spec.awaits is not None else _NOT_SCORED | {"pool"}
+    content = spec.model_dump(mode="json", exclude=beside)
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -319,7 +321,7 @@ def task_files(root: Path) -> list[Path]:
 
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
-    """Load every task below a folder.
+    """Load every task below a folder; those that come with t2ibench are read once a process.
 
     Args:
         root: The folder.
@@ -335,6 +337,18 @@ def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Pr
         raise T2IBenchError(
             f"No such folder: '{root}'.", "Give --include-path a folder of task YAML files."
         )
+    if root == bundled_tasks():  # no further list changes the words of these
+        tasks, problems = _bundled_folder()
+        return list(tasks), list(problems)
+    return _read_folder(root, library)
+
+
+@functools.lru_cache(maxsize=1)
+def _bundled_folder() -> tuple[list[LoadedTask], list[Problem]]:
+    return _read_folder(bundled_tasks(), _bundled_library())
+
+
+def _read_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
     tasks, problems = [], []
     for path in task_files(root):
         task, complaints = load_file(path, root, library)

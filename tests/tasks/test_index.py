@@ -64,7 +64,8 @@ def test_globs(registry: TaskIndex) -> None:
 def test_tags(registry: TaskIndex) -> None:
     assert ids(registry.select(["tag:religion"])) == ["t2iat_judaism_christianity"]
     assert ids(registry.select(["tag:age"])) == [
-        *("objects_age", "occupations_intersections", "openbias_intersections"),
+        *("objects_age", "occupations_intersections", "openbias_coco", "openbias_flickr30k"),
+        "openbias_intersections",
         *("openbias_examples", "tibet_prompts", "weat_10_young_old_names"),
     ]
     assert set(registry.tags["benign"]) == {
