@@ -119,6 +119,9 @@ def each_of(
 def _forked(
     items: Sequence[Any], work: Callable[[Any], T], workers: int
 ) -> Iterator[tuple[int, T]]:
+    import scipy.stats  # which each copy would load for itself
+
+    assert scipy.stats.__name__
     _openblas()  # looked up once, before the copies are made
     _given["work"] = lambda number: work(items[number])
     context = multiprocessing.get_context("fork")

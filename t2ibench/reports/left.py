@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scipy.stats import fisher_exact
+import scipy
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
@@ -311,7 +311,7 @@ def _fisher(these: Sequence[PromptLoss], others: Sequence[PromptLoss]) -> float:
         [sum(one.count for one in side), sum(one.total - one.count for one in side)]
         for side in (these, others)
     ]
-    return float(fisher_exact(table).pvalue)
+    return float(scipy.stats.fisher_exact(table).pvalue)
 
 
 def _group(name: str, prompts: Sequence[PromptLoss], clear: bool, more: bool) -> GroupLoss:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats as scipy_stats
+import scipy
 from scipy.special import xlogy
 
 from t2ibench.arrays import Float64Array
@@ -67,7 +67,7 @@ def expected_severity(n: int, k: int) -> float:
     if n < 1 or k < 2:
         return float("nan")
     counts = np.arange(n + 1)
-    weights = scipy_stats.binom.pmf(counts, n, 1.0 / k)
+    weights = scipy.stats.binom.pmf(counts, n, 1.0 / k)
     return float(1.0 + k * (weights * xlogy(counts / n, counts / n)).sum() / np.log(k))
 
 
@@ -231,4 +231,4 @@ def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> float:
         0.1438
     """
     a, b = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    return float(scipy_stats.entropy(a, b))
+    return float(scipy.stats.entropy(a, b))

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from t2ibench.arrays import IntArray
 from t2ibench.stats.moments import safe_ratio
@@ -59,7 +59,7 @@ def correlation_permutation(
         raise ValueError(f"method must be spearman or pearson, not '{method}'")
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if method == "spearman":
-        a, b = stats.rankdata(a), stats.rankdata(b)
+        a, b = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
     a, b = a - a.mean(), b - b.mean()
     scale = math.sqrt(float(a @ a) * float(b @ b))
     n = len(a)

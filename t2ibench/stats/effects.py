@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.clusters import label_indices
@@ -55,7 +55,7 @@ def two_sample_statistic(
     dominance: Values = NOT_COMPUTED
     union_squares: Values | None = None
     if Need.ORDER in entry.needs:
-        ranks = stats.rankdata(np.concatenate([a, b]))
+        ranks = scipy.stats.rankdata(np.concatenate([a, b]))
         dominance = rank_dominance(ranks[: len(a)].sum(), len(a), len(b))
     if Need.SQUARES in entry.needs:
         union_squares = _squares(np.concatenate([a, b]))

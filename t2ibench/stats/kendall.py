@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy.special import stdtrit
-from scipy.stats import kendalltau
 
 from t2ibench.arrays import Float64Array
 
@@ -67,7 +67,7 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     n = len(a)
     signs_a, signs_b = (np.sign(v[:, None] - v[None, :]) for v in (a, b))
     tau = _tau(signs_a, signs_b)
-    p = float(kendalltau(a, b).pvalue) if np.isfinite(tau) else float("nan")
+    p = float(scipy.stats.kendalltau(a, b).pvalue) if np.isfinite(tau) else float("nan")
     nothing = float("nan")
     if n < 5 or not np.isfinite(tau):
         return Kendall(tau, nothing, nothing, p, n)

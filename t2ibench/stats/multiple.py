@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+import scipy
 
 
 def _tested_indices(p_values: Sequence[float | None]) -> list[int]:
@@ -65,7 +65,7 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     tested = _tested_indices(p_values)
     adjusted: list[float | None] = [None] * len(p_values)
     if tested:
-        controlled = stats.false_discovery_control([p_values[i] for i in tested], method="bh")
+        controlled = scipy.stats.false_discovery_control([p_values[i] for i in tested], method="bh")
         for index, value in zip(tested, controlled, strict=True):
             adjusted[index] = float(value)
     return adjusted

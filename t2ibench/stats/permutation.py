@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from t2ibench.arrays import BoolArray, Float64Array
 from t2ibench.stats.clusters import label_indices
@@ -192,7 +192,7 @@ def _cluster_table(
         raise ValueError("a cluster has values on both sides")
     total = np.bincount(labels, weights=centred, minlength=k)
     squares = np.bincount(labels, weights=centred**2, minlength=k)
-    ranks = np.bincount(labels, weights=stats.rankdata(centred), minlength=k)
+    ranks = np.bincount(labels, weights=scipy.stats.rankdata(centred), minlength=k)
     constant = bool(np.ptp(values) <= 1e-14 * np.abs(values).max())
     rows = np.stack([n, total, squares, ranks, total / n], axis=1)
     all_squares = 0.0 if constant else float((centred**2).sum())

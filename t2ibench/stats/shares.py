@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 from scipy.special import fdtrc, stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
@@ -195,7 +195,7 @@ def free_square(
         return FreeSquare(value, value, value, float("nan"), (0.0, df))
     h = trace**2 / squares
     p = float(np.clip(fdtrc(h, df, length / trace), np.finfo(float).tiny, 1.0))
-    critical = g * trace * (float(stats.f.ppf(level, h, df)) - 1.0)
+    critical = g * trace * (float(scipy.stats.f.ppf(level, h, df)) - 1.0)
     along = float(deviations @ covariance @ deviations) / length if length > 0 else 0.0
     n = min(size, max((1.0 - value / top) / (g * trace), 1.0))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from t2ibench.stats.clusters import label_indices
 from t2ibench.stats.permutation import BLOCK_CELLS, PermutationResult, p_value
@@ -92,7 +92,7 @@ def share_positive_test(values: npt.ArrayLike) -> float:
     n = int(np.count_nonzero(data))
     if n == 0:
         return 1.0
-    return float(stats.binomtest(int(np.count_nonzero(data > 0)), n, 0.5).pvalue)
+    return float(scipy.stats.binomtest(int(np.count_nonzero(data > 0)), n, 0.5).pvalue)
 
 
 def null_abs_two_p_minus_one(n: int) -> float:
@@ -115,4 +115,4 @@ def null_abs_two_p_minus_one(n: int) -> float:
         0.5
     """
     k = np.arange(n + 1)
-    return float(np.sum(stats.binom.pmf(k, n, 0.5) * np.abs(2 * k / n - 1)))
+    return float(np.sum(scipy.stats.binom.pmf(k, n, 0.5) * np.abs(2 * k / n - 1)))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.tools import FLAGS, RUN, outputs, sizes
+from tests.processes import Process
 
 # t2ibench itself. It kills itself before its N-th call that opens, makes, renames or removes
 # something in the folder of runs; with 0 it does not.
@@ -43,21 +41,16 @@ class Runs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.started: list[subprocess.Popen[str]] = []
+        self.started: list[Process] = []
         folder.mkdir()
 
-    def start(self, calls: int = 0) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(calls), *FLAGS],
-            cwd=self.folder,
-            text=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+    def start(self, calls: int = 0) -> Process:
+        errors = self.folder / f"errors {len(self.started)}"
+        process = Process(PROGRAM, [str(calls), *FLAGS], self.folder, errors)
         self.started.append(process)
         return process
 
-    def begun(self, process: subprocess.Popen[str]) -> None:
+    def begun(self, process: Process) -> None:
         """Wait until the first file of the run is there."""
         end = time.monotonic() + WAIT
         while process.poll() is None and not (self.folder / RUN).exists():
@@ -72,7 +65,7 @@ class Runs:
             return f"call {calls}"
         process = self.start()
         self.begun(process)
-        moment = rng.uniform(0, 1.2)
+        moment = rng.uniform(0, 0.6)
         time.sleep(moment)
         process.kill()
         end(process)
@@ -85,9 +78,9 @@ class Runs:
         return [path.name for path in (self.folder / "runs").rglob("*.tmp")]
 
 
-def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+def end(process: Process) -> tuple[int, str]:
     _, errors = process.communicate(timeout=WAIT)
-    return process.returncode, errors
+    return process.wait(), errors
 
 
 @pytest.fixture
@@ -95,9 +88,8 @@ def runs(tmp_path: Path) -> Iterator[list[Runs]]:
     found: list[Runs] = []
     yield found
     for process in (process for one in found for process in one.started):
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        process.communicate()
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="module")

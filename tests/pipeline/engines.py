@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ from pathlib import Path
 from t2ibench.results.run import open_run
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import FOLDER
+from tests.processes import MAIN, Process
 
 ROOT = Path(__file__).parents[2]
 WAIT = 120.0
@@ -37,20 +37,12 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.run = folder / "runs" / "toyland"
-        self.started: list[subprocess.Popen[str]] = []
+        self.started: list[Process] = []
         folder.mkdir(parents=True, exist_ok=True)
 
     def start(self, *more: str, flags: tuple[str, ...] = FLAGS, **env: object) -> Started:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "t2ibench", *flags, *more],
-            cwd=self.folder,
-            env=environment(**env),
-            text=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            # A background job of a shell, as the tests may be one, ignores SIGINT; so do children.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-        )
+        errors = self.folder / f"errors {len(self.started)}"
+        process = Process(MAIN, [*flags, *more], self.folder, errors, environment(**env))
         self.started.append(process)
         return process
 
@@ -93,12 +85,11 @@ class Runs:
 
     def kill(self) -> None:
         for process in self.started:
-            if process.poll() is None:
-                process.kill()
-            process.communicate()
+            process.kill()
+            process.wait()
 
 
-Started = subprocess.Popen[str]
+Started = Process
 
 
 def alive(pid: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -24,6 +23,7 @@ from t2ibench.settings import Settings
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import FOLDER, Claims
 from t2ibench.tasks import load_tasks
+from tests.processes import Process
 
 BOTH = "t2iat_flowers_insects,openbias_examples"
 SIZES = ("--limit", "3", "--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100")
@@ -100,7 +100,8 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.run = folder / "runs" / "toyland"
-        self.started: list[subprocess.Popen[str]] = []
+        self.started: list[Process] = []
+        self.count = 0
         folder.mkdir(parents=True, exist_ok=True)
 
     def start(
@@ -112,16 +113,13 @@ class Runs:
         extra: str = "",
         meet: tuple[int, int] = (0, 0),
         verb: Sequence[str] | None = None,
-    ) -> subprocess.Popen[str]:
+    ) -> Process:
         words = verb or ("--model", "toyland", "--tasks", tasks, *SIZES, *more)
         program = PROGRAM.replace("{extra}", textwrap.dedent(extra))
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, *map(str, (pause, between, *meet)), *words],
-            cwd=self.folder,
-            text=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+        self.count += 1
+        errors = self.folder / f"errors {self.count}"
+        arguments = [*map(str, (pause, between, *meet)), *words]
+        process = Process(program, arguments, self.folder, errors)
         self.started.append(process)
         return process
 
@@ -166,9 +164,8 @@ def runs(tmp_path: Path) -> Iterator[Runs]:
     found = Runs(tmp_path / "several")
     yield found
     for process in found.started:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        process.communicate()
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +231,8 @@ def test_work_of_a_killed_process_is_taken_over(runs: Runs, alone: Runs) -> None
     runs.until(lambda: bool(runs.attempts()) and bool(list(runs.folder.glob("here-*"))))
     other = runs.start()
     runs.until(lambda: len(runs.attempts()) >= len(alone.attempts()) - SMALLEST_SHARD)
-    assert other.poll() is None and len(runs.claims()) == 1
+    runs.until(lambda: len(runs.claims()) == 1)  # the other's last one is given up after its rows
+    assert other.poll() is None
     killed.send_signal(signal.SIGKILL)
     runs.end(-signal.SIGKILL, 0)
     assert runs.outputs() == alone.outputs()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods import METHODS
 from t2ibench.tasks import LoadedTask, TaskIndex, build_index, load_tasks
 from t2ibench.tasks.loader import bundled_tasks, task_files
 from tests.tasks.files import TEA, load, spoil
@@ -154,6 +155,33 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
     )
     assert problems == []
     assert len(registry.select(["all"])) == 35
+
+
+def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is checked again only when it, a word list or its method has changed."""
+    own = spoil(TEA, ("[oolong, assam]", "teas"))
+    other = spoil(own, ('neutral: "a cup', 'neutral: "a mug'))
+    words = tmp_path / "stimuli" / "words.yaml"
+    words.parent.mkdir()
+    seen = []
+    for teas, text in (
+        ("oolong, assam", own),
+        ("oolong, sencha", own),
+        ("oolong, sencha", other),
+    ):
+        words.write_text(f"source: me\nlists: {{teas: [{teas}]}}\n")
+        load(tmp_path, text)
+        first, second = (build_index([tmp_path])[0].tasks["tea_coffee"] for _ in range(2))
+        assert first is second
+        seen.append(first.hash)
+    assert len(set(seen)) == 3
+    load(tmp_path, spoil(own, ("version: 1", "version: x")))
+    assert "tea_coffee" not in build_index([tmp_path])[0].tasks
+    load(tmp_path, own)
+    assert "tea_coffee" in build_index([tmp_path])[0].tasks
+    without = {name: target for name, target in METHODS._entries.items() if name != "t2iat"}
+    monkeypatch.setattr(METHODS, "_entries", without)
+    assert "tea_coffee" not in build_index([tmp_path])[0].tasks
 
 
 def test_hidden_folders_and_other_files_are_left_alone(tmp_path: Path) -> None:

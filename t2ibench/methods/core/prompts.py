@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 _ARTICLE = re.compile(r"[aA]\s+")
@@ -14,9 +15,11 @@ _CONSONANT_SOUND = re.compile(
 _VOWEL_SOUND = re.compile(r"(?:hour|honest|heir|honor|honour|8|1[18](?!\d))", re.IGNORECASE)
 _INITIALS = re.compile(r"[A-Z](?:[A-Z]|[-\d]|$)")
 _SAID_AS_A_WORD = re.compile(r"(?:FIFA|LEGO|NASA|NATO|SWAT)\b")
+_WITH_ARTICLE = re.compile(r"\b(an?) ([A-Za-z][\w'-]*)", re.IGNORECASE)
 _SPELT_OUT = re.compile(r"[AEFHILMNORSX](?:[A-Z\d]|\b)")
 
 
+@functools.lru_cache(maxsize=8192)
 def article(word: str) -> str:
     """'a' or 'an', by how the word is said.
 
@@ -123,7 +126,7 @@ def wrong_articles(prompt: str) -> list[str]:
         ['a engineer']
     """
     wrong = []
-    for match in re.finditer(r"\b(an?) ([A-Za-z][\w'-]*)", prompt, re.IGNORECASE):
+    for match in _WITH_ARTICLE.finditer(prompt):
         used, word = match.groups()
         if used.lower() != article(word):
             wrong.append(match.group(0))

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy.special import stdtrit
-from scipy.stats import rankdata
 
 from t2ibench.arrays import Float64Array
 from t2ibench.stats import pooled_proportion
@@ -206,7 +206,7 @@ def _correlation(groups: Sequence[Sequence[Rated]]) -> tuple[float, float, float
 
 
 def _spearman(table: Float64Array) -> float:
-    x, y = (rankdata(column) for column in table.T)
+    x, y = (scipy.stats.rankdata(column) for column in table.T)
     x, y = x - x.mean(), y - y.mean()
     scale = math.sqrt(float(x @ x) * float(y @ y))
     return float(x @ y) / scale if scale > 0 else float("nan")
@@ -219,7 +219,7 @@ def _within(
     pairs = []
     for group in groups:
         x, y = (
-            rankdata([getattr(row, name) for row in group]) - (len(group) + 1) / 2
+            scipy.stats.rankdata([getattr(row, name) for row in group]) - (len(group) + 1) / 2
             for name in ("score", "rating")
         )
         scale = math.sqrt(float(x @ x) * float(y @ y))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+import scipy
 from markupsafe import Markup
-from scipy.stats import spearmanr
 
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView
@@ -149,7 +149,7 @@ def _shared(run: RunView) -> Iterator[Shared]:
         ys = [sign * (right[name].mark.value or 0.0) for name in names]
         if len(set(xs)) < 2 or len(set(ys)) < 2:
             continue
-        correlation = float(spearmanr(xs, ys).statistic)
+        correlation = float(scipy.stats.spearmanr(xs, ys).statistic)
         flips = tuple(name for name in names if _opposite(left[name], right[name], sign))
         yield Shared(first, second, len(names), correlation, flips)
 
