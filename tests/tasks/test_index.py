@@ -158,7 +158,7 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
 
 
 def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file is checked again only when it, a word list or its method has changed."""
+    """Only what comes with t2ibench is read once a process."""
     own = spoil(TEA, ("[oolong, assam]", "teas"))
     other = spoil(own, ('neutral: "a cup', 'neutral: "a mug'))
     words = tmp_path / "stimuli" / "words.yaml"
@@ -171,9 +171,7 @@ def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ):
         words.write_text(f"source: me\nlists: {{teas: [{teas}]}}\n")
         load(tmp_path, text)
-        first, second = (build_index([tmp_path])[0].tasks["tea_coffee"] for _ in range(2))
-        assert first is second
-        seen.append(first.hash)
+        seen.append(build_index([tmp_path])[0].tasks["tea_coffee"].hash)
     assert len(set(seen)) == 3
     load(tmp_path, spoil(own, ("version: 1", "version: x")))
     assert "tea_coffee" not in build_index([tmp_path])[0].tasks
