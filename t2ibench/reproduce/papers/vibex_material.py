@@ -58,6 +58,23 @@ def score_line(
     return Line(row, name, score.value, published, *ends, digits, score.reason or "")
 
 
+def lean_line(name: str, row: Row) -> Line:
+    """The lean of an inverse query, as a line; without one, why there is none.
+
+    Args:
+        name: What the line is called in the table.
+        row: The query's row.
+
+    Returns:
+        The line.
+    """
+    lean = row.scores.get("lean")
+    if lean is not None:
+        return score_line(name, "lean", lean, 2)
+    reasons = [one.reason for key, one in row.scores.items() if key.startswith("share:")]
+    return Line(name, "lean", None, note=next((why for why in reasons if why), "not measured"))
+
+
 def anchors_of(material: Material, task: str) -> dict[str, str]:
     """The anchors of a task.
 
