@@ -102,7 +102,7 @@ class Measurement(BaseModel):
     times: Annotated[
         float,
         Field(gt=0, le=1000, allow_inf_nan=False),
-        Flag("how much", "X", "images as a multiple of these numbers (1)"),
+        Flag("how much", "X", "images as a multiple of these numbers (1)", ("--times", "--scale")),
     ] = 1.0
     limit: Annotated[
         Positive | None, Flag("how much", "N", "first N stimuli of each concept; for a try")
