@@ -52,7 +52,7 @@ def table_1(material: Material) -> Built:
         Two lines a scenario.
     """
     lines = []
-    for name in material.exhibit.tasks:
+    for name in material.exhibit.read:
         spec = material.specs.get(name)
         anchors = spec.anchors if isinstance(spec, VibexTask) else ()
         row = name.removeprefix("vibex_")
