@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         Judge,
         Query,
     )
+    from t2ibench.reproduce.build import Exhibit, Reproduction
+    from t2ibench.reproduce.call import reproduce
     from t2ibench.results import TaskResult
     from t2ibench.settings import RunSettings, Settings
 
@@ -38,6 +40,8 @@ _HOMES = {
     "t2ibench.models.protocols": (
         *("Answer", "Drawn", "Encoder", "Generator", "ImageRequest", "Judge", "Query"),
     ),
+    "t2ibench.reproduce.build": ("Exhibit", "Reproduction"),
+    "t2ibench.reproduce.call": ("reproduce",),
     "t2ibench.results": ("TaskResult",),
     "t2ibench.settings": ("RunSettings", "Settings"),
 }
@@ -48,6 +52,7 @@ __all__ = [
     "Answer",
     "Drawn",
     "Encoder",
+    "Exhibit",
     "Family",
     "Generator",
     "ImageRequest",
@@ -57,6 +62,7 @@ __all__ = [
     "MissingEvidence",
     "Proposer",
     "Query",
+    "Reproduction",
     "Request",
     "Results",
     "RewriteRequest",
@@ -71,6 +77,7 @@ __all__ = [
     "generate",
     "load_tasks",
     "read_results",
+    "reproduce",
     "score",
 ]
 

@@ -1,4 +1,4 @@
-"""The Python API: evaluate a model, generate its images, load tasks, score a run."""
+"""The Python API: evaluate a model, generate images, score a run, reproduce a paper."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
-from t2ibench.models.resolve import checked
-from t2ibench.pipeline.prepare import Objects, Prepared, prepare
+from t2ibench.pipeline.calls import given_by, warn_of
+from t2ibench.pipeline.prepare import Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescore import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
@@ -44,6 +44,7 @@ def evaluate(
     judge: str | Judge | Sequence[str | Judge] = (),
     rewriter: str | Rewriter | None = None,
     progress: bool = False,
+    preset: str | None = None,
     until_precise: float | None = None,
     max_images_per_prompt: int | None = None,
     **settings: Any,
@@ -58,6 +59,9 @@ def evaluate(
         judge: The same for judges, which tasks that ask questions need.
         rewriter: What rewrites prompts for the model, by name or as an object; None for nothing.
         progress: Show progress on standard error.
+        preset: A paper's settings, encoders, judge and tests, as `t2ibench run --preset` takes
+            them (see `t2ibench ls papers`). What is given here wins, setting by setting; `tasks`
+            chooses among the preset's, and without a model the paper's own is measured.
         until_precise: More images, round after round, until the intervals of all headlines that
             decide something are narrower than this.
         max_images_per_prompt: With it, images of a prompt at most; None for eight times those of
@@ -71,8 +75,16 @@ def evaluate(
 
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.
+
+    Example:
+        Every task of the suite, and a paper's tests with its settings::
+
+            results = t2ibench.evaluate("sdxl", "all")
+            results.tasks["t2iat_flowers_insects"].headline.value
+            t2ibench.evaluate("sdxl", preset="t2iat", n_permutations=9999)
     """
-    prepared = _prepare(model, tasks, encoder, judge, rewriter, settings, "t2ibench.evaluate")
+    call = "t2ibench.evaluate"
+    prepared = _prepare(model, tasks, encoder, judge, rewriter, preset, settings, call)
     destinations = chosen_by(prepared.settings)
     reporter = ConsoleReporter() if progress else SilentReporter()
     with prepared.pushed(reporter):
@@ -85,7 +97,7 @@ def evaluate(
         if results is None:
             raise AssertionError("execute always scores")
         write_reports(results, prepared.folder.path)
-    _tell(prepared, reporter)
+    warn_of(prepared, reporter)
     for error in send_all(destinations, results, prepared.folder.path)[1]:
         warnings.warn(str(error), stacklevel=2)
     return results.in_folder(prepared.folder.path)
@@ -97,6 +109,7 @@ def generate(
     *,
     rewriter: str | Rewriter | None = None,
     progress: bool = False,
+    preset: str | None = None,
     **settings: Any,
 ) -> Path:
     """Generate the images that tasks need, and score nothing.
@@ -106,6 +119,7 @@ def generate(
         tasks: As for `evaluate`.
         rewriter: As for `evaluate`.
         progress: Show progress on standard error.
+        preset: As for `evaluate`.
         **settings: As for `evaluate`.
 
     Returns:
@@ -114,11 +128,11 @@ def generate(
     Raises:
         T2IBenchError: the request cannot work; the message gives the next step.
     """
-    prepared = _prepare(model, tasks, (), (), rewriter, settings, "t2ibench.generate")
+    prepared = _prepare(model, tasks, (), (), rewriter, preset, settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()
     with prepared.pushed(reporter):
         folder = generate_only(prepared, reporter).folder
-    _tell(prepared, reporter)
+    warn_of(prepared, reporter)
     return folder
 
 
@@ -142,61 +156,26 @@ def score(run: str | Path) -> Results:
     return rescored.results.in_folder(rescored.folder)
 
 
-def _tell(prepared: Prepared, reporter: ConsoleReporter | SilentReporter) -> None:
-    """What a caller must know, as warnings; a reporter on the console has told the rest."""
-    lines = list(prepared.warnings)
-    lines += [f"{task} is excluded: {why}." for task, why in prepared.skipped.items()]
-    lines += reporter.warnings if isinstance(reporter, SilentReporter) else []
-    for line in dict.fromkeys(lines):
-        warnings.warn(line, stacklevel=3)
-
-
 def _prepare(
     model: Any,
     tasks: Any,
     encoder: Any,
     judge: Any,
     rewriter: Any,
+    preset: str | None,
     settings: dict[str, Any],
     call: str,
 ) -> Prepared:
     if settings.get("generate_only"):
         raise T2IBenchError("evaluate() always scores.", "t2ibench.generate() generates alone.")
-    encoders, encoder_names = _split(encoder, Encoder, "encoder")
-    judges, judge_names = _split(judge, Judge, "judge")
-    named = model is None or isinstance(model, (str, Path))
-    read = read_settings(
-        {
-            "model": str(model) if named and model is not None else None,
-            "tasks": tasks,
-            "encoder": encoder_names,
-            "judge": judge_names,
-            "rewriter": rewriter if isinstance(rewriter, str) else None,
-            **settings,
-        }
-    )
-    generator = None if named else _object(model, Generator, "generator")
-    given = None
-    if rewriter is not None and not isinstance(rewriter, str):
-        given = _object(rewriter, Rewriter, "rewriter")
-    return prepare(read, Objects(generator, encoders, judges, given), call)
+    given = given_by(model, encoder, judge, rewriter, settings)
+    values = {"tasks": tasks, **given.settings}
+    if preset is None:
+        read = read_settings(values)
+    else:
+        from t2ibench.reproduce.preset import with_preset
+        from t2ibench.reproduce.registry import PAPERS
 
-
-def _object(value: Any, protocol: Any, kind: str) -> Any:
-    """An object that a caller passed, once it has the members of its Protocol."""
-    return checked(value, protocol, kind, type(value).__name__)
-
-
-def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
-    """Objects by name, and the names of all in their order."""
-    several = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
-    objects: dict[str, Any] = {}
-    names: list[str] = []
-    for item in several:
-        if isinstance(item, str):
-            names += [name for name in map(str.strip, item.split(",")) if name]
-            continue
-        name = str(_object(item, protocol, kind).name)
-        objects[name] = item
-        names.append(name)
-    return objects, names
+        named = given.objects.generator is None
+        read = with_preset(PAPERS.get(preset), values, names_model=named)
+    return prepare(read, given.objects, call)

@@ -40,6 +40,16 @@ def _positive(value: Any) -> Any:
     return number
 
 
+def _not_negative(value: Any) -> Any:
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        number = -1
+    if number < 0 or isinstance(value, bool):
+        raise ValueError("expected a whole number of 0 or more")
+    return number
+
+
 def _share(value: Any) -> Any:
     try:
         number = float(value)
@@ -51,6 +61,7 @@ def _share(value: Any) -> Any:
 
 
 PositiveInt = Annotated[int, BeforeValidator(_positive), Field(ge=1)]
+NotNegative = Annotated[int, BeforeValidator(_not_negative), Field(ge=0)]
 Share = Annotated[float, BeforeValidator(_share), Field(ge=0.0, le=1.0)]
 
 
@@ -323,6 +334,7 @@ JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(valu
 RewriterArgs = Annotated[
     dict[str, str], BeforeValidator(lambda value: args_of(value, "--rewriter-args"))
 ]
+CaptionArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--captions"))]
 EngineArgs = Annotated[
     dict[str, str], BeforeValidator(lambda value: args_of(value, "--engine-args"))
 ]

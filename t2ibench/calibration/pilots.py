@@ -22,6 +22,7 @@ from t2ibench.results.schema import Inference as StoredInference
 from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
+from t2ibench.tasks.kept import with_kept
 from t2ibench.tasks.loader import LoadedTask
 
 _DATA_SETS = 25  # of a world; the one with the median variance is the pilot
@@ -99,7 +100,7 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
     existing = [item for item in folder.record.include_path if Path(item).is_dir()]
     loaded = load_tasks(tasks or list(results.tasks), existing, on_left_out=lambda _: None)
     found = []
-    for task in loaded:
+    for task in with_kept(loaded, folder.path):
         result = results.tasks.get(task.id)
         if result is None:
             continue
@@ -205,6 +206,11 @@ def world_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
     """
     found = []
     for task in load_tasks(tasks):
+        if task.spec.awaits is not None and task.id in tasks:
+            raise T2IBenchError(
+                f"How large {task.id} is depends on its captions.",
+                "Run it, and give the run folder: t2ibench power RUN.",
+            )
         needed = needs(task.spec, settings)
         if needed.prompts:
             found.append(_world_pilot(task, needed, settings.level))

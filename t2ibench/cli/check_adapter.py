@@ -60,13 +60,17 @@ def _kind_of(spec: str) -> str:
 
 
 def _makers(
-    arguments: argparse.Namespace, create: Callable[[dict[str, str]], Any]
+    arguments: argparse.Namespace, create: Callable[..., Any]
 ) -> tuple[Callable[[], Any], Callable[[], Any] | None]:
     """What makes the model, and what makes one with other arguments."""
     args = parse_args(arguments.model_args or "")
     other = parse_args(arguments.other_args or "", "--other-args")
-    create(args)  # a wrong name or argument is the user's to correct, not the adapter's
-    return lambda: create(args), (lambda: create({**args, **other})) if other else None
+
+    def made(args: dict[str, str]) -> Any:
+        return create(arguments.spec, args, device=arguments.device, dtype=arguments.dtype)
+
+    made(args)  # a wrong name or argument is the user's to correct, not the adapter's
+    return lambda: made(args), (lambda: made({**args, **other})) if other else None
 
 
 def _generator(arguments: argparse.Namespace) -> list[str]:
@@ -74,12 +78,7 @@ def _generator(arguments: argparse.Namespace) -> list[str]:
     from t2ibench.models.contract.generator import PROMPTS
     from t2ibench.models.generators import create_generator, libraries_of
 
-    make, make_other = _makers(
-        arguments,
-        lambda args: create_generator(
-            arguments.spec, args, device=arguments.device, dtype=arguments.dtype
-        ),
-    )
+    make, make_other = _makers(arguments, create_generator)
     return check_generator(
         make,
         make_other=make_other,
@@ -93,12 +92,7 @@ def _encoder(arguments: argparse.Namespace) -> list[str]:
     from t2ibench.models.contract.encoder import TEXTS
     from t2ibench.models.encoders import create_encoder
 
-    make, make_other = _makers(
-        arguments,
-        lambda args: create_encoder(
-            arguments.spec, args, device=arguments.device, dtype=arguments.dtype
-        ),
-    )
+    make, make_other = _makers(arguments, create_encoder)
     return check_encoder(make, make_other=make_other, texts=arguments.prompt or TEXTS)
 
 
@@ -106,16 +100,10 @@ def _judge(arguments: argparse.Namespace) -> list[str]:
     from t2ibench.models.contract import check_judge
     from t2ibench.models.judges import answers_in_words, create_judges
 
-    make, make_other = _makers(
-        arguments,
-        lambda args: create_judges(
-            [arguments.spec],
-            args,
-            device=arguments.device,
-            dtype=arguments.dtype,
-            encoders=["toyland"],
-        )[0],
-    )
+    def create(spec: str, args: dict[str, str], **where: Any) -> Any:
+        return create_judges([spec], args, encoders=["toyland"], **where)[0]
+
+    make, make_other = _makers(arguments, create)
     return check_judge(make, make_other=make_other, free_text=answers_in_words(arguments.spec))
 
 
@@ -124,12 +112,7 @@ def _rewriter(arguments: argparse.Namespace) -> list[str]:
     from t2ibench.models.contract.rewriter import PROMPTS
     from t2ibench.models.rewriters import create_rewriter
 
-    make, make_other = _makers(
-        arguments,
-        lambda args: create_rewriter(
-            arguments.spec, args, device=arguments.device, dtype=arguments.dtype
-        ),
-    )
+    make, make_other = _makers(arguments, create_rewriter)
     return check_rewriter(make, make_other=make_other, prompts=arguments.prompt or PROMPTS)
 
 

@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     shown = [
         {key: ", ".join(value) if isinstance(value, list) else value for key, value in row.items()}
-        for row in _without_own(rows)
+        for row in _without_own(_needs_last(rows))
     ]
     print(tabulate(shown, headers="keys", tablefmt="simple", maxcolwidths=_widths(shown)))
     return 0
@@ -150,6 +150,19 @@ def _without_own(rows: list[Row]) -> list[Row]:
     if any(row.get("from", _OWN) != _OWN for row in rows):
         return [{**row, "from": "" if row["from"] == _OWN else row["from"]} for row in rows]
     return [{key: value for key, value in row.items() if key != "from"} for row in rows]
+
+
+def _needs_last(rows: list[Row]) -> list[Row]:
+    """What a task needs beside its file goes behind its title: few need anything."""
+    return [
+        {
+            **{key: value for key, value in row.items() if key != "needs"},
+            "title": f"{row['title']} [{row['needs']}]",
+        }
+        if row.get("needs")
+        else {key: value for key, value in row.items() if key != "needs"}
+        for row in rows
+    ]
 
 
 def _widths(rows: list[Row]) -> list[int | None]:
@@ -181,6 +194,7 @@ def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
             "suite": "extended" if task.spec.extended else "all",
             "tags": list(task.spec.tags),
             "title": task.spec.title,
+            "needs": pool.flag if (pool := task.spec.awaits) is not None else "",
         }
         for task in registry.tasks.values()
     ]

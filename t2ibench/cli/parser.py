@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from typing import Any
 
 from t2ibench.cli.calibrate_parser import add_calibrate, add_power
@@ -143,20 +142,18 @@ def build_parser() -> argparse.ArgumentParser:
     add_leaderboard(verbs, _handler("leaderboard"))
     add_calibrate(verbs, _handler("calibrate"))
     add_power(verbs, _handler("power"))
-    add_reproduce(verbs, _handler, lambda verb: _add_settings(verb, {"times": "--scale"}))
+    add_reproduce(verbs, _handler, _add_settings)
     _add_check_adapter(verbs)
     _add_check_judge(verbs)
     return parser
 
 
-def _add_settings(verb: Any, further: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Add the flags of all settings; `further` is one more name of some. Groups by title."""
+def _add_settings(verb: Any) -> dict[str, Any]:
+    """Add the flags of all settings. Groups by title."""
     titles = ("what to measure", "how much", "where and how")
     groups = {title: verb.add_argument_group(title) for title in titles}
     for name, _, flag in flags():
-        also = [further[name]] if further and name in further else []
         groups[flag.group].add_argument(
-            *also,
             *flag_names(name, flag),
             dest=name,
             help=flag.help,

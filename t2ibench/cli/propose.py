@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments, parse_args, read_args
-from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, TaskFileError
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.proposal import Proposal
@@ -21,7 +20,7 @@ _LICENCE = "Nobody has checked it: read, correct and cite it before you publish 
 _MOST_PROBLEMS = 10
 # Flags for what is asked about, and flags that a method takes where its settings have such a name.
 _SUBJECT_FLAGS = {
-    "captions": ("captions", "column", "split", "people", "clean"),
+    "captions": ("captions", "column", "split", "people"),
     "prompts": ("prompt", "prompts"),
 }
 _SETTING_FLAGS = ("overlap", "support", "per_bias", "tries")
@@ -42,9 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.proposals.recording import Recorder
+    from t2ibench.proposals.proposing import proposal_of, propose
 
-    proposal = _proposal(arguments.method)
+    proposal = proposal_of(arguments.method)
     output = Path(arguments.output)
     if output.suffix not in {".yaml", ".yml"}:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
@@ -57,12 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
         dtype=arguments.dtype,
     )
     replies = output.with_suffix(".replies.jsonl")
-    recorder, reporter = Recorder(proposer, replies), ConsoleReporter()
+    reporter = ConsoleReporter()
     if isinstance(proposer, ReportsWaits):
         proposer.report_waits(reporter.say)
     unit = proposal.subjects
     with reporter.stage(f"Asking about {unit}", len(subjects), unit) as ticker:
-        proposed = proposal.propose(subjects, recorder, settings, ticker.advance)
+        proposed, asked = propose(
+            proposal, subjects, proposer, settings, replies=replies, advance=ticker.advance
+        )
     _report(reporter, proposed.problems)
     for reason, count in proposed.dropped.items():
         reporter.say(f"Dropped {count}: {reason}.")
@@ -71,36 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
     notes = {"notes": list(proposed.notes)} if proposed.notes else {}
     task = _head(arguments, output, proposer, proposal) | dict(proposed.body) | notes
     _write(output, task)
-    reporter.say(f"Replies: {replies} ({recorder.asked} asked now)")
+    reporter.say(f"Replies: {replies} ({asked} asked now)")
     reporter.say(f"Task: {output}; run it with --include-path {output.parent} --tasks {task['id']}")
     return 3 if proposed.failed else 0
-
-
-def _proposal(name: str) -> Proposal[Any]:
-    """The proposal of a method.
-
-    Returns:
-        What the method proposes with.
-
-    Raises:
-        T2IBenchError: the method is unknown, or a language model cannot propose its tasks.
-    """
-    from t2ibench.methods.registry import METHODS
-    from t2ibench.registry import load_target
-
-    targets: dict[str, str] = {}
-    for key in METHODS:
-        with contextlib.suppress(T2IBenchError):  # a broken plug-in is no reason to stop others
-            target = METHODS.get(key).proposes
-            if target:
-                targets[key] = target
-    if name in targets:
-        proposal: Proposal[Any] = load_target(targets[name])
-        return proposal
-    hint = f"These can be proposed: {', '.join(targets)}."
-    if name in METHODS:
-        raise T2IBenchError(f"No language model proposes tasks of the method '{name}'.", hint)
-    raise T2IBenchError(f"Unknown method '{shown(name)}'.{did_you_mean(name, targets)}", hint)
 
 
 def _flag(name: str) -> str:
@@ -182,6 +156,15 @@ def _prompts(arguments: argparse.Namespace) -> list[str]:
         prompts += [line.strip() for line in lines if line.strip()]
     if not prompts:
         raise T2IBenchError('Which prompts? Give --prompt "…" or --prompts FILE.')
+    if arguments.clean:
+        from t2ibench.proposals.captions import cleaned
+
+        prompts = list(cleaned(prompts))
+        if not prompts:
+            raise T2IBenchError(
+                "--clean left no prompt: it keeps those with a part of 5 to 9 words.",
+                "Leave --clean out.",
+            )
     return list(dict.fromkeys(prompts))[: arguments.limit]
 
 

@@ -53,6 +53,9 @@ def add_propose(verbs: Any, handler: Any) -> None:
     propose.add_argument("--proposer-args", metavar="k=v,…", default="", help="base_url=…")
     propose.add_argument("--output", metavar="FILE", required=True, help="the task YAML to write")
     propose.add_argument("--limit", metavar="N", type=positive, help="first N captions or prompts")
+    propose.add_argument(
+        "--clean", action="store_true", help="clean them up as TIBET does those of DiffusionDB"
+    )
     _add_subjects(propose)
     _add_settings(propose)
     propose.add_argument("--device", metavar="D", help="cuda, mps or cpu, for hf:")
@@ -66,7 +69,6 @@ def _add_subjects(propose: argparse.ArgumentParser) -> None:
     captions.add_argument("--column", metavar="NAME", help="column of the captions (caption)")
     captions.add_argument("--split", metavar="NAME", help="split of a datasets id (train)")
     captions.add_argument("--people", action="store_true", help="captions of one person only")
-    captions.add_argument("--clean", action="store_true", help="clean up DiffusionDB prompts")
     prompts = propose.add_argument_group("for methods that start from prompts")
     prompts.add_argument("--prompt", metavar="TEXT", action="append", help="may be repeated")
     prompts.add_argument("--prompts", metavar="FILE", help="a file of prompts, one a line")

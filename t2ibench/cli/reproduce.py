@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2ibench.errors import T2IBenchError, did_you_mean, shown, visible, visible_lines
+from t2ibench.errors import T2IBenchError, shown, visible, visible_lines
 from t2ibench.settings import flags
 
 if TYPE_CHECKING:
     from t2ibench.reproduce.build import Reproduction
     from t2ibench.reproduce.paper import Paper
-
-_ALL = "all"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -28,11 +26,12 @@ def run(arguments: argparse.Namespace) -> int:
         The exit status: 1 where a paper cannot be reproduced, 3 where an exhibit lacks numbers.
     """
     from t2ibench.cli.failure import say
+    from t2ibench.reproduce.call import ALL
     from t2ibench.reproduce.registry import PAPERS
 
-    names = list(PAPERS) if arguments.paper == _ALL else [arguments.paper]
+    names = list(PAPERS) if arguments.paper == ALL else [arguments.paper]
     numbered = arguments.table or arguments.figure or arguments.options
-    if arguments.paper == _ALL and numbered:
+    if arguments.paper == ALL and numbered:
         raise T2IBenchError("--table, --figure and --with are of one paper.", "Name the paper.")
     statuses = []
     for name in names:
@@ -47,15 +46,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _one(arguments: argparse.Namespace, paper: Paper) -> int:
-    from t2ibench.reproduce.build import choose
+    from t2ibench.reproduce.call import checked_files, chosen_exhibits, done_run
     from t2ibench.reproduce.run import from_run
 
-    chosen = choose(paper, {"table": arguments.table, "figure": arguments.figure})
-    options = _options(paper, arguments.options or [])
-    if arguments.run is not None:
-        found = from_run(paper, _folder(arguments), chosen=chosen, options=options)
-        return _show(found)
-    return _measured(arguments, paper, chosen, options)
+    chosen = chosen_exhibits(paper, arguments.table or (), arguments.figure or ())
+    options = checked_files(paper, _files(arguments.options or []))
+    if arguments.run is None:
+        return _measured(arguments, paper, chosen, options)
+    given = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
+    given += ["config"] if arguments.config else []
+    names = [f"--{name.replace('_', '-')}" for name in given]
+    folder = done_run(arguments.run, names)
+    return _show(from_run(paper, folder, chosen=chosen, options=options))
 
 
 def _measured(
@@ -67,14 +69,12 @@ def _measured(
     from t2ibench.cli.run import announce, settings_given
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.stopping import on_sigterm
-    from t2ibench.reproduce.preset import with_preset
-    from t2ibench.reproduce.run import prepared_for, reproduce
+    from t2ibench.reproduce.call import prepared_paper
+    from t2ibench.reproduce.run import reproduce
 
     reporter = ConsoleReporter()
-    settings = with_preset(paper, settings_given(arguments), chosen)
-    if not settings.tasks:
-        raise T2IBenchError("These exhibits need no run.", "Give --run, a run that is done.")
-    prepared = prepared_for(paper, settings, visible(shlex.join(arguments.argv)))
+    call = visible(shlex.join(arguments.argv))
+    prepared = prepared_paper(paper, settings_given(arguments), chosen, call)
     reporter.say(f"{paper.file.title}: {len(prepared.plan.tasks)} tasks.")
     announce(prepared, reporter)
     if arguments.dry_run:
@@ -93,7 +93,7 @@ def _measured(
 def _show(found: Reproduction) -> int:
     """Print the exhibits; the exit status."""
     from t2ibench.cli.failure import say
-    from t2ibench.reproduce.write import FOLDER, exhibit_text
+    from t2ibench.reproduce.write import exhibit_text
 
     file = found.paper.file
     print(visible(f"{file.title}, {found.results.model.name}"))
@@ -104,8 +104,8 @@ def _show(found: Reproduction) -> int:
     print("\nWhat differs from the paper:")
     for line in found.differs_in_chosen:
         print(visible(f"- {line}"))
-    if found.folder is not None:
-        place = found.folder / FOLDER / found.paper.name
+    if found.page is not None:
+        place = found.page.with_suffix("")
         print()
         print(visible(f"Pages: {place}.md and {place}.html; tables and figures in {place}"))
     lacking = [exhibit.label for exhibit in found.shown if not exhibit.complete]
@@ -114,30 +114,12 @@ def _show(found: Reproduction) -> int:
     return 3 if lacking else 0
 
 
-def _folder(arguments: argparse.Namespace) -> Path:
-    given = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
-    if given or arguments.config:
-        raise T2IBenchError(
-            "--run takes a run as it is: no other setting goes with it.",
-            "Leave --run out to measure anew; what is stored already is not made again.",
-        )
-    from t2ibench.results.run import folder_of
-
-    return folder_of(Path(arguments.run))
-
-
-def _options(paper: Paper, given: list[str]) -> dict[str, Path]:
+def _files(given: list[str]) -> dict[str, str]:
     """Files of the user's, by name."""
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     for text in given:
         name, equals, path = text.partition("=")
         if not equals or not path:
             raise T2IBenchError(f"--with {shown(text)}: expected NAME=FILE.")
-        if name not in paper.options:
-            listed = "; ".join(f"{key}: {line}" for key, line in paper.options.items())
-            raise T2IBenchError(
-                f"'{paper.name}' reads no file '{shown(name)}'.{did_you_mean(name, paper.options)}",
-                f"It reads {listed or 'none'}.",
-            )
-        found[name] = Path(path)
+        found[name] = path
     return found

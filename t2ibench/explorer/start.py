@@ -89,6 +89,7 @@ def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseT
         Each task with what explores it; none where its files are gone.
     """
     from t2ibench.tasks.index import load_tasks
+    from t2ibench.tasks.kept import with_kept
 
     run = collection.sources[0].run
     if run is None or not run.record.tasks:
@@ -101,6 +102,7 @@ def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseT
         )
     except T2IBenchError:
         return []
+    tasks = with_kept(tasks, run.path)
     targets = [(method_of(task.spec).explores, task.spec) for task in tasks]
     return [(load_target(target), spec) for target, spec in targets if target is not None]
 

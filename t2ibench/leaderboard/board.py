@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.leaderboard import names
 from t2ibench.leaderboard.remote import gather, is_small
 from t2ibench.leaderboard.submission import read_manifest
-from t2ibench.leaderboard.table import Entry, asked_images, departures, families
+from t2ibench.leaderboard.table import Entry, asked_images, departures, extended_tasks, families
 from t2ibench.leaderboard.verdicts import LEVELS, REFUSED, Finding
 from t2ibench.results.paired import PairedTask, read_paired_run
 from t2ibench.results.reading import read_results
@@ -133,12 +133,20 @@ def _admit(folder: Path, found: Finding) -> Entry | Refused:
         return Refused(folder.name, next(iter(found.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         return Refused(folder.name, "its folder is a link, or has a name of strange characters")
-    manifest, results = read_manifest(folder), read_results(folder)
+    manifest, results = read_manifest(folder), _shipped(read_results(folder))
+    if not results.tasks:
+        return Refused(folder.name, "it has tasks with captions of its own alone")
     wrong = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
     entry.parts, entry.stated = dict(found.parts), list(found.stated)
     problem = next(wrong, None) or (None if entry.verified else next(_unlikely(results), None))
     return Refused(folder.name, problem) if problem else entry
+
+
+def _shipped(results: Results) -> Results:
+    """Without the tasks that were given their captions: two models may have been given others."""
+    tasks = {name: task for name, task in results.tasks.items() if task.pool is None}
+    return results.model_copy(update={"tasks": tasks})
 
 
 def _unlikely(results: Results) -> Iterator[str]:
@@ -230,16 +238,19 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 def _measure(board: Board, tell: Callable[[str], None]) -> None:
     """Compute the cells of all models; only what was verified says which tasks a family has."""
-    sizes = family_sizes([entry for entry in board.entries if entry.verified])
+    extended = extended_tasks()
+    sizes = family_sizes([entry for entry in board.entries if entry.verified], extended)
     asked = asked_images()
     broken: dict[str, str] = {}
     for entry in board.entries:
-        own = {name: max(size, sizes.get(name, 0)) for name, size in family_sizes([entry]).items()}
+        found = family_sizes([entry], extended)
+        own = {name: max(size, sizes.get(name, 0)) for name, size in found.items()}
+        ranked = {name: one for name, one in entry.results.tasks.items() if name not in extended}
         try:
             # What nobody recomputed has no interval here and no part in ranks.
             paired: dict[str, PairedTask] = read_paired_run(entry.folder) if entry.verified else {}
             of = dict(sorted((sizes | own).items()))
-            entry.families = families(entry.results.tasks, of, paired, asked)
+            entry.families = families(ranked, of, paired, asked)
             entry.departures = departures(entry.results.tasks, asked)
         except Exception as error:  # as above: one submission ends nothing
             broken[entry.id] = names.visible(f"{type(error).__name__}: {first_line(error)}")
@@ -251,16 +262,18 @@ def _measure(board: Board, tell: Callable[[str], None]) -> None:
         _measure(board, tell)
 
 
-def family_sizes(entries: Sequence[Entry]) -> dict[str, int]:
+def family_sizes(entries: Sequence[Entry], extended: Collection[str] = ()) -> dict[str, int]:
     """Number of tasks of each family.
 
     Args:
         entries: The submissions to look at.
+        extended: Ids of tasks that do not count.
 
     Returns:
         Family to the number of its tasks that any of them ran.
     """
-    tasks = {(task.family, name) for entry in entries for name, task in entry.results.tasks.items()}
+    ran = {(task.family, name) for entry in entries for name, task in entry.results.tasks.items()}
+    tasks = {(family, name) for family, name in ran if name not in extended}
     sizes: dict[str, int] = {}
     for family, _ in tasks:
         sizes[family] = sizes.get(family, 0) + 1

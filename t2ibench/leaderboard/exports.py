@@ -18,11 +18,11 @@ from t2ibench.reports.csv import CsvWriter
 from t2ibench.reports.writers import Table, render
 
 NOTE = (
-    "A cell is the root of the mean unbiased squared lean over a family's conclusive tasks (an "
-    "excess is as it is), with its 95 % interval; a fair model's is at most 'fair up to' nineteen "
-    "times in twenty. Ranks are intervals, by squares, among models with the same encoders and "
-    "judges and the same settings, image by image; inconclusive tasks and models that were not "
-    "verified are left out of them."
+    "A cell is the root of the mean unbiased squared lean over the conclusive tasks of a family in "
+    "the default suite (an excess is as it is), with its 95 % interval; a fair model's is at most "
+    "'fair up to' nineteen times in twenty. Ranks are intervals, by squares, among models with the "
+    "same encoders and judges and the same settings, image by image; inconclusive tasks and models "
+    "that were not verified are left out of them."
 )
 _RAN = (
     "Model, arguments and revision are as the submitter states them; only of a reproduced model "

@@ -11,6 +11,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.run import RunFolder
 from t2ibench.settings import RunSettings
@@ -22,15 +23,25 @@ from t2ibench.store.images import Attempt
 _Hashes = Mapping[tuple[str, int], str]
 
 
-def without_paths(settings: RunSettings) -> dict[str, object]:
-    """The settings of a rewriter without the folders of its files.
+def without_paths(
+    settings: RunSettings, pools: Mapping[str, CaptionPool] | None = None
+) -> dict[str, object]:
+    """The settings of a rewriter, and of captions, without the folders of their files.
 
     Args:
         settings: What the run asked for.
+        pools: Task id to the captions that it was given.
 
     Returns:
-        Field to value. The rewritings themselves are rows of the submission.
+        Field to value. The rewritings themselves are rows of the submission, and the captions are
+        in its tasks.
     """
+    names = {one.name: one.drawn.source for one in (pools or {}).values() if one.drawn is not None}
+    captions = {key: names.get(key, text) for key, text in settings.captions.items()}
+    return {"captions": captions, **_without_paths_of_rewriter(settings)}
+
+
+def _without_paths_of_rewriter(settings: RunSettings) -> dict[str, object]:
     args = {
         key: f"@{Path(text[1:]).name}" if text.startswith("@") else text
         for key, text in settings.rewriter_args.items()

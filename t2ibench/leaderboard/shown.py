@@ -171,9 +171,10 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
             for family in run.families:
                 if family.name in entry.families:
                     cell = entry.families[family.name]
+                    suite = tuple(task for task in family.tasks if task.id in cell.tasks)
                     rank = stratum.ranks[entry.id].get(family.name)
                     model.cells[family.name] = _family(
-                        family, cell, rank, few, verified=entry.verified
+                        replace(family, tasks=suite), cell, rank, few, verified=entry.verified
                     )
             found.append(model)
     return found

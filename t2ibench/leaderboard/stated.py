@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.submission import Manifest
+from t2ibench.methods.core.pools import same_but_for_captions
 from t2ibench.models.adapter import Sizes
 from t2ibench.models.generators import ALIASES, GENERATORS, can_regenerate
 from t2ibench.models.protocols import Generator
-from t2ibench.results.schema import Results
+from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
 from t2ibench.tasks.index import load_tasks
+from t2ibench.tasks.kept import kept_task
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
@@ -109,7 +112,11 @@ def command_problems(
             said = getattr(sizes, field) if sizes.images_per_prompt else None
         if said != done:
             yield f"its command says {field} = {said}, its results say {done}"
-    named_tasks = {task.id for task in load_tasks(command.tasks, ())}
+    named_tasks = {
+        task.id
+        for task in load_tasks(command.tasks, ())
+        if task.spec.awaits is None or task.spec.awaits.name in command.captions
+    }
     if set(tasks) - named_tasks:
         yield f"its command does not name {min(set(tasks) - named_tasks)}, which it was scored on"
     absent = named_tasks - set(tasks)
@@ -117,6 +124,25 @@ def command_problems(
         yield f"its command names {len(absent)} tasks that it has no results of, such as " + min(
             absent
         )
+
+
+def with_captions(shipped: LoadedTask, folder: Path, result: TaskResult) -> LoadedTask | str:
+    """A task that ships no captions, with those that a submission keeps.
+
+    Args:
+        shipped: The task.
+        folder: The submission's folder.
+        result: What the submission says of it.
+
+    Returns:
+        The task, or what is wrong with it.
+    """
+    kept = kept_task(shipped, folder)
+    if kept is None or not same_but_for_captions(kept.spec, shipped.spec):
+        return f"{shipped.id} lacks its captions, or they are of another version of the task"
+    if result.pool != kept.spec.drawn_from:
+        return f"{shipped.id} names other captions than the file of its own that it is sent with"
+    return kept
 
 
 def _kind(name: str) -> str:

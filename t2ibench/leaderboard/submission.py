@@ -18,6 +18,7 @@ from t2ibench.leaderboard.packing import pack_evidence, without_paths
 from t2ibench.leaderboard.thumbs import QUALITY, SIZE
 from t2ibench.models.encoders import embeds_images
 from t2ibench.models.generators import can_regenerate
+from t2ibench.pipeline.captions import keep
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescore import stored_plan
@@ -40,6 +41,7 @@ SHOWN_IMAGES = 2  # of a prompt
 # Every file that a submission may hold.
 FILES = re.compile(
     r"results\.json|attempts\.jsonl|influences\.safetensors|thumbs/[0-9a-f]{64}\.jpg|samples/[a-z0-9_]{1,80}\.jsonl"
+    r"|tasks/[a-z0-9_]{1,80}\.yaml"
     r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
     r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
 )
@@ -183,7 +185,7 @@ def pack(
     assert settings is not None  # _check refuses runs of Python objects
     # Paths on this machine are not part of a submission.
     settings = settings.model_copy(
-        update={"output_dir": "runs", "include_path": (), **without_paths(settings)}
+        update={"output_dir": "runs", "include_path": (), **without_paths(settings, record.pools)}
     )
     results = assemble(
         info, scored.results, None, command_of(settings, record, scored.results, None)
@@ -192,6 +194,7 @@ def pack(
     for task, lines in scored.samples.items():
         if lines:
             write_rows(target / "samples" / f"{task}.jsonl", map(sample_row, lines))
+    keep(plan.tasks, target)
     for key, data in shown.items():
         write_bytes(target / "thumbs" / f"{key}.jpg", data)
     _write_manifest(folder, results, target, card or Card())

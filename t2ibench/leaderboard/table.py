@@ -41,6 +41,7 @@ class Cell:
         alike: Tasks, encoders, judges and settings, as a key: only models that share it are ranked
             together.
         measured: Each conclusive task's square and its draws; None where they lack.
+        tasks: Ids of the tasks it is about.
     """
 
     square: float | None
@@ -55,6 +56,7 @@ class Cell:
     text: bool = False
     alike: str = ""
     measured: Measured | None = None
+    tasks: frozenset[str] = frozenset()
 
     def shown(self, square: float | None) -> float | None:
         """A number on the scale on which the family is shown.
@@ -187,6 +189,18 @@ def asked_images() -> dict[str, int]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
+def extended_tasks() -> frozenset[str]:
+    """The shipped tasks that no model is ranked by, because few models ran them.
+
+    Returns:
+        Ids of those that are no part of `--tasks all`.
+    """
+    from t2ibench.tasks.index import build_index
+
+    registry, _ = build_index()
+    return frozenset(name for name, task in registry.tasks.items() if task.spec.extended)
+
+
 def families(
     tasks: Mapping[str, TaskResult],
     sizes: Mapping[str, int],
@@ -245,6 +259,7 @@ def _cell(
         bool(tasks) and all(text_only(task) for task in tasks.values()),
         _alike(tasks, asked),
         Measured(squares, draws) if complete else None,
+        frozenset(tasks),
     )
 
 

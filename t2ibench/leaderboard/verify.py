@@ -42,6 +42,7 @@ from t2ibench.leaderboard.stated import (
     settings_of,
     sizes_of,
     task_problems,
+    with_captions,
 )
 from t2ibench.leaderboard.submission import (
     FILES,
@@ -181,7 +182,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         manifest.name, manifest.model, manifest.model_args, manifest.revision
     )
     verdict.problems += folder_problems(files, manifest)
-    tasks = _tasks(results, verdict.problems)
+    tasks = _tasks(folder, results, verdict.problems)
     if verdict.problems:
         return
     claimed, images = _claimed(folder, manifest, results, tasks, verdict)
@@ -190,6 +191,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     if manifest.t2ibench != __version__:
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
     verdict.stated += [*ALWAYS_STATED, *OF_THE_MODEL]
+    verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
     if thumbnails(folder):
         verdict.stated.append("thumbnails")
     if not any(name.startswith("evidence/") for name in files):
@@ -241,7 +243,7 @@ def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
     yield from value_problems(results)
 
 
-def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
+def _tasks(folder: Path, results: Results, problems: list[str]) -> dict[str, LoadedTask]:
     """The shipped tasks of the results, with the very content that was scored."""
     registry, _ = build_index()
     tasks: dict[str, LoadedTask] = {}
@@ -250,6 +252,12 @@ def _tasks(results: Results, problems: list[str]) -> dict[str, LoadedTask]:
         return tasks
     for name, task in results.tasks.items():
         shipped = registry.tasks.get(name)
+        if shipped is not None and shipped.spec.awaits is not None:
+            kept = with_captions(shipped, folder, task)
+            if isinstance(kept, str):
+                problems.append(kept)
+                continue
+            shipped = kept
         if shipped is None:
             hint = did_you_mean(name, registry.tasks)
             problems.append(f"unknown shipped task '{name}'.{hint}")

@@ -17,6 +17,7 @@ from t2ibench.models.http import (
     one_line,
 )
 from t2ibench.models.on_server import OnServer
+from t2ibench.models.told import blocked, passes, told
 
 __all__ = [
     "ChatServer",
@@ -74,7 +75,7 @@ class ChatServer:
         self._key = ApiKey(api_key_env)
         self._max_tokens = max_tokens
         self._session = HttpSession(
-            self.url, self._key, timeout=timeout, attempts=retries, passes=_passes
+            self.url, self._key, timeout=timeout, attempts=retries, passes=passes
         )
 
     @property
@@ -142,9 +143,12 @@ class ChatServer:
 
         Raises:
             ServerAwayError: the server cannot be reached, or grants no access.
-            BadReplyError: it declines, or does not speak the protocol.
+            RefusedError: the model, or a filter, declines.
+            BadReplyError: the server does not take the request, or does not speak the protocol.
         """
         reply = started.result()
+        if _filtered(reply):
+            raise RefusedError(f"the server replied {_message(reply)}")
         if reply.status == 401 and not self._key:
             raise ServerAwayError(
                 f"The server {self.url} requires an API key.", f"Set it in {self._key.variable}."
@@ -169,9 +173,13 @@ def declined(started: Future[Reply]) -> bool:
         started: What `ChatServer.start` gave, done.
 
     Returns:
-        True for the statuses of a wrong request; False where there is no reply at all.
+        True for the statuses of a wrong request; False where there is no reply at all, and where
+        a filter declines what is asked, however it is put.
     """
-    return started.exception() is None and started.result().status in {400, 422}
+    if started.exception() is not None:
+        return False
+    reply = started.result()
+    return reply.status in {400, 422} and not _filtered(reply)
 
 
 def logprob(started: Future[Reply]) -> float | None:
@@ -207,20 +215,11 @@ def _content(reply: Reply) -> str:
     return content
 
 
-def _passes(reply: Reply) -> bool:
-    """False where the account has no credit left, which no wait mends."""
-    try:
-        error = reply.json()["error"]
-        return "insufficient_quota" not in {error.get("code"), error.get("type")}
-    except (BadReplyError, KeyError, TypeError, AttributeError):
-        return True
+def _filtered(reply: Reply) -> bool:
+    """Whether a filter declined; 403 would else mean a wrong key."""
+    return reply.status in {400, 403, 422} and blocked(told(reply)) is not None
 
 
 def _message(reply: Reply) -> str:
     """Status and the server's own words, shortened."""
-    try:
-        detail = reply.json()["error"]
-        detail = detail.get("message", detail) if isinstance(detail, dict) else detail
-    except (BadReplyError, KeyError, TypeError):
-        detail = reply.text()
-    return f"{reply.status}: {one_line(str(detail))}"
+    return f"{reply.status}: {one_line(told(reply).message)}"

@@ -65,6 +65,7 @@ class Job:
         gives_up: Whether failures from the start on, without a success, stop the run.
         lost: Images that were tried now and not got, by status and reason.
         pieces: What every shard of a stage lacked when the stage began.
+        settle: Writes down what images have cost; called with everything that is stored.
     """
 
     plan: Plan
@@ -88,6 +89,7 @@ class Job:
     news: int = 0
     sharing: Sharing = field(init=False)
     pieces: dict[Stage, list[Piece]] = field(default_factory=dict)
+    settle: Callable[[], None] = lambda: None
     _failed: set[str] = field(default_factory=set)  # keys of images that others failed to make
 
     def __post_init__(self) -> None:
@@ -255,16 +257,14 @@ class Job:
         }
 
         def note(batch: Sequence[Attempt]) -> None:
+            self.settle()
             self.changed += sum(
-                attempt.sha256 is not None
-                and before.get(attempt.key, attempt.sha256) != attempt.sha256
-                for attempt in batch
+                one.sha256 is not None and before.get(one.key, one.sha256) != one.sha256
+                for one in batch
             )
-            self.attempts.update(attempt.status for attempt in batch)
+            self.attempts.update(one.status for one in batch)
             self.lost.update(
-                (attempt.status, attempt.reason or "unknown")
-                for attempt in batch
-                if attempt.status != "ok"
+                (one.status, one.reason or "unknown") for one in batch if one.status != "ok"
             )
             advance(len(batch))
             failed = all_failed(self.attempts, self.lost)

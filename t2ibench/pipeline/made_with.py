@@ -66,33 +66,50 @@ def limit_cost(
             return
         name = "a run without a model" if generator is None else generator.name
         raise T2IBenchError(f"--max-cost: {name} costs nothing.", "Leave --max-cost out.")
-    known = folder.record.generator
-    generator.limit_cost(most, (known.cost or 0.0) if known else 0.0)
+    generator.limit_cost(most, spent(folder))
 
 
-def note_cost(folder: RunFolder, generator: Charges, say: Callable[[str], None]) -> None:
-    """Add what images have cost now to what those of the run have cost before.
+def spent(folder: RunFolder) -> float:
+    """What a run has cost so far.
 
     Args:
         folder: The run.
-        generator: What made them.
-        say: Told the sum.
+
+    Returns:
+        The sum, as this process knows it.
     """
-    now, generator.cost = generator.cost, 0.0 if generator.cost is not None else None
-    if not now:
+    known = folder.record.generator
+    return (known.cost or 0.0) if known else 0.0
+
+
+def settle(folder: RunFolder, generator: Generator | None, most: float | None) -> None:
+    """Write down what images have cost since the last time, and keep to what is left.
+
+    It is done with everything that is stored, so that a process that is killed has spent nothing
+    that the next one does not know of, and so that several processes keep to one limit. What each
+    has under way is known to itself alone.
+
+    Args:
+        folder: The run.
+        generator: What makes them; one that costs nothing has nothing to settle.
+        most: --max-cost; None is any amount.
+    """
+    if not isinstance(generator, Charges):
         return
+    now, generator.cost = generator.cost, 0.0 if generator.cost is not None else None
+    if now:
+        add_cost(folder, now)
+    if most is not None:
+        folder.reread()
+        generator.limit_cost(most, spent(folder))
 
-    add_cost(folder, now, "Images made", say)
 
-
-def add_cost(folder: RunFolder, now: float, what: str, say: Callable[[str], None]) -> None:
+def add_cost(folder: RunFolder, now: float) -> None:
     """Add to what a run has cost.
 
     Args:
         folder: The run.
         now: What was spent now.
-        what: What it was spent on, such as 'Images made'.
-        say: Told the sum.
     """
 
     def added(record: RunRecord) -> dict[str, object]:
@@ -100,8 +117,21 @@ def add_cost(folder: RunFolder, now: float, what: str, say: Callable[[str], None
         return _with_generator(record, {"cost": round((before or 0.0) + now, 9)})
 
     folder.change(added)
-    total = folder.record.generator.cost if folder.record.generator else now
-    say(f"{what} now have cost {now:,.2f}; all of this run {total or 0.0:,.2f}.")
+
+
+def tell_cost(folder: RunFolder, before: float, what: str, say: Callable[[str], None]) -> None:
+    """Say what was spent, if anything was.
+
+    Args:
+        folder: The run.
+        before: What it had cost before.
+        what: What it was spent on, such as 'Images made'.
+        say: Told the sums.
+    """
+    folder.reread()
+    total = spent(folder)
+    if total > before:
+        say(f"{what} now have cost {total - before:,.2f}; all of this run {total:,.2f}.")
 
 
 def _with_generator(record: RunRecord, update: Mapping[str, Any]) -> dict[str, object]:

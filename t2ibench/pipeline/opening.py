@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from t2ibench.models.protocols import Encoder, Judge, ReportsWaits
 from t2ibench.pipeline.job import Job
+from t2ibench.pipeline.made_with import settle
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
@@ -73,6 +75,8 @@ def open_job(prepared: Prepared, observers: Observers, reporter: Reporter) -> Jo
     """
     evidence = prepared.folder.evidence
     open_rewritings(prepared.generator, prepared.folder.path)
+    settled = partial(settle, prepared.folder, prepared.generator, prepared.settings.max_cost)
+    settled()  # a worker knows of no limit yet
     return Job(
         prepared.plan,
         prepared.folder,
@@ -87,4 +91,5 @@ def open_job(prepared: Prepared, observers: Observers, reporter: Reporter) -> Jo
         },
         notices=reporter,
         gives_up=gives_up(prepared),
+        settle=settled,
     )

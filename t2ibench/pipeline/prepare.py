@@ -23,6 +23,7 @@ from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
 from t2ibench.models.resolve import checked
 from t2ibench.models.rewritten import describe, rewritten
+from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.feasible import cut, feasible, nothing_feasible
 from t2ibench.pipeline.made_with import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan
@@ -223,6 +224,9 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     measurement = _measurement(settings, generator)
     left_out: list[str] = []
     loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
+    folder, warnings = _folder(settings, generator)
+    loaded, waiting = with_captions(loaded, settings, folder.path)
+    left_out += waiting
     needs_of, defects = _needs(loaded, measurement)
     plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
     tasks, skipped, lacking = feasible(plan, generator, settings.allow_missing)
@@ -236,14 +240,6 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         check_judges(named, settings.judge_args)
     if skipped or lacking:
         plan = cut(make_plan(tasks, measurement, needs_of), lacking)
-    folder, warnings = run_folder(
-        working_folder(settings.output_dir),
-        generator.name if generator else _texts_name(settings.encoder),
-        generator.fingerprint if generator else None,
-        plain=not (settings.model_args or settings.rewriter_args or settings.seed)
-        and settings.dtype is None,
-    )
-    fetch_run(settings.output_dir, folder.path)
     old, lines = stored_results(folder)
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
@@ -257,6 +253,19 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     prepared.rewriter = rewriter
     check_rewriter(prepared)
     return prepared
+
+
+def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFolder, list[str]]:
+    """The run's folder, fetched if it is elsewhere, and lines about what was set aside."""
+    folder, warnings = run_folder(
+        working_folder(settings.output_dir),
+        generator.name if generator else _texts_name(settings.encoder),
+        generator.fingerprint if generator else None,
+        plain=not (settings.model_args or settings.rewriter_args or settings.seed)
+        and settings.dtype is None,
+    )
+    fetch_run(settings.output_dir, folder.path)
+    return folder, warnings
 
 
 def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:

@@ -18,6 +18,7 @@ from t2ibench.results.write import stored_results, write_results
 from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
+from t2ibench.tasks.kept import with_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +103,11 @@ def stored_plan(folder: RunFolder) -> Plan:
     record = folder.record
     existing = [item for item in record.include_path if Path(item).is_dir()]
     loaded = load_tasks(record.tasks, existing, on_left_out=lambda _: None)
+    loaded = with_kept(loaded, folder.path)
+    waiting = [task.id for task in loaded if task.spec.awaits is not None]
+    if waiting:
+        raise T2IBenchError(
+            f"{folder.path} lacks the captions of {', '.join(waiting)}.",
+            "Run the original command again, with its --captions.",
+        )
     return make_plan(loaded, Settings.of(record.measurement))

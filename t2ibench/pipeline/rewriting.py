@@ -28,7 +28,7 @@ from t2ibench.models.protocols import (
 )
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten import RewriterInfo, Rewritten
-from t2ibench.pipeline.made_with import add_cost, limit_cost
+from t2ibench.pipeline.made_with import add_cost, limit_cost, spent, tell_cost
 from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stopping import between_batches, check
@@ -183,14 +183,20 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
         if todo:
             price = price_of(rewriter)
             _afford(prepared, len(todo), price)
-            asked: list[StoredRewriting] = []
+            folder, before = prepared.folder, spent(prepared.folder)
+
+            def charge(rewritings: int) -> None:
+                if price:
+                    add_cost(folder, price * rewritings)
+
             try:
-                _rewrite(todo, rewriter, store, reporter, asked.extend)
+                _rewrite(todo, rewriter, store, reporter, charge)
             finally:
                 if isinstance(rewriter, Releasable):
                     rewriter.release()
-                if price and asked:
-                    _charge(prepared, price * len(asked), reporter)
+                tell_cost(folder, before, "Prompts rewritten", reporter.say)
+            if isinstance(generator, Charges):  # the rest is left to images
+                limit_cost(prepared.settings.max_cost, generator, folder)
     _tell(generator, store, reporter)
 
 
@@ -230,24 +236,15 @@ def price_of(rewriter: object) -> float | None:
 
 def _afford(prepared: Prepared, count: int, price: float | None) -> None:
     """Stop before anything is asked for that --max-cost does not allow."""
-    most, record = prepared.settings.max_cost, prepared.folder.record.generator
+    most, before = prepared.settings.max_cost, spent(prepared.folder)
     if most is None or price is None:
         return
-    spent = (record.cost if record else None) or 0.0
-    if spent + count * price > most + 1e-9:
+    if before + count * price > most + 1e-9:
         raise T2IBenchError(
             f"{count} rewritings would cost {count * price:,.2f}; --max-cost {most:g} leaves "
-            f"{max(most - spent, 0.0):,.2f}.",
+            f"{max(most - before, 0.0):,.2f}.",
             "Raise --max-cost, or name fewer tasks.",
         )
-
-
-def _charge(prepared: Prepared, cost: float, reporter: Reporter) -> None:
-    """Count what was rewritten now, and leave the rest to images."""
-    folder, generator = prepared.folder, prepared.generator
-    add_cost(folder, cost, "Prompts rewritten", reporter.say)
-    if isinstance(generator, Charges):
-        limit_cost(prepared.settings.max_cost, generator, folder)
 
 
 def _rewrite(
@@ -255,7 +252,7 @@ def _rewrite(
     rewriter: Rewriter,
     store: RewriteStore,
     reporter: Reporter,
-    note: Callable[[list[StoredRewriting]], None],
+    charge: Callable[[int], None],
 ) -> None:
     if isinstance(rewriter, ReportsWaits):
         rewriter.report_waits(reporter.say)
@@ -264,7 +261,7 @@ def _rewrite(
         for part in parts_of(todo, rewriter):
             rows = [row_of(todo[number], found, rewriter) for number, found in part]
             store.add(rows)
-            note(rows)
+            charge(len(rows))
             ticker.advance(len(rows))
             succeeded |= any(row.status != "failed" for row in rows)
             failed += sum(row.status == "failed" for row in rows)

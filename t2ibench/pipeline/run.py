@@ -11,11 +11,12 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ReportsWaits
+from t2ibench.pipeline.captions import carried, keep
 from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.kept import KeptScores
-from t2ibench.pipeline.made_with import note_cost
+from t2ibench.pipeline.made_with import spent, tell_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.opening import open_job
@@ -198,14 +199,15 @@ def _generate(job: Job, prepared: Prepared, executor: Executor, reporter: Report
             reporter.warn(line)
 
     rewrite_prompts(prepared, reporter)
-    generator = prepared.generator
+    generator, before = prepared.generator, spent(prepared.folder)
     if isinstance(generator, ReportsWaits):
         generator.report_waits(reporter.say)
     try:
         run_stage(job, "generate", executor, reporter, warn)
     finally:
         if isinstance(generator, Charges):
-            note_cost(prepared.folder, generator, reporter.say)
+            job.settle()
+            tell_cost(prepared.folder, before, "Images made", reporter.say)
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
@@ -304,6 +306,7 @@ def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None =
     """
     folder = prepared.folder
     folder.notices = reporter
+    keep(prepared.plan.tasks, folder.path)
     observers = _observers(observing) if observing else {}
 
     def changes(record: RunRecord) -> dict[str, object]:
@@ -313,6 +316,8 @@ def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None =
             kept = {name: getattr(record.settings, name) for name in names}
             settings = settings.model_copy(update=kept)
             from_objects = from_objects or record.from_objects
+        captions = carried(record.settings.captions, settings.captions)
+        settings = settings.model_copy(update={"captions": captions})
         return {
             "status": "running",
             "from_objects": from_objects,
@@ -320,6 +325,8 @@ def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None =
             "settings": settings,
             "measurement": Measurement.of(prepared.plan.settings),
             "tasks": [task.id for task in prepared.plan.tasks],
+            "pools": record.pools
+            | {task.id: pool for task in prepared.plan.tasks if (pool := task.spec.drawn_from)},
             "include_path": _include_path(record.include_path, settings.include_path),
             **observers,
         }

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown
+from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown, visible
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.problems import reading
 
-_NAMES = ("caption", "captions", "text", "prompt", "sentence", "raw", "comment")
+_NAMES = ("caption", "captions", "text", "prompt", "sentence", "sentences", "raw", "comment")
+_SHORT = {"validation": "val", "val": "validation"}  # both are usual
+LONGEST = 200  # characters of a caption that a task takes
 _FLICKR = re.compile(r"^[^\t]+#\d\t")
 _HUB_ID = re.compile(r"^[\w.-]+(?:/[\w.-]+)?$")
 _ONE = re.compile(
@@ -39,10 +41,11 @@ def read_captions(
     """Captions of a pool, each once, in its order.
 
     Args:
-        source: COCO's annotations JSON, Flickr30k's token file or results.csv, a CSV, JSON Lines or
-            text file, or a `datasets` id.
+        source: COCO's annotations JSON, Flickr30k's token file or results.csv, Karpathy's JSON of
+            either, a CSV, JSON Lines or text file, or what `datasets` loads: an id, or a folder.
         column: Column of a table that holds the captions.
-        split: Split of a `datasets` id.
+        split: Split of what `datasets` loads, or of Karpathy's JSON. None is all of the latter;
+            of the former the only split, or 'train'.
         people: Keep captions of one person, as D'Incà et al. (2024) do with COCO.
         clean: The clean-up of DiffusionDB prompts; see `cleaned`.
         limit: Stop after this many.
@@ -56,11 +59,13 @@ def read_captions(
     path = Path(source).expanduser()
     captions: Iterable[str]
     if path.is_file():
-        captions = _from_file(path, column)
-    elif _HUB_ID.match(source) and not path.suffix:
+        captions = _from_file(path, column, split)
+    elif path.is_dir():
+        captions = _from_datasets(str(path), column, split)
+    elif is_id(source):
         captions = _from_datasets(source, column, split)
     else:
-        raise T2IBenchError(f"No such file: '{source}'.", "Check --captions.")
+        raise T2IBenchError(f"No such file: '{shown(source)}'.", "Check --captions.")
     if clean:
         captions = cleaned(captions)
     kept: dict[str, None] = {}
@@ -71,8 +76,33 @@ def read_captions(
         if limit is not None and len(kept) >= limit:
             break
     if not kept:
-        raise T2IBenchError(f"'{source}' has no captions to propose biases for.")
+        what = "captions of one person" if people else "captions"
+        raise T2IBenchError(f"'{shown(source)}' has no {what} to propose biases for.")
     return list(kept)
+
+
+def is_id(source: str) -> bool:
+    """Whether a source that is no file or folder can be the id of a `datasets` data set.
+
+    Args:
+        source: As given.
+
+    Returns:
+        Whether it has the form of one.
+    """
+    return bool(_HUB_ID.match(source)) and not Path(source).suffix
+
+
+def usable(captions: Iterable[str]) -> list[str]:
+    """Captions that a task takes.
+
+    Args:
+        captions: Captions of any source.
+
+    Returns:
+        Those of up to 200 characters, without any that a terminal obeys or hides.
+    """
+    return [text for text in captions if len(text) <= LONGEST and visible(text) == text]
 
 
 def one_person(caption: str) -> bool:
@@ -114,10 +144,10 @@ def cleaned(prompts: Iterable[str]) -> Iterator[str]:
         yield fragment
 
 
-def _from_file(path: Path, column: str | None) -> Iterator[str]:
+def _from_file(path: Path, column: str | None, split: str | None) -> Iterator[str]:
     with reading(path, "Give captions as --captions describes them."):
         if path.suffix.lower() == ".json":
-            yield from _from_json(path, column)
+            yield from _from_json(path, column, split)
         elif path.suffix.lower() == ".jsonl":
             rows = read_rows_strictly(path, '{"caption": "a man rides a horse"}')
             yield from _from_rows((row for _, row in rows), column, path)
@@ -126,18 +156,42 @@ def _from_file(path: Path, column: str | None) -> Iterator[str]:
                 yield from _from_text(file.read(), column, path)
 
 
-def _from_json(path: Path, column: str | None) -> Iterator[str]:
-    data = json.loads(path.read_text(encoding="utf-8"))
+def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[str]:
+    data = json.loads(path.read_text(encoding="utf-8-sig"))
     if isinstance(data, dict) and isinstance(data.get("annotations"), list):
         data = data["annotations"]  # COCO
+        named = set(_NAMES) if column is None else {column}
+        if data and not any(isinstance(row, dict) and named & row.keys() for row in data):
+            raise T2IBenchError(
+                f"{path}: its annotations are no captions.",
+                "COCO's captions are in captions_val2017.json, beside instances_val2017.json.",
+            )
+    elif isinstance(data, dict) and isinstance(data.get("images"), list):
+        data = _of_split(data["images"], split, path)  # Karpathy's dataset_flickr30k.json
     if not isinstance(data, list):
         raise T2IBenchError(
-            f"{path}: expected COCO's captions (an object with 'annotations') or a list."
+            f"{path}: expected COCO's captions (an object with 'annotations'), Karpathy's (an "
+            "object with 'images') or a list."
         )
     if data and all(isinstance(item, str) for item in data):
         yield from data
         return
     yield from _from_rows(data, column, path)
+
+
+def _of_split(images: list[Any], split: str | None, path: Path) -> list[Any]:
+    """The images of Karpathy's split; all of them without one."""
+    if split is None:
+        return images
+    names = sorted(
+        {str(row["split"]) for row in images if isinstance(row, dict) and "split" in row}
+    )
+    if split not in names:
+        raise T2IBenchError(
+            f"{path} has no split '{shown(split)}'.{did_you_mean(split, names)}",
+            f"It has: {', '.join(map(shown, names)) or 'none'}.",
+        )
+    return [row for row in images if isinstance(row, dict) and row.get("split") == split]
 
 
 def _from_text(text: str, column: str | None, path: Path) -> Iterator[str]:
@@ -161,31 +215,71 @@ def _from_rows(rows: Iterable[Any], column: str | None, path: Path | str) -> Ite
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise T2IBenchError(f"{path}: row {number} is not a record of columns.")
-        name = column or next((name for name in _NAMES if name in row), None)
-        if name is None or name not in row:
-            known = ", ".join(map(shown, row))
-            raise T2IBenchError(
-                f"{path}: row {number} has no column '{shown(name or 'caption')}'."
-                f"{did_you_mean(name or 'caption', [str(key) for key in row])}",
-                f"Name the captions' column with --column; there are: {known}.",
-            )
-        value = row[name]
-        values = value if isinstance(value, list) else [value]
-        yield from (str(item) for item in values if item is not None)
+        yield from _texts(row[_column(row, column, f"{path}: row {number}")])
+
+
+def _column(names: Iterable[str], column: str | None, where: str) -> str:
+    """The column of the captions."""
+    known = list(map(str, names))
+    name = column or next((name for name in _NAMES if name in known), None)
+    if name is None or name not in known:
+        raise T2IBenchError(
+            f"{where} has no column '{shown(name or 'caption')}'."
+            f"{did_you_mean(name or 'caption', known)}",
+            "Name the captions' column (--column of propose, --captions POOL.column=… of run); "
+            f"there are: {', '.join(map(shown, known))}.",
+        )
+    return name
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Captions of a cell: a text, a list of texts, or Karpathy's sentences."""
+    for item in value if isinstance(value, list) else [value]:
+        text = item.get("raw") if isinstance(item, dict) else item
+        if text is not None:
+            yield str(text)
 
 
 def _from_datasets(source: str, column: str | None, split: str | None) -> Iterator[str]:
-    from datasets import load_dataset
+    try:
+        from datasets import load_dataset
+    except ImportError:
+        raise T2IBenchError(
+            f"'{shown(source)}' is no file, and to load it as a data set needs the package "
+            "'datasets', which is not installed.",
+            "pip install datasets, or give a file.",
+        ) from None
 
     from t2ibench.models.devices import quietly
 
     try:
         with quietly():
-            rows = load_dataset(source, split=split or "train", streaming=True)
+            splits = load_dataset(source, streaming=True)
     except Exception as error:
         raise T2IBenchError(
-            f"datasets could not load '{source}': {first_line(error)}",
-            "Give a file, or a public dataset's id and --split.",
+            f"datasets could not load '{shown(source)}': {first_line(error).rstrip('.')}.",
+            "Give a file, or a public data set's id.",
         ) from error
+    chosen = _split(list(splits), split, source)
     with failing(f"datasets could not read '{shown(source)}':"):
+        rows = splits[chosen]
+        if rows.column_names:  # pictures beside the captions are not decoded
+            rows = rows.select_columns([_column(rows.column_names, column, f"'{shown(source)}'")])
         yield from _from_rows(rows, column, source)
+
+
+def _split(names: list[str], split: str | None, source: str) -> str:
+    """The split that is wanted: the one that was named, the only one, or 'train'."""
+    if split is None and len(names) == 1:
+        return names[0]
+    wanted = split or "train"
+    short = _SHORT.get(wanted, wanted)
+    if wanted not in names and short in names:
+        return short
+    if wanted not in names:
+        raise T2IBenchError(
+            f"'{shown(source)}' has no split '{shown(wanted)}'.{did_you_mean(wanted, names)}",
+            "Name one (--split of propose, --captions POOL.split=… of run): "
+            f"{', '.join(map(shown, names))}.",
+        )
+    return wanted

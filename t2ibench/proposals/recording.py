@@ -22,15 +22,15 @@ class Recorder:
 
     Args:
         proposer: Who is asked.
-        path: The file of replies.
+        path: The file of replies; None for a proposer that costs nothing to ask again.
     """
 
-    def __init__(self, proposer: Proposer, path: Path) -> None:
+    def __init__(self, proposer: Proposer, path: Path | None = None) -> None:
         self.proposer = proposer
         self._path = path
         self._replies: dict[str, str] = {}
         self.asked = 0
-        if path.is_file():
+        if path is not None and path.is_file():
             for row in read_rows(path):
                 if row.get("proposer") == proposer.fingerprint and "messages" in row:
                     self._replies[conversation_key(row["messages"])] = str(row["reply"])
@@ -59,7 +59,8 @@ class Recorder:
                 "messages": [dict(message) for message in messages],
                 "reply": reply,
             }
-            append_rows(self._path, [row])
+            if self._path is not None:
+                append_rows(self._path, [row])
             self._replies[key] = reply
             self.asked += 1
         return self._replies[key]

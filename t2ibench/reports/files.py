@@ -19,10 +19,11 @@ from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
-from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.files import write_text
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
+from t2ibench.tasks.kept import kept_specs
 
 PAGE = "report.html"
 
@@ -54,11 +55,9 @@ def write_figures(run: RunView, folder: Path) -> None:
         run: The run.
         folder: The run folder.
     """
-    from t2ibench.reports.csv import WRITER
     from t2ibench.reports.figures.draw import Drawn, draw
     from t2ibench.reports.figures.forest import forest
-    from t2ibench.reports.figures.raster import png
-    from t2ibench.reports.writers import Table
+    from t2ibench.reports.figures.write import write_figure
 
     found: list[tuple[str, str, Drawn | None]] = [("forest", run.name, forest(run))]
     for task in run.tasks:
@@ -68,12 +67,7 @@ def write_figures(run: RunView, folder: Path) -> None:
             found.append((f"{task.id}-{number}", about, draw(figure, task, samples)))
     for name, about, drawn in found:
         if drawn is not None:
-            path = folder / "figures" / name
-            rows = [[str(cell) for cell in row] for row in drawn.rows]
-            canvas = drawn.canvas.alone(f"{drawn.title}: {about}")
-            write_text(path.with_name(f"{name}.svg"), canvas.svg(alone=True) + "\n")
-            write_bytes(path.with_name(f"{name}.png"), png(canvas))
-            write_text(path.with_name(f"{name}.csv"), WRITER.table(Table(drawn.head, rows)))
+            write_figure(drawn, f"{drawn.title}: {about}", folder / "figures", name)
 
 
 def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:
@@ -156,7 +150,8 @@ def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
 
     Args:
         results: What results.json holds.
-        folder: The run folder, whose record names folders of further tasks.
+        folder: The run folder, whose record names folders of further tasks, and which keeps tasks
+            with captions that they were given.
 
     Returns:
         Task id to its file, of those that have not changed since.
@@ -165,4 +160,7 @@ def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
     if folder is not None:
         with contextlib.suppress(T2IBenchError):  # results alone: the shipped tasks will do
             further = list(map(Path, open_run(folder).record.include_path))
-    return specs_of({name: task.task_hash for name, task in results.tasks.items()}, further)
+    hashes = {name: task.task_hash for name, task in results.tasks.items()}
+    kept = {} if folder is None else kept_specs(folder)
+    own = {name: kept[digest] for name, digest in hashes.items() if digest in kept}
+    return specs_of(hashes, further) | own

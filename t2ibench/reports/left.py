@@ -170,6 +170,11 @@ def losses(run: RunView, folder: Path) -> list[TaskLoss]:
         The tasks that lost an image: those whose groups differ first, then by the largest share;
         none where the record of attempts is not at hand.
     """
+    tasks = [
+        task for task in run.tasks if task.spec is not None and any(task.result.excluded.values())
+    ]
+    if not tasks:
+        return []
     try:
         record = open_run(folder).record
     except T2IBenchError:
@@ -177,10 +182,7 @@ def losses(run: RunView, folder: Path) -> list[TaskLoss]:
     if record.generator is None:
         return []
     images = ImageStore(folder / "images", record.generator.fingerprint)
-    tasks = [
-        task for task in run.tasks if task.spec is not None and any(task.result.excluded.values())
-    ]
-    if not len(images) or not tasks:
+    if not len(images):
         return []
     judges: dict[tuple[str, str], AnswerStore] = {}
     found = []

@@ -1,4 +1,6 @@
-"""The settings, tables and figures of papers: `run --preset PAPER` and `reproduce PAPER`.
+"""The papers: their settings, their tables and figures with our numbers.
+
+`t2ibench reproduce PAPER`, `t2ibench run --preset PAPER` and in Python `t2ibench.reproduce(PAPER)`.
 
 To add a paper, write two files and one line:
 
@@ -17,3 +19,28 @@ To add a paper, write two files and one line:
 distributions on the project's own canvas. `run.reproduce` does the rest: the run, terminal tables,
 NAME.md, NAME.html, and for each exhibit a CSV and its figure as SVG and PNG.
 """
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from t2ibench.reproduce.build import Reproduction
+
+
+class _Callable(ModuleType):
+    """This package under its own name, which is also that of its function.
+
+    Importing a module of this package binds `t2ibench.reproduce` to the package, so calling the
+    package has to be calling the function.
+    """
+
+    def __call__(self, paper: str, **arguments: Any) -> Reproduction:
+        from t2ibench.reproduce.call import reproduce
+
+        return reproduce(paper, **arguments)
+
+
+sys.modules[__name__].__class__ = _Callable

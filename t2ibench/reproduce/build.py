@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.files import samples_of, task_files
 from t2ibench.reproduce.differences import differences
 from t2ibench.reproduce.paper import Built, ExhibitFile, Material, Paper
+from t2ibench.reproduce.pictures import Shelf
+from t2ibench.reproduce.tables import comparison
 from t2ibench.results.schema import Results, TaskResult
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = "reproduce"  # of a run, for pages
 _NUMBERS = ("table", "figure")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Exhibit:
     """A table or a figure with our numbers.
 
@@ -26,21 +32,67 @@ class Exhibit:
         file: Its entry in the paper's data.
         built: Its lines and figure.
         complete: Whether every task that it needs has a score, and it could be built.
+        paths: Its files: CSV, and SVG and PNG of a figure; none where none were written.
     """
 
     name: str
     file: ExhibitFile
     built: Built
     complete: bool
+    paths: Sequence[Path] = field(default=(), compare=False)
 
     @property
     def label(self) -> str:
         """Such as 'Table 1'."""
+        if self.file.label is not None:
+            return self.file.label
         kind, _, number = self.name.partition("-")
         return f"{kind.capitalize()} {number}"
 
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return self.file.title
 
-@dataclass(frozen=True, slots=True)
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of it."""
+        return [*self.file.notes, *self.built.notes]
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Its numbers with all of their digits, one record a row, all with the same keys.
+
+        Of a table: 'row', 'score', 'published: MODEL' and 'ours - MODEL' of each published model,
+        'ours', its interval 'ci_low' and 'ci_high', and 'note'; None where there is none. Of a
+        figure without a table: its points.
+        """
+        if self.built.lines:
+            table = comparison(self.built.lines, self.file.models)
+            return [dict(record) for record in table.records]
+        drawn = self.built.figure
+        if drawn is None:
+            return []
+        return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Its numbers as a data frame.
+
+        Returns:
+            `rows`, one a row.
+        """
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows)
+        return frame
+
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        lacking = "" if self.complete else ", lacks numbers"
+        return f"<{self.label}: {self.title}, {len(self.rows)} rows{lacking}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Reproduction:
     """A paper with our numbers.
 
@@ -51,7 +103,7 @@ class Reproduction:
         differs: What differs from the paper, in sentences.
         differs_in_chosen: The same of the exhibits that were asked for alone.
         chosen: Names of the exhibits that were asked for.
-        folder: Where its pages are; None where none were written.
+        folder: The run folder with its pages; None where none were written.
     """
 
     paper: Paper
@@ -71,6 +123,41 @@ class Reproduction:
     def complete(self) -> bool:
         """Whether all exhibits that were asked for have their numbers."""
         return all(exhibit.complete for exhibit in self.shown)
+
+    @property
+    def page(self) -> Path | None:
+        """Its page in HTML; a page in Markdown is beside it. None where none were written."""
+        return None if self.folder is None else self.folder / FOLDER / f"{self.paper.name}.html"
+
+    def __iter__(self) -> Iterator[Exhibit]:
+        """The exhibits that were asked for."""
+        return iter(self.shown)
+
+    def __getitem__(self, name: str) -> Exhibit:
+        """An exhibit by its name, whether it was asked for or not.
+
+        Args:
+            name: Such as 'table-1' or 'Table 1'.
+
+        Returns:
+            The exhibit.
+
+        Raises:
+            T2IBenchError: the paper has none of that name here.
+        """
+        by_name = {exhibit.name: exhibit for exhibit in self.exhibits}
+        wanted = name.lower().replace(" ", "-")
+        if wanted not in by_name:
+            raise T2IBenchError(
+                f"'{self.paper.name}' has no '{shown(name)}' here.{did_you_mean(wanted, by_name)}",
+                f"It has: {', '.join(by_name)}.",
+            )
+        return by_name[wanted]
+
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        names = ", ".join(exhibit.label for exhibit in self.shown)
+        return f"<{self.paper.file.title}, {self.results.model.name}: {names or 'nothing'}>"
 
 
 def choose(paper: Paper, numbers: Mapping[str, Sequence[str]]) -> list[str] | None:
@@ -127,8 +214,9 @@ def build(
     ran = {task.of: task.name for task in paper.file.preset.tasks}
     there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
     specs = task_files(results, folder)
+    shelf = Shelf(folder)
     exhibits = [
-        _exhibit(paper, name, ran, there, specs, folder, options or {})
+        _exhibit(paper, name, ran, there, specs, folder, shelf, options or {})
         for name in paper.file.exhibits
     ]
     return Reproduction(
@@ -149,7 +237,9 @@ def _differs(
     results: Results,
 ) -> list[str]:
     """What differs, as far as some exhibits are concerned."""
-    needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
+    entries = [paper.file.exhibits[name] for name in exhibits]
+    needed = {task for entry in entries for task in entry.tasks}
+    needed |= {task for entry in entries for task in entry.pools if task in there}
     tasks = {name: there.get(of) for of, name in ran.items() if of in needed}
     return differences(paper, results, tasks)
 
@@ -161,17 +251,19 @@ def _exhibit(
     there: Mapping[str, TaskResult],
     specs: Mapping[str, BaseTask],
     folder: Path | None,
+    shelf: Shelf,
     options: Mapping[str, Path],
 ) -> Exhibit:
     entry = paper.file.exhibits[name]
     material = Material(
         exhibit=entry,
-        results={of: there[of] for of in entry.tasks if of in there},
-        specs={of: specs[ran[of]] for of in entry.tasks if ran[of] in specs},
+        results={of: there[of] for of in (*entry.tasks, *entry.pools) if of in there},
+        specs={of: specs[ran[of]] for of in (*entry.tasks, *entry.pools) if ran[of] in specs},
         ran=ran,
         read_samples=_reader(folder),
         options=options,
         exhibits=paper.file.exhibits,
+        shelf=shelf,
     )
     complete = all(of in there and not there[of].reason for of in entry.tasks)
     try:

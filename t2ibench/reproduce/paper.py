@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError, field_validator
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask, Identifier, Line, Strict, Text
 from t2ibench.reports.figures.draw import Drawn
+from t2ibench.reproduce.pictures import Shelf, Strip
 from t2ibench.reproduce.tables import Line as TableLine
 from t2ibench.results.schema import TaskResult
 from t2ibench.tasks.explain import explain
@@ -66,15 +67,19 @@ class ExhibitFile(Strict):
         title: What it shows.
         source: Where it stands in the paper.
         tasks: Shipped ids of the preset's tasks that it is built of.
+        pools: Further ones that wait for captions, used where these are given.
         models: Models with published values, in the order of the columns; none where the paper
             prints no number.
         published: Published values: model, then row, then score.
         notes: What a reader must know.
+        label: How it is called where the paper gives it no number of its own.
     """
 
     title: Line
     source: Line
+    label: Line | None = None
     tasks: tuple[Identifier, ...] = ()
+    pools: tuple[Identifier, ...] = ()
     models: tuple[Line, ...] = ()
     published: dict[str, dict[str, dict[str, Value]]] = Field(default_factory=dict)
     notes: tuple[Text, ...] = ()
@@ -119,6 +124,7 @@ class Material:
         read_samples: From the id that was run to its samples, one row an image or a prompt.
         options: Files of the user's, by name, such as people's ratings.
         exhibits: All entries of the data file, for figures of a table's published values.
+        shelf: The images of the run.
     """
 
     exhibit: ExhibitFile
@@ -128,6 +134,7 @@ class Material:
     read_samples: Callable[[str], Sequence[Mapping[str, Any]]]
     options: Mapping[str, Path] = field(default_factory=dict)
     exhibits: Mapping[str, ExhibitFile] = field(default_factory=dict)
+    shelf: Shelf = field(default_factory=lambda: Shelf(None))
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
         """The samples of a task.
@@ -175,11 +182,13 @@ class Built:
         lines: The table, one number a line.
         figure: The figure; None where the exhibit has none, or there are too few numbers.
         notes: What a reader must know, beside the notes of the data file.
+        strips: Rows of images.
     """
 
     lines: Sequence[TableLine] = ()
     figure: Drawn | None = None
     notes: Sequence[str] = ()
+    strips: Sequence[Strip] = ()
 
 
 Builder = Callable[[Material], Built]
@@ -243,7 +252,7 @@ def read_paper(
         raise T2IBenchError(f"{path} and the code of '{name}' disagree about {', '.join(odd)}.")
     known = {task.of for task in data.preset.tasks}
     for key, exhibit in data.exhibits.items():
-        lacking = sorted({*exhibit.tasks} - known)
+        lacking = sorted({*exhibit.tasks, *exhibit.pools} - known)
         if lacking:
             message = f"the preset has no task of {', '.join(lacking)}"
             raise T2IBenchError(str(document.problem(("exhibits", key, "tasks"), message)))

@@ -28,7 +28,11 @@ _HEAD = """\
 
 
 def with_preset(
-    paper: Paper, given: Mapping[str, Any], exhibits: Sequence[str] | None = None
+    paper: Paper,
+    given: Mapping[str, Any],
+    exhibits: Sequence[str] | None = None,
+    *,
+    names_model: bool = True,
 ) -> RunSettings:
     """Settings of a run with a paper's preset: what is given wins, setting by setting.
 
@@ -41,6 +45,8 @@ def with_preset(
         paper: The paper.
         given: Setting to value, as from a command line; 'tasks' chooses among the preset's.
         exhibits: Tables and figures whose tasks are wanted; None for all tasks.
+        names_model: Whether the model goes by a name; one that is an object takes neither the
+            paper's nor its arguments.
 
     Returns:
         The settings.
@@ -50,10 +56,10 @@ def with_preset(
     """
     preset = paper.file.preset
     named = {name: value for name, value in given.items() if value is not None}
-    if "model" not in named:
+    if "model" not in named and names_model:
         named["model"] = preset.model
     checked = read_settings(named)
-    chosen = _chosen(paper, checked.tasks, exhibits)
+    chosen = _with_captions(_chosen(paper, checked.tasks, exhibits), checked)
     folder = write_tasks(paper, chosen, working_folder(checked.output_dir) / FOLDER)
     values = {**preset.settings, **named}
     if "encoder" not in named and default_encoder(checked.model) != DEFAULT_ENCODER:
@@ -61,7 +67,7 @@ def with_preset(
     if "judge" not in named and default_judge(checked.model) != DEFAULT_JUDGE:
         values.pop("judge", None)
         values.pop("judge_args", None)
-    free = free_arguments(str(checked.model))
+    free = free_arguments(str(checked.model)) if names_model else frozenset()
     fitting = {name: value for name, value in preset.model_args.items() if name in free}
     values["model_args"] = {**fitting, **checked.model_args}
     values["tasks"] = [task.name for task in chosen]
@@ -74,7 +80,8 @@ def _chosen(paper: Paper, names: Sequence[str], exhibits: Sequence[str] | None) 
     """The preset's tasks that are wanted, in its order."""
     preset = paper.file.preset
     if exhibits is not None:
-        needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
+        entries = [paper.file.exhibits[name] for name in exhibits]
+        needed = {task for entry in entries for task in (*entry.tasks, *entry.pools)}
         return [task for task in preset.tasks if task.of in needed]
     known = {name: task for task in preset.tasks for name in (task.of, task.name)}
     wanted = set()
@@ -88,6 +95,18 @@ def _chosen(paper: Paper, names: Sequence[str], exhibits: Sequence[str] | None) 
             )
         wanted |= {known[match].name for match in matches}
     return [task for task in preset.tasks if task.name in wanted or not names]
+
+
+def _with_captions(tasks: Sequence[PresetTask], settings: RunSettings) -> list[PresetTask]:
+    """Without those that wait for captions that are not given, unless they are named."""
+    index, _ = build_index()
+
+    def wanted(task: PresetTask) -> bool:
+        found = index.tasks.get(task.of)
+        pool = None if found is None else found.spec.awaits
+        return pool is None or pool.name in settings.captions or task.name in settings.tasks
+
+    return [task for task in tasks if wanted(task)]
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.employing import check_engine
 from t2ibench.pipeline.executors import Submits
-from t2ibench.pipeline.prepare import Prepared, prepare
+from t2ibench.pipeline.prepare import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.reports.files import write_reports
@@ -20,13 +20,16 @@ from t2ibench.results.reading import read_results
 from t2ibench.settings import RunSettings
 
 
-def prepared_for(paper: Paper, settings: RunSettings, call: str = "") -> Prepared:
+def prepared_for(
+    paper: Paper, settings: RunSettings, call: str = "", objects: Objects | None = None
+) -> Prepared:
     """Plan the run of a paper.
 
     Args:
         paper: The paper.
         settings: What `preset.with_preset` gave.
-        call: The command line, for the history.
+        call: The command line or the function that asked, for the history.
+        objects: Adapters that were given as objects.
 
     Returns:
         The run before anything is generated.
@@ -40,7 +43,7 @@ def prepared_for(paper: Paper, settings: RunSettings, call: str = "") -> Prepare
             f"`t2ibench run --preset {paper.name} …` does as you wish; `t2ibench reproduce "
             f"{paper.name} --run RUN` builds the tables from what it leaves.",
         )
-    return prepare(settings, call=call)
+    return prepare(settings, objects, call)
 
 
 def reproduce(
@@ -98,5 +101,6 @@ def from_run(
     """
     results = read_results(folder)
     found = build(paper, results, folder, chosen=chosen, options=options)
-    write_pages(found, folder)
-    return replace(found, folder=folder)
+    written = write_pages(found, folder)
+    exhibits = [replace(one, paths=written[one.name]) for one in found.exhibits]
+    return replace(found, exhibits=exhibits, folder=folder)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from t2ibench.reports.writers import Table
 
 NONE = "–"
+PAPER = "the paper"  # in place of a published model, where the number is of none
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +72,15 @@ def comparison(lines: Sequence[Line], models: Sequence[str]) -> Table:
 
     Args:
         lines: One number each.
-        models: Published models, one for each published number of a line.
+        models: Published models, one for each published number of a line; 'the paper' where a
+            number is of no model.
 
     Returns:
         Columns: row, score, the published numbers, ours, its interval, and the differences.
         Columns without any number are left out.
     """
     several = len(models) > 1
-    heads = ["", "score", *(f"published, {model}" for model in models), "ours", "95 % CI"]
+    heads = ["", "score", *map(_published, models), "ours", "95 % CI"]
     heads += [f"ours − {model}" if several else "difference" for model in models] + ["note"]
     rows = []
     for line in lines:
@@ -103,6 +105,10 @@ def comparison(lines: Sequence[Line], models: Sequence[str]) -> Table:
         [[row[k] for k in kept] for row in rows],
         records=_records(lines, models),
     )
+
+
+def _published(model: str) -> str:
+    return "published" if model == PAPER else f"published, {model}"
 
 
 def _records(lines: Sequence[Line], models: Sequence[str]) -> list[dict[str, object]]:

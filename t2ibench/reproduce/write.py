@@ -13,20 +13,25 @@ from markupsafe import Markup
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
-from t2ibench.reports.figures.raster import png
+from t2ibench.reports.figures.write import write_figure
 from t2ibench.reports.html.page import style
 from t2ibench.reports.html.words import coded
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
-from t2ibench.reproduce.build import Exhibit, Reproduction
+from t2ibench.reproduce.build import FOLDER, Exhibit, Reproduction
 from t2ibench.reproduce.differences import sentence_list
+from t2ibench.reproduce.pictures import caption, sheet, tiles
 from t2ibench.reproduce.tables import comparison
 from t2ibench.store.files import write_bytes, write_text
 
-FOLDER = "reproduce"
+_LEGEND = (
+    "Published is the paper's number, ours that of {model}, with its interval where one is "
+    "vouched for. The difference is ours less the published one. – stands where there is no number."
+)
+_LONG = 24  # characters of a cell that is a text rather than a number
 
 
-def write_pages(found: Reproduction, run: Path) -> Path:
+def write_pages(found: Reproduction, run: Path) -> dict[str, tuple[Path, ...]]:
     """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/.
 
     Args:
@@ -34,29 +39,33 @@ def write_pages(found: Reproduction, run: Path) -> Path:
         run: The run folder.
 
     Returns:
-        The page.
+        Name of an exhibit to its files.
     """
     folder = run / FOLDER
     name = found.paper.name
-    for exhibit in found.exhibits:
-        path = folder / name / exhibit.name
-        if exhibit.built.lines:
-            table = comparison(exhibit.built.lines, exhibit.file.models)
-            write_text(path.with_name(f"{exhibit.name}.csv"), CSV.table(table))
-        drawn = exhibit.built.figure
-        if drawn is not None:
-            alone = drawn.canvas.alone(
-                f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
-            )
-            rows = [[str(cell) for cell in row] for row in drawn.rows]
-            points = f"{exhibit.name}-points" if exhibit.built.lines else exhibit.name
-            write_text(path.with_name(f"{exhibit.name}.svg"), alone.svg(alone=True) + "\n")
-            write_bytes(path.with_name(f"{exhibit.name}.png"), png(alone))
-            write_text(path.with_name(f"{points}.csv"), CSV.table(Table(drawn.head, rows)))
-    page = folder / f"{name}.html"
+    written = {one.name: _write_exhibit(found, one, folder / name) for one in found.exhibits}
     write_text(folder / f"{name}.md", markdown(found))
-    write_text(page, html(found))
-    return page
+    write_text(folder / f"{name}.html", html(found))
+    return written
+
+
+def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple[Path, ...]:
+    """An exhibit's files: its lines as CSV, its figure with its points, its images as a sheet."""
+    written: list[Path] = []
+    if exhibit.built.lines:
+        table = comparison(exhibit.built.lines, exhibit.file.models)
+        written.append(folder / f"{exhibit.name}.csv")
+        write_text(written[-1], CSV.table(table))
+    drawn = exhibit.built.figure
+    if drawn is not None:
+        about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
+        points = f"{exhibit.name}-points" if exhibit.built.lines else ""
+        written += write_figure(drawn, about, folder, exhibit.name, points)
+    pictures = sheet(exhibit.built.strips)
+    if pictures is not None:
+        written.append(folder / f"{exhibit.name}-images.png")
+        write_bytes(written[-1], pictures)
+    return tuple(sorted(written))
 
 
 def markdown(found: Reproduction) -> str:
@@ -70,6 +79,7 @@ def markdown(found: Reproduction) -> str:
     """
     file = found.paper.file
     parts = [f"# {file.title}: {found.results.model.name}\n", f"{file.citation}\n"]
+    parts.append(f"{_legend(found)}\n")
     parts += ["## What differs from the paper\n", sentence_list(found.differs)]
     for exhibit in found.exhibits:
         parts.append(f"## {exhibit.label}. {exhibit.file.title}\n")
@@ -77,6 +87,9 @@ def markdown(found: Reproduction) -> str:
         if exhibit.built.figure is not None:
             place = f"{found.paper.name}/{exhibit.name}.svg"
             parts.append(f"![{exhibit.built.figure.caption}]({place})\n")
+        if any(strip.images for strip in exhibit.built.strips):
+            place = f"{found.paper.name}/{exhibit.name}-images.png"
+            parts.append(f"![{caption(exhibit.built.strips)}]({place})\n")
     return visible_lines("\n".join(parts))
 
 
@@ -94,12 +107,34 @@ def exhibit_text(exhibit: Exhibit) -> str:
         table = comparison(exhibit.built.lines, exhibit.file.models)
         rows = [row for _, rows in _grouped(table) for row in _named_once(rows)]
         parts.append(MARKDOWN.table(replace(table, rows=rows)))
-    elif exhibit.built.figure is None:
+    elif exhibit.built.figure is None and not exhibit.built.strips:
         parts.append("No numbers.\n")
+    if exhibit.built.strips:
+        parts.append(f"{_counted(exhibit)}\n")
     notes = [*exhibit.file.notes, *exhibit.built.notes]
     if notes:
         parts.append(sentence_list(notes))
     return "\n".join(parts)
+
+
+def _legend(found: Reproduction) -> str:
+    return _LEGEND.format(model=found.results.model.name or "the encoder")
+
+
+def _texts(table: Table) -> list[bool]:
+    """Of every column, whether it holds texts: they are set to the left and may wrap."""
+    return [
+        k < 2 or head == "note" or any(len(row[k]) > _LONG for row in table.rows)
+        for k, head in enumerate(table.headers)
+    ]
+
+
+def _counted(exhibit: Exhibit) -> str:
+    """Which images there are, in words."""
+    strips = exhibit.built.strips
+    if not any(strip.images for strip in strips):
+        return "No images at hand."
+    return f"{sum(len(strip.images) for strip in strips)} images. {caption(strips)}"
 
 
 def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
@@ -138,12 +173,15 @@ def html(found: Reproduction) -> str:
         model=found.results.model.name or "texts",
         version=found.results.t2ibench,
         differs=found.differs,
+        legend=_legend(found),
         exhibits=[
             (
                 exhibit,
                 table.headers,
+                _texts(table),
                 _grouped(table),
                 None if exhibit.built.figure is None else exhibit.built.figure.canvas.svg(),
+                [(strip.title, tiles(strip)) for strip in exhibit.built.strips],
             )
             for exhibit, table in zip(found.exhibits, tables, strict=True)
         ],

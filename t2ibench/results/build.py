@@ -321,4 +321,5 @@ def task_record(
         controls=control_records(combined.controls),
         inconclusive=combined.inconclusive,
         reason=combined.reason,
+        pool=task.spec.drawn_from,
     )

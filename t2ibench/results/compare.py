@@ -315,10 +315,19 @@ def _unique(rows: Sequence[Row]) -> dict[tuple[str, str | None], Row]:
     return {(row.name, row.group): row for row in rows if counts[row.name] == 1}
 
 
+def _other_task(first: TaskResult, second: TaskResult) -> str:
+    """Why two results are of two tasks."""
+    drawn = [task.pool.drawn for task in (first, second) if task.pool is not None]
+    said = [one.said for one in drawn if one is not None]
+    if len(set(said)) < 2:
+        return "another version of the task"
+    return f"other captions: {said[0]}, and {said[1]}"
+
+
 def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
     """What makes two results of a task hard to compare."""
     if first.task_hash != second.task_hash:
-        return _Remarks(["another version of the task"], False, False)
+        return _Remarks([_other_task(first, second)], False, False)
     alike = first.settings.encoders == second.settings.encoders
     if text_only(first) and text_only(second) and alike:
         return _Remarks(["measures the text encoder, which both runs share"], False, False)

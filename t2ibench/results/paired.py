@@ -89,7 +89,8 @@ def write_paired(file: Path, tasks: Mapping[str, PairedTask], *, durable: bool =
     def cosines(one: PromptCosines) -> list[Any]:
         number = strata.setdefault(one.prompt, len(strata))
         arrays.append((np.full(len(one.indices), number), one.indices, one.cosines))
-        return [one.prompt, one.group, one.unit, len(one.indices)]
+        entry = [one.prompt, one.group, one.unit, len(one.indices)]
+        return [*entry, one.word] if one.word else entry
 
     for task_id, task in sorted(tasks.items()):
         table[task_id] = {
@@ -213,8 +214,10 @@ class _Reader:
         )
         return (name, score), Part(name, float(value), influence)
 
-    def _cosines(self, prompt: str, group: str, unit: str, length: int) -> PromptCosines:
+    def _cosines(
+        self, prompt: str, group: str, unit: str, length: int, word: str = ""
+    ) -> PromptCosines:
         cut = slice(self._at, self._at + length)
         self._at += length
         indices = self._tensors["unit"][cut].astype(np.int64)
-        return PromptCosines(prompt, group, unit, indices, self._tensors["value"][cut])
+        return PromptCosines(prompt, group, unit, indices, self._tensors["value"][cut], word)

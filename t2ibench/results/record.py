@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten import RewriterInfo
 from t2ibench.results.rates import Record
 from t2ibench.settings import Measurement, RunSettings
@@ -101,6 +102,7 @@ class RunRecord(Record):
         measurement: How it measured, defaults of the generator filled in.
         tasks: Ids of the tasks of the latest call.
         include_path: Absolute folders of further tasks.
+        pools: Task id to the captions that it was given; the tasks with them are in tasks/.
         encoders: Encoders of the latest call, by name.
         controls: Encoders of random weights, by the name of the encoder that they are held
             against.
@@ -117,6 +119,7 @@ class RunRecord(Record):
     measurement: Measurement = Measurement()
     tasks: list[str] = Field(default_factory=list)
     include_path: list[str] = Field(default_factory=list)
+    pools: dict[str, CaptionPool] = Field(default_factory=dict)
     encoders: dict[str, EncoderRecord] = Field(default_factory=dict)
     controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, str] = Field(default_factory=dict)

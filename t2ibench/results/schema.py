@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
+from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten import RewriterInfo
 from t2ibench.results.prompt_records import PromptAgreement
 from t2ibench.results.rates import Record, Treatment
@@ -205,6 +206,8 @@ class TaskResult(Record):
         inconclusive: Why the test decides nothing although it was scored; null where it does. It
             is left out of ranks.
         reason: Why the task as a whole has no score.
+        pool: The captions that it was given, where its file has none: what they are, and the
+            SHA-256 of what they were read from. Null for every other task.
     """
 
     version: int
@@ -233,6 +236,7 @@ class TaskResult(Record):
     controls: dict[str, Control] = Field(default_factory=dict)
     inconclusive: str | None = None
     reason: str | None = None
+    pool: CaptionPool | None = None
 
     def __repr__(self) -> str:
         """Short, for a prompt or a notebook."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,29 +106,32 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
 
 
 def command_of(
-    settings: RunSettings, record: RunRecord, new: Iterable[str], old: Results | None
+    settings: RunSettings, record: RunRecord, new: Mapping[str, TaskResult], old: Results | None
 ) -> list[str]:
     """A command that repeats the latest results, and those before it that were measured alike.
 
     Args:
         settings: What the latest call asked for.
         record: What run.json says of it.
-        new: Ids of the tasks that were scored now.
+        new: Task id to what was scored now.
         old: What results.json said before.
 
     Returns:
         Words of a command line. Tasks are named as the user named them, unless the folder holds
         more tasks that were measured in the same way.
     """
-    scored = set(new)
     before = {
-        name
+        name: task
         for name, task in (old.tasks.items() if old else ())
-        if name not in scored and _measured_alike(task.settings, record)
+        if name not in new and _measured_alike(task.settings, record)
     }
     # Sorted, because the order in which tasks were named decides nothing.
-    names = sorted(before | scored) if before else sorted(set(settings.tasks))
-    update: dict[str, object] = {"tasks": tuple(names)}
+    names = sorted(before.keys() | new.keys()) if before else sorted(set(settings.tasks))
+    used = {task.pool.name for task in (*before.values(), *new.values()) if task.pool is not None}
+    captions = {
+        key: value for key, value in settings.captions.items() if key.partition(".")[0] in used
+    }
+    update: dict[str, object] = {"tasks": tuple(names), "captions": captions}
     if before:
         named = {str(Path(path).resolve()) for path in settings.include_path}
         further = [path for path in record.include_path if path not in named]

@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from t2ibench.arguments import (
     Args,
+    CaptionArgs,
     EngineArgs,
     JudgeArgs,
     LogArgs,
@@ -62,7 +63,15 @@ _auto = BeforeValidator(lambda value: None if value == "auto" else value)
 _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
-REPEATED = (*_ONE_FLAG_EACH, "model_args", "rewriter_args", "judge_args", "engine_args", "log_args")
+REPEATED = (
+    *_ONE_FLAG_EACH,
+    "captions",
+    "model_args",
+    "rewriter_args",
+    "judge_args",
+    "engine_args",
+    "log_args",
+)
 
 
 class Measurement(BaseModel):
@@ -93,7 +102,7 @@ class Measurement(BaseModel):
     times: Annotated[
         float,
         Field(gt=0, le=1000, allow_inf_nan=False),
-        Flag("how much", "X", "images as a multiple of these numbers (1)"),
+        Flag("how much", "X", "images as a multiple of these numbers (1)", ("--times", "--scale")),
     ] = 1.0
     limit: Annotated[
         Positive | None, Flag("how much", "N", "first N stimuli of each concept; for a try")
@@ -201,6 +210,8 @@ class RunSettings(Measurement):
         judge: Judges, for tasks that ask questions; empty for the model's default.
         judge_args: Arguments of the judges, as text.
         include_path: Folders of further tasks.
+        captions: Pool of captions to its file, folder or `datasets` id, for tasks that ship none;
+            'POOL.split' and 'POOL.column' choose within it.
         allow_missing: Score a task on the prompts that have images, where some have none; such a
             result is marked, and the leaderboard does not take it.
         batch_size: Images in one call of the generator; None for its own choice.
@@ -259,6 +270,12 @@ class RunSettings(Measurement):
     include_path: Annotated[
         Paths, Flag("what to measure", "DIR", "further tasks; may be repeated")
     ] = ()
+    captions: Annotated[
+        CaptionArgs,
+        Flag(
+            "what to measure", "P=FILE,…", "captions of tasks that ship none; FILE or datasets id"
+        ),
+    ] = Field(default_factory=dict)
     allow_missing: Annotated[
         bool,
         Field(strict=True),

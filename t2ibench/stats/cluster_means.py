@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.stats.student import satterthwaite, t_interval, t_test
+from t2ibench.stats.student import t_interval, t_test, welch
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def mean_difference(one: Grouped, other: Grouped, level: float = 0.95) -> Mean:
     """The difference of two means over clusters.
 
     Where both sides have the same clusters, two or more (the same words with and without something
-    added), each cluster is compared with itself; otherwise Welch's.
+    added), each cluster is compared with itself; otherwise `student.welch`.
 
     Args:
         one: Cluster to its values.
@@ -84,7 +84,7 @@ def mean_difference(one: Grouped, other: Grouped, level: float = 0.95) -> Mean:
         found = _mean(apart, level)
         return _with_test(found.value, found.variance, found.df, len(apart), level, paired=True)
     first, second = _mean(_units(one), level), _mean(_units(other), level)
-    variance, df = satterthwaite([first.variance, second.variance], [first.df, second.df])
+    variance, df = welch([first.variance, second.variance], [first.clusters, second.clusters])
     value = first.value - second.value
     return _with_test(value, variance, df, first.clusters + second.clusters, level)
 

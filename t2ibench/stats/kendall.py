@@ -11,6 +11,8 @@ from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array
 
+_NO_SPREAD = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class Kendall:
@@ -18,7 +20,8 @@ class Kendall:
 
     Attributes:
         tau: Kendall's tau-b, from -1 to 1; nan where x or y is constant.
-        low: Lower end of its interval; nan for fewer than 5 pairs.
+        low: Lower end of its interval; nan for fewer than 5 pairs, and where tau is the same
+            without each one of them, such as 1: nothing then says how sure it is.
         high: Upper end.
         p: Two-sided p-value of independence, exact where nothing is tied and n is small.
         n: Number of pairs.
@@ -68,10 +71,10 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     nothing = float("nan")
     if n < 5 or not np.isfinite(tau):
         return Kendall(tau, nothing, nothing, p, n)
-    if abs(tau) == 1:
-        return Kendall(tau, tau, tau, p, n)
     without = _without_each(signs_a, signs_b)
     spread = float(((without - without.mean()) ** 2).sum())
+    if abs(tau) == 1 or spread < _NO_SPREAD:
+        return Kendall(tau, nothing, nothing, p, n)
     error = np.sqrt((n - 1) / n * spread)
     centre, half = np.arctanh(tau), stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
     return Kendall(tau, float(np.tanh(centre - half)), float(np.tanh(centre + half)), p, n)

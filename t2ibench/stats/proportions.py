@@ -148,7 +148,9 @@ def pooled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
     """The share over all answers of clusters like these, such as a precision or a recall.
 
     p = Σ x_c / Σ n_c, V = C / (C − 1) Σ (x_c − p n_c)² / (Σ n_c)². The effective number of answers
-    is p (1 − p) / V, at most Σ n_c, and at most C where the clusters do not differ at all.
+    is p (1 − p) / V, at most Σ n_c, and at most C where the clusters do not differ at all. Where it
+    is above C, V is the larger (C V + 1 / (4 C)) / (C + 1), as with one more cluster of mean size
+    and half of the class: few clusters near a share of 0 or 1 seldom show the one that differs.
 
     Args:
         hits: Answers of the class x, shape (C,).
@@ -163,7 +165,7 @@ def pooled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
     Example:
         >>> found = pooled_proportion([3, 0, 1], [4, 2, 4])
         >>> found.value, round(found.size, 2), found.df
-        (0.4, 5.41, 2.0)
+        (0.4, 4.43, 2.0)
     """
     x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
     x, n = x[n > 0], n[n > 0]
@@ -177,7 +179,10 @@ def pooled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
     variance = number / (number - 1) * float(((x - value * n) ** 2).sum()) / total**2
     if not variance > 0:
         return Proportion(value, float(number), df)
-    return Proportion(value, min(total, value * (1 - value) / variance), df)
+    spread = value * (1 - value)
+    careful = (number * variance + 0.25 / number) / (number + 1)
+    size = max(spread / careful, min(spread / variance, float(number)))
+    return Proportion(value, min(total, size, spread / variance), df)
 
 
 def share_difference(

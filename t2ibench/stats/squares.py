@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import fdtr, fdtrc, ncfdtr
+from scipy.special import fdtr, fdtrc, fdtri, ncfdtr
 
 from t2ibench.arrays import Float64Array
 
@@ -100,16 +100,10 @@ def mean_square(
     squares = float((n**2).sum())
     p = float(np.clip(fdtrc(h, h2, squares / total), np.finfo(float).tiny, 1.0))
     low, high = _interval(squares, total, float(u.sum()), max(scale, 0.0), (h, h2), level)
-    critical = _f_quantile(level, h, h2)
+    critical = float(fdtri(h, h2, level))
     unit = total / scale / (1 + curvature) if scale > 0 else float("inf")
     low, high = low**2 if low > 0 else min(value, 0.0), high**2
     return MeanSquare(value, low, high, p, -unit, (critical - 1) * unit, (h, h2))
-
-
-def _f_quantile(level: float, h: float, h2: float) -> float:
-    from scipy.stats import f
-
-    return float(f.ppf(level, h, h2))
 
 
 def _interval(
@@ -225,5 +219,5 @@ def quadratic_form(
     high = _bisect(lambda r: not beyond(r, -1), top) ** 2
     p = float(np.clip(fdtrc(h, h2, squares / total), np.finfo(float).tiny, 1.0))
     unit = total / count
-    fair_high = (_f_quantile(level, h, h2) - 1) * unit
+    fair_high = (float(fdtri(h, h2, level)) - 1) * unit
     return MeanSquare(value, low or min(value, 0.0), high, p, -unit, fair_high, dfs)

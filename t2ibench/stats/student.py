@@ -42,6 +42,35 @@ def satterthwaite(variances: npt.ArrayLike, dfs: npt.ArrayLike) -> tuple[float, 
     return total, float(total**2 / (v[known] ** 2 / f[known]).sum())
 
 
+def welch(variances: npt.ArrayLike, counts: npt.ArrayLike) -> tuple[float, float]:
+    """Variance of a difference of two means, with degrees of freedom that few values keep to.
+
+    Satterthwaite's, and at most those of equally varying values: a variance that two or three
+    values happen to show as small gives too many degrees of freedom where the other side has
+    many values (2 against 10 cover .88 to .90 without the bound).
+
+    Args:
+        variances: Of each mean, shape (c,).
+        counts: How many values each mean is of, shape (c,); of one, nothing is known.
+
+    Returns:
+        V and df; df is nan where V is 0 or unknown.
+
+    Source: Welch 1947, "The generalization of Student's problem"; the bound is ours, from
+        simulation.
+
+    Example:
+        >>> plain, kept = satterthwaite([0.01, 0.1], [1, 9]), welch([0.01, 0.1], [2, 10])
+        >>> round(plain[1], 1), round(kept[1], 1)
+        (10.0, 1.4)
+    """
+    sizes = np.asarray(counts, dtype=np.float64)
+    if (sizes < 2).any():
+        return float("nan"), float("nan")
+    total, df = satterthwaite(variances, sizes - 1)
+    return total, min(df, satterthwaite(1 / sizes, sizes - 1)[1])
+
+
 def t_interval(
     value: float, variance: float, df: float, level: float = 0.95
 ) -> tuple[float, float]:

@@ -14,10 +14,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError, TaskFileError, first_line, nearest, shown
-from t2ibench.methods import METHODS, Method, method_of
+from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.tasks.explain import explain, mended
-from t2ibench.tasks.source import Document, Location, Problem, parse_yaml, read_text
+from t2ibench.tasks.source import Document, Location, Problem, read_yaml
 from t2ibench.tasks.stimuli import StimuliFile
 
 RESERVED = ("all", "extended")  # what --tasks takes beside the names of tasks, groups and tags
@@ -57,9 +57,9 @@ class LoadedTask:
         return self.spec.id
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Library:
-    """The word lists and reference tables of one or more stimuli folders; not to be changed."""
+    """The word lists and reference tables of one or more stimuli folders."""
 
     lists: dict[str, tuple[str, ...]]
     references: dict[str, dict[str, float]]
@@ -111,7 +111,9 @@ def task_hash(spec: BaseTask) -> str:
     Returns:
         64 hexadecimal digits.
     """
-    content = spec.model_dump(mode="json", exclude=_NOT_SCORED)
+    # Of captions that were given only they count, not from which file they came.
+    beside = _NOT_SCORED if spec.awaits is not None else _NOT_SCORED | {"pool"}
+    content = spec.model_dump(mode="json", exclude=beside)
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -123,32 +125,26 @@ def read_library(roots: Iterable[Path]) -> Library:
         roots: Folders of task files.
 
     Returns:
-        The word lists and reference shares, and the problems of their files: the same object as
-        long as the files say the same.
+        The word lists and reference shares, and the problems of their files.
     """
-    paths = (path for root in roots for path in sorted((root / "stimuli").glob("*.y*ml")))
-    return _library_of(tuple((path, read_text(path)) for path in paths))
-
-
-@functools.lru_cache(maxsize=8)
-def _library_of(files: tuple[tuple[Path, str | Problem], ...]) -> Library:
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
-    for path, text in files:
-        document = parse_yaml(path, text)
-        library.problems += document.problems
-        if document.problems:
-            continue
-        stimuli = _validate(StimuliFile, document, {}, library.problems)
-        if stimuli is None:
-            continue
-        for name, words in stimuli.lists.items():
-            _claim_name(name, path, owners, library, document, ("lists", name))
-            library.problems += _list_problems(name, words, document)
-            library.lists.setdefault(name, words)  # a clash must not change others' tasks
-        for name, table in stimuli.references.items():
-            _claim_name(name, path, owners, library, document, ("references", name))
-            library.references.setdefault(name, dict(table.shares))
+    for root in roots:
+        for path in sorted((root / "stimuli").glob("*.y*ml")):
+            document = read_yaml(path)
+            library.problems += document.problems
+            if document.problems:
+                continue
+            stimuli = _validate(StimuliFile, document, {}, library.problems)
+            if stimuli is None:
+                continue
+            for name, words in stimuli.lists.items():
+                _claim_name(name, path, owners, library, document, ("lists", name))
+                library.problems += _list_problems(name, words, document)
+                library.lists.setdefault(name, words)  # a clash must not change others' tasks
+            for name, table in stimuli.references.items():
+                _claim_name(name, path, owners, library, document, ("references", name))
+                library.references.setdefault(name, dict(table.shares))
     return library
 
 
@@ -224,22 +220,8 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
         return [*found, document.problem(("method",), message)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A task that was found free of errors, and all that this depends on."""
-
-    text: str
-    library: Library
-    method: Method[Any]
-    task: LoadedTask
-    warnings: tuple[Problem, ...]
-
-
-_known: dict[tuple[Path, Path], _Known] = {}
-
-
 def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | None, list[Problem]]:
-    """Read, validate and check one task file; one that still says the same is only read.
+    """Read, validate and check one task file.
 
     Args:
         path: The task file.
@@ -249,23 +231,8 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
     Returns:
         The task, or None if it has errors, and its problems, warnings included.
     """
-    text = read_text(path)
-    known = _known.get((path, root))
-    if known and known.text == text and known.library is library:
-        name = known.task.spec.method
-        if name in METHODS and METHODS.get(name) is known.method:
-            return known.task, list(known.warnings)
-    task, problems = _checked(parse_yaml(path, text), root, library)
-    if task:
-        method = METHODS.get(task.spec.method)
-        _known[path, root] = _Known(str(text), library, method, task, tuple(problems))
-    return task, problems
-
-
-def _checked(
-    document: Document, root: Path, library: Library
-) -> tuple[LoadedTask | None, list[Problem]]:
-    path, problems = document.path, list(document.problems)
+    document = read_yaml(path)
+    problems = list(document.problems)
     if problems or not isinstance(document.data, dict):
         if not problems:
             problems.append(document.problem((), "expected a mapping of keys to values"))
@@ -354,7 +321,7 @@ def task_files(root: Path) -> list[Path]:
 
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
-    """Load every task below a folder.
+    """Load every task below a folder; those that come with t2ibench are read once a process.
 
     Args:
         root: The folder.
@@ -370,6 +337,18 @@ def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Pr
         raise T2IBenchError(
             f"No such folder: '{root}'.", "Give --include-path a folder of task YAML files."
         )
+    if root == bundled_tasks():  # no further list changes the words of these
+        tasks, problems = _bundled_folder()
+        return list(tasks), list(problems)
+    return _read_folder(root, library)
+
+
+@functools.lru_cache(maxsize=1)
+def _bundled_folder() -> tuple[list[LoadedTask], list[Problem]]:
+    return _read_folder(bundled_tasks(), _bundled_library())
+
+
+def _read_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
     tasks, problems = [], []
     for path in task_files(root):
         task, complaints = load_file(path, root, library)

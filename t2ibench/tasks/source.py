@@ -96,28 +96,12 @@ def read_yaml(path: Path) -> Document:
     Returns:
         The document; syntax errors, duplicate keys, aliases and custom tags are in `problems`.
     """
-    return parse_yaml(path, read_text(path))
-
-
-def parse_yaml(path: Path, text: str | Problem) -> Document:
-    """Parse what was read of one YAML file.
-
-    Args:
-        path: The file.
-        text: What `read_text` gives for it.
-
-    Returns:
-        The document, as of `read_yaml`.
-    """
     document = Document(path)
+    text = _text(path)
     if isinstance(text, Problem):
         document.problems.append(text)
         return document
     try:
-        line = _too_deep(text)
-        if line is not None:
-            document.problems.append(Problem(path, line, "is nested too deeply"))
-            return document
         loader = _Loader(text)
     except yaml.YAMLError as error:
         document.problems.append(_syntax_problem(path, error))
@@ -135,26 +119,26 @@ def parse_yaml(path: Path, text: str | Problem) -> Document:
     return document
 
 
-def read_text(path: Path) -> str | Problem:
-    """What is in a file, or why it cannot be used.
-
-    Args:
-        path: The file.
-
-    Returns:
-        Its text, or a problem.
-    """
+def _text(path: Path) -> str | Problem:
+    """What is in a file, or why it cannot be used."""
+    line = None
     try:
         why = _unfit(path)
         if why is None:
-            return path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
+            line = _too_deep(text)
+            if line is None:
+                return text
+            why = "is nested too deeply"
+    except yaml.YAMLError as error:
+        return _syntax_problem(path, error)
     except OSError as error:
         why = f"cannot be read: {why_unreadable(error, path)[0]}"
     except UnicodeDecodeError as error:
         why = f"is not UTF-8 text (byte {error.start})"
     except ValueError:  # a NUL in a name that a file gave
         why = "cannot be read: no file has such a name"
-    return Problem(path, None, why)
+    return Problem(path, line, why)
 
 
 def _unfit(path: Path) -> str | None:

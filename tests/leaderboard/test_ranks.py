@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 from t2ibench.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
+from t2ibench.leaderboard.shown import models
+from t2ibench.leaderboard.strata import strata
 from t2ibench.leaderboard.table import (
     Cell,
     Entry,
     borda,
     departures,
     families,
+    family_ranks,
     fewer_images,
     ranks,
 )
@@ -23,7 +26,13 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.pairing import mean_squares
 from tests import hand
-from tests.leaderboard.conftest import SHARES, board_of, model_results, task_records
+from tests.leaderboard.conftest import (
+    SHARES,
+    board_of,
+    model_results,
+    task_records,
+    write_submission,
+)
 
 SIZES = {"t2iat": 2, "occupations": 1, "openbias": 1, "tibet": 1, "weat": 1}
 
@@ -174,6 +183,30 @@ def test_a_task_that_is_inconclusive_for_one_is_ranked_for_the_others() -> None:
     found = ranks([cells(toy)["t2iat"], undecided, cells(fair)["t2iat"]])
     assert found[0] == Rank(3, 3, 3)
     assert found[1] == found[2] == Rank(1, 2, 3)
+
+
+def test_extended_tasks_are_shown_and_count_in_no_cell(tmp_path: Path) -> None:
+    """A model that ran one more test than others is ranked as they are, by what all of them ran."""
+    found = {name: model_results(0, shares) for name, shares in SHARES.items()}
+    leaning = hand.mean_square({"x": [1.0] * 30, "y": [1.0] * 30})
+    more = found["toy-fair"] | {"openbias_intersections": leaning, "vibex_validation": leaning}
+    boards = []
+    for root, fair in (("without", found["toy-fair"]), ("with", more)):
+        for name, one in (found | {"toy-fair": fair}).items():
+            write_submission(tmp_path / root, name, one)
+        boards.append(board_of(tmp_path / root))
+    without, with_them = boards
+    for family in ("openbias", "tibet"):
+        assert family_ranks(with_them.entries, family) == family_ranks(without.entries, family)
+    for one, other in zip(without.entries, with_them.entries, strict=True):
+        assert set(one.families) == set(other.families) and "vibex" not in other.families
+        assert one.families["openbias"].square == other.families["openbias"].square
+        assert other.families["openbias"].of == 1
+    (model,) = (
+        one for one in models(strata(with_them.entries, ["openbias"])) if one.name == "toy-fair"
+    )
+    assert {"openbias_intersections", "vibex_validation"} <= set(model.tasks)
+    assert model.cells["openbias"].value is not None and model.cells["openbias"].value < 0.3
 
 
 def test_borda_needs_every_family(board: Path) -> None:

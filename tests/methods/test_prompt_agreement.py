@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from t2ibench.errors import MissingEvidence
+from t2ibench.methods import needs
+from t2ibench.methods.core.cells import simulated_task
 from t2ibench.methods.core.contract import SyntheticEvidence
 from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.core.prompt_agreement import (
@@ -17,6 +20,8 @@ from t2ibench.methods.core.prompt_agreement import (
     paired_difference,
     prompt_cosines,
 )
+from t2ibench.methods.t2iat.schema import T2iatTask
+from t2ibench.settings import Settings
 
 WITHIN, BETWEEN, INTERACTION = 0.03, 0.02, 0.01  # spread of images, prompts and models
 
@@ -26,17 +31,18 @@ def one(prompt: str, *cosines: float, group: str = "", unit: str = "") -> Prompt
 
 
 def test_cosines_are_those_of_the_embeddings() -> None:
-    needs = Needs((PromptNeed("a", 3, "x", "u"), PromptNeed("b", 2, "y")), ("a", "b"))
-    evidence = SyntheticEvidence(needs)
-    first, second = prompt_cosines(needs, evidence)
+    asked = Needs((PromptNeed("a", 3, "x", "u", "w"), PromptNeed("b", 2, "y")), ("a", "b"))
+    evidence = SyntheticEvidence(asked)
+    first, second = prompt_cosines(asked, evidence)
     text = evidence.texts(["a"])[0]
     assert first.cosines.tolist() == pytest.approx(evidence.images("a", 3).embeddings @ text)
     assert (first.group, first.unit, second.group, second.unit) == ("x", "u", "y", "")
     assert first.indices.tolist() == [0, 1, 2]
-    refused = prompt_cosines(needs, SyntheticEvidence(needs, without=["b"]))
+    assert (first.word, second.word) == ("w", "")
+    refused = prompt_cosines(asked, SyntheticEvidence(asked, without=["b"]))
     assert [found.prompt for found in refused] == ["a"]
     with pytest.raises(MissingEvidence):
-        prompt_cosines(Needs(needs.prompts, ("a",)), SyntheticEvidence(Needs(needs.prompts)))
+        prompt_cosines(Needs(asked.prompts, ("a",)), SyntheticEvidence(Needs(asked.prompts)))
 
 
 def test_a_mean_by_hand() -> None:
@@ -116,6 +122,57 @@ def rates(images: int, of_group: float, of_model: float, repeats: int) -> Sequen
             rows.append((found.p < 0.05, found.low <= truth <= found.high, found.value))
     table = np.array(rows, dtype=float).reshape(repeats, 6).mean(axis=0)
     return [float(value) for value in table]
+
+
+def shared_words(rng: np.random.Generator, images: int, prompts: Needs) -> list[PromptCosines]:
+    """Words move cosines twice as much as stimuli do, whichever stimulus they stand beside."""
+    moved: dict[str, float] = {"": 0.0}
+    found = []
+    for need in prompts.prompts:
+        unit = moved.setdefault(need.unit, rng.normal(0, BETWEEN))
+        word = moved.setdefault(need.word, rng.normal(0, 2 * BETWEEN))
+        cosines = rng.normal(0.25 + unit + word + rng.normal(0, BETWEEN / 2), WITHIN, images)
+        keys = need.prompt, need.group, need.unit
+        found.append(PromptCosines(*keys, np.arange(images), cosines, need.word))
+    return found
+
+
+@pytest.mark.parametrize(("images", "pairing"), [(10, "cross"), (100, "cross"), (10, "cycle")])
+def test_words_that_stimuli_share_are_resampled_too(images: int, pairing: str) -> None:
+    """Clustered by stimulus alone, .55 to .80 of the intervals cover."""
+    stimuli, repeats = (6, 40) if pairing == "cross" else (20, 40)
+    words = {"A": [f"good{n}" for n in range(8)], "B": [f"bad{n}" for n in range(8)]}
+    task = simulated_task(
+        T2iatTask, method="t2iat", pairing=pairing,
+        concepts={
+            side: {"name": side, "stimuli": [f"{side}{n}" for n in range(stimuli)]} for side in "XY"
+        },
+        attributes={side: {"name": side, "words": words[side]} for side in "AB"},
+        prompts={"neutral": "a {stimulus}", "guided": "a {attribute} {stimulus}"},
+    )  # fmt: skip
+    found = needs(task, Settings())
+    assert found.shared_words["a bad3 X1"] == "bad3" and found.shared_words["a X1"] == ""
+    rng, hits = np.random.default_rng([images, stimuli]), []
+    for _ in range(repeats):
+        first, second = (shared_words(rng, images, found) for _ in range(2))
+        split = [[p for p in first if (p.group == "X, A") is one] for one in (True, False)]
+        for difference in (
+            difference_from_others(*split, 0.95), paired_difference(second, first, 0.95)
+        ):  # fmt: skip
+            assert difference is not None and difference.low is not None
+            assert difference.high is not None
+            hits.append(difference.low <= 0 <= difference.high)
+    assert min(np.mean(hits[::2]), np.mean(hits[1::2])) >= 0.87
+
+
+def test_words_of_one_stimulus_or_a_single_word_add_nothing() -> None:
+    plain = [
+        one(f"{k} {u}", v + k / 9, unit=u) for k in (1, 2) for u, v in (("u", 0.3), ("v", 0.1))
+    ]
+    single = [replace(p, word="joy") for p in plain]
+    own = [replace(p, word=p.prompt) for p in plain]
+    assert mean_cosine(single, 0.95) == mean_cosine(plain, 0.95)
+    assert mean_cosine(own, 0.95) == mean_cosine(plain, 0.95)
 
 
 @pytest.mark.parametrize("images", [10, 100])

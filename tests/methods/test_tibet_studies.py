@@ -99,6 +99,15 @@ def test_pooled_shares_cover() -> None:
             low, high = pooled_proportion(hits, totals).interval()
             inside.append(low <= 0.8 <= high)
         assert np.mean(inside) >= 0.91
+    # Captions that agree throughout or hardly: without the pseudo-caption .75 to .89 cover.
+    for share, size in ((0.95, 30), (0.8, 10)):
+        totals = np.resize([2, 10, 20], size)
+        inside = []
+        for _ in range(300):
+            hits = rng.binomial(totals, rng.beta(share * 3 / 7, (1 - share) * 3 / 7, size))
+            low, high = pooled_proportion(hits, totals).interval()
+            inside.append(low <= share <= high)
+        assert np.mean(inside) >= 0.92
     assert pooled_proportion([4, 4], [4, 4]).size == 2.0  # two clusters, eight equal answers
     assert pooled_proportion([3], [4]).size == 1.0
     assert math.isnan(pooled_proportion([], []).value)

@@ -13,9 +13,10 @@ from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
-from t2ibench.models.generators.image_replies import Told, blocked, refused_field
+from t2ibench.models.generators.image_replies import refused_field
 from t2ibench.models.retries import Failure
 from t2ibench.models.throttle import Throttle
+from t2ibench.models.told import Told, blocked
 from t2ibench.toyland import draw
 from tests.models.images_api import Said, images_server, json_reply, running, speaking
 from tests.models.test_served import KEY, PROMPTS, closed_port, requests

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import io
 import json
+import pickle
 import socket
 import threading
 from collections.abc import Iterator
@@ -21,7 +22,9 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import Charges, Drawn, Generator, ImageRequest
+from t2ibench.pipeline.made_with import settle
 from t2ibench.pipeline.work import generate
+from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore, image_seed
 from tests.models.chat import without_waiting
 from tests.models.images_api import Faults, Said, images_server, json_reply, running, speaking
@@ -440,6 +443,28 @@ def test_max_cost_stops_and_a_higher_one_goes_on(
     assert f"all of this run {total / 4:,.2f}" in capsys.readouterr().err
     record = json.loads(next(tmp_path.rglob("run.json")).read_text())
     assert record["generator"]["cost"] == total / 4
+
+
+def test_what_is_spent_is_written_down_with_every_image(tmp_path: Path) -> None:
+    """So a process that is killed at any moment has spent nothing that the next does not know."""
+    known: list[float | None] = []
+
+    def speak(*_: Any) -> Said:
+        (file,) = tmp_path.rglob("run.json")
+        known.append(json.loads(file.read_text())["generator"]["cost"])
+        return one()
+
+    with speaking(speak) as (url, _):
+        words = run_words(url, tmp_path, "price_per_image=0.25", "workers=1")
+        assert cli(*words, "--max-cost", "2") == 1
+        assert known == [None, *(number / 4 for number in range(1, 8))]
+        (path,) = tmp_path.iterdir()
+        worker = served(url, price_per_image="0.25")  # another process on the same run
+        settle(open_run(path), worker, 2.25)
+        with pytest.raises(T2IBenchError, match=r"--max-cost 2.25 .* have cost 2.25") as caught:
+            worker.generate(requests(PROMPTS, 1))
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # it is sent on
+    assert len(known) == 9
 
 
 def test_an_unknown_price_is_said_and_not_guessed(

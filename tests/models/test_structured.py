@@ -110,6 +110,12 @@ def test_what_a_server_declines_is_remembered(
     assert all({"response_format", "logprobs"} & set(body) == then for body in posted[first:])
 
 
+def test_what_was_under_way_when_a_plainer_form_was_taken_is_put_again() -> None:
+    with serving(declining("logprobs", "response_format")) as (url, _):
+        answers = judge(url, workers="6").answer(queries())
+    assert all(found.answer in GENDER for found in answers)
+
+
 def test_a_question_that_is_declined_however_it_is_put_costs_itself_only() -> None:
     def speak(body: dict[str, Any]) -> tuple[int, Any]:
         if read(posted_image(body)).top("gender") == "male":
@@ -120,8 +126,17 @@ def test_a_question_that_is_declined_however_it_is_put_costs_itself_only() -> No
         answers = judge(url, workers="1").answer(queries())
     assert [found.answer for found in answers] == [None, "female"] * 3
     assert answers[0].reason == "the server replied 400: image too large"
-    assert all("response_format" in body for body in posted[3:4])  # nothing was unlearnt
-    assert len(posted) == 3 * 3 + 3
+    assert all("response_format" in body for body in posted[3:])  # nothing was unlearnt
+    assert len(posted) == 3 + 5  # once these classes were answered, the form is not to blame
+
+
+def test_what_a_filter_declines_is_asked_once() -> None:
+    said = {"error": {"code": "content_filter", "message": "The image was flagged."}}
+    for status in (400, 403, 422):
+        with serving(lambda _, status=status: (status, said)) as (url, posted):
+            answers = judge(url, workers="1").answer(queries())
+        assert {found.answer for found in answers} == {None} and len(posted) == 6
+        assert answers[0].reason == f"the server replied {status}: The image was flagged."
 
 
 def test_free_text_is_asked_plainly() -> None:

@@ -6,6 +6,7 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,7 +27,8 @@ from t2ibench.reports.figures.canvas import BOXES, DISCS, LINES, TEXTS, Canvas, 
 from t2ibench.reports.figures.draw import Drawn, draw
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
-from t2ibench.reports.figures.raster import SCALE, png
+from t2ibench.reports.figures.raster import SCALE, is_png_of, png
+from t2ibench.reports.figures.write import write_figure
 from t2ibench.reports.html.numbers import at
 from t2ibench.reports.html.page import environment
 from t2ibench.reports.view import Mark, TaskView, run_view, series_view
@@ -145,6 +147,33 @@ def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
         "paper": "#ffffff",
     }
     assert png(canvas) == png(canvas)
+
+
+def test_a_png_is_made_again_where_it_is_of_another_figure_or_damaged(tmp_path: Path) -> None:
+    canvas = Canvas(100, 60, "t")
+    canvas.dot(20, 30, "low", 6)
+    file = tmp_path / "a.png"
+    assert not is_png_of(file, canvas)
+    whole = png(canvas)
+    file.write_bytes(whole)
+    assert is_png_of(file, canvas)
+    for damaged in (whole[:-20], whole[:200] + b"\0" + whole[201:], b"", b"<svg>"):
+        file.write_bytes(damaged)
+        assert not is_png_of(file, canvas)
+    file.write_bytes(whole)
+    canvas.dot(50, 30, "low", 6)
+    assert not is_png_of(file, canvas)
+
+
+def test_a_figure_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+    figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
+    write_figure(figure, "title", tmp_path, "one")
+    before = (tmp_path / "one.png").stat()
+    write_figure(figure, "title", tmp_path, "one")
+    assert (tmp_path / "one.png").stat().st_ino == before.st_ino
+    write_figure(figure, "another title", tmp_path, "one")
+    assert (tmp_path / "one.png").stat().st_ino != before.st_ino
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
 
 
 def width_of(text: str, **marks: str) -> int:

@@ -169,8 +169,8 @@ def test_coded_trees_and_proposed_axes(run: Path, tmp_path: Path) -> None:
         encoding="utf-8",
     )
     table = exhibit(run, "table-3", axes=axes)
-    assert "gender" in str(value(table, "picture that shows a woman", "axes"))
-    assert value(table, "picture that shows a man", "axes") is None
+    assert "gender" in str(value(table, "picture that shows a woman", "questions"))
+    assert value(table, "picture that shows a man", "questions") is None
     axes.write_text("id: axes\n", encoding="utf-8")
     with pytest.raises(T2IBenchError):
         exhibit(run, "table-3", axes=axes)

@@ -21,6 +21,29 @@ def test_by_hand() -> None:
     assert math.isnan(kendall_tau([1, 1, 1], [1, 2, 3]).tau)
 
 
+@pytest.mark.parametrize("y", [[1, 2, 3, 4, 5, 6], [0, 0, 0, 1, 1, 1]])
+def test_no_interval_where_every_pair_agrees(y: list[float]) -> None:
+    """Six pairs in the same order, or as nearly as ties allow, show no perfect correlation."""
+    found = kendall_tau([1, 2, 3, 4, 5, 6], y)
+    assert found.tau == pytest.approx(1.0 if y[0] else 9 / math.sqrt(15 * 9))
+    assert math.isnan(found.low) and math.isnan(found.high)
+    assert found.p < 0.05
+
+
+@pytest.mark.parametrize("correlation", [0.76, 0.95])
+def test_the_interval_of_eight_pairs_covers(correlation: float) -> None:
+    rng = np.random.default_rng(4)
+    truth, covered, shown = 2 / math.pi * math.asin(correlation), 0, 0
+    for _ in range(300):
+        noise = rng.standard_normal((2, 8))
+        x, y = noise[0], correlation * noise[0] + math.sqrt(1 - correlation**2) * noise[1]
+        found = kendall_tau(x, y)
+        shown += not math.isnan(found.low)
+        covered += found.low <= truth <= found.high
+    assert shown > 200
+    assert covered / shown >= 0.93
+
+
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_the_interval_covers(correlation: float) -> None:
     rng = np.random.default_rng(3)

@@ -65,7 +65,8 @@ def test_globs(registry: TaskIndex) -> None:
 def test_tags(registry: TaskIndex) -> None:
     assert ids(registry.select(["tag:religion"])) == ["t2iat_judaism_christianity"]
     assert ids(registry.select(["tag:age"])) == [
-        *("objects_age", "occupations_intersections", "openbias_intersections"),
+        *("objects_age", "occupations_intersections", "openbias_coco", "openbias_flickr30k"),
+        "openbias_intersections",
         *("openbias_examples", "tibet_prompts", "weat_10_young_old_names"),
     ]
     assert set(registry.tags["benign"]) == {
@@ -157,7 +158,7 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
 
 
 def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file is checked again only when it, a word list or its method has changed."""
+    """Only what comes with t2ibench is read once a process."""
     own = spoil(TEA, ("[oolong, assam]", "teas"))
     other = spoil(own, ('neutral: "a cup', 'neutral: "a mug'))
     words = tmp_path / "stimuli" / "words.yaml"
@@ -170,9 +171,7 @@ def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ):
         words.write_text(f"source: me\nlists: {{teas: [{teas}]}}\n")
         load(tmp_path, text)
-        first, second = (build_index([tmp_path])[0].tasks["tea_coffee"] for _ in range(2))
-        assert first is second
-        seen.append(first.hash)
+        seen.append(build_index([tmp_path])[0].tasks["tea_coffee"].hash)
     assert len(set(seen)) == 3
     load(tmp_path, spoil(own, ("version: 1", "version: x")))
     assert "tea_coffee" not in build_index([tmp_path])[0].tasks

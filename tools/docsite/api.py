@@ -9,6 +9,7 @@ import t2ibench
 
 _SECTIONS = {
     "Measure": ("evaluate", "generate", "score", "load_tasks", "read_results"),
+    "Papers": ("reproduce", "Reproduction", "Exhibit"),
     "Results of a run": ("Results", "TaskResult"),
     "Settings of a run": ("RunSettings", "Settings"),
     "Models and judges": (
@@ -18,6 +19,8 @@ _SECTIONS = {
     "A method": ("Method", "Family", "MainScore"),
     "Errors": ("T2IBenchError", "MissingEvidence"),
 }
+# A package of the same name stands before it.
+_ELSEWHERE = {"reproduce": "t2ibench.reproduce.call.reproduce"}
 
 
 def pages() -> dict[str, str | bytes]:
@@ -39,6 +42,8 @@ def pages() -> dict[str, str | bytes]:
 
 def _home(name: str) -> str:
     """Where a name is defined; its docstring is read there."""
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
     value = getattr(t2ibench, name)
     module = inspect.getmodule(value) or importlib.import_module("t2ibench")
     return f"{module.__name__}.{value.__name__}"

@@ -16,12 +16,14 @@ class PromptNeed:
             pages show by group what a model refused.
         unit: What the prompt shares with others of the task, such as its stimulus; empty where it
             stands alone. Means over prompts vary with units.
+        word: What it shares across units, such as the word of an attribute; empty where nothing.
     """
 
     prompt: str
     images: int
     group: str = field(default="", compare=False)
     unit: str = field(default="", compare=False)
+    word: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,14 @@ class Needs:
         found: dict[str, str] = {}
         for need in self.prompts:
             found[need.prompt] = found.get(need.prompt) or need.unit
+        return found
+
+    @property
+    def shared_words(self) -> dict[str, str]:
+        """Distinct prompts, each with what it shares across units; of several, the first."""
+        found: dict[str, str] = {}
+        for need in self.prompts:
+            found[need.prompt] = found.get(need.prompt) or need.word
         return found
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -187,7 +187,96 @@ class Bars:
     source: str = ""
 
 
-Figure = Scatter | Arrows | Distribution | Bars
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Numbers of one row of the result: of some items, beside each other in columns.
+
+    Attributes:
+        title: What they are of.
+        row: Name of the result's row that decides which panels come first.
+        columns: What is beside each other, such as a prompt and its counterfactuals.
+        items: What a line is of, such as a concept, and its number in each column; None where it
+            is not known.
+    """
+
+    title: str
+    row: str
+    columns: tuple[str, ...]
+    items: tuple[tuple[str, tuple[float | None, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Items by columns, panel by panel: what stands out in one column and not in the others.
+
+    Attributes:
+        title: What it shows.
+        read: From the result's details to its panels.
+        order: The score by which panels are sorted, the largest first; None to begin with those
+            whose first line sets the columns most apart.
+        item: What a line is of, such as 'concept'.
+        unit: What a number counts, such as 'times an image'.
+        absent: What a dash means.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+        most: Panels that are drawn at most; the table has more, the CSV all.
+    """
+
+    title: str
+    read: Callable[[Mapping[str, Any]], Sequence[Panel]]
+    order: str | None
+    item: str
+    unit: str
+    absent: str
+    caption: str
+    source: str = ""
+    most: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Combinations:
+    """How frequent combinations are, beside what their parts alone would make them.
+
+    The rows of the group have the scores 'joint_share', 'independent_share' and 'excess', the
+    difference, with its interval; the details hold a `CrossingReport` of that name.
+
+    Attributes:
+        title: What it shows.
+        group: Group of the rows, which is the name of the crossing.
+        caption: How to read it.
+        source: The figure of a paper that it follows.
+    """
+
+    title: str
+    group: str
+    caption: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """How far apart images of two groups are, row by row and in all.
+
+    Attributes:
+        title: What it shows.
+        score: Name of the score, of the rows and of the task.
+        halves: Name of the task's score of two halves of the same images, which is 0 by chance.
+        noun: What a row is, such as 'object'.
+        nouns: The same of several.
+        caption: How to read it.
+        source: The publication that the measure goes back to.
+    """
+
+    title: str
+    score: str
+    halves: str
+    noun: str
+    nouns: str
+    caption: str
+    source: str = ""
+
+
+Figure = Scatter | Arrows | Distribution | Bars | Panels | Combinations | Apart
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.needs import Needs
-from t2ibench.stats.student import satterthwaite, t_interval, t_test
+from t2ibench.stats.crossed import shared_variance
+from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 Question = Literal["these", "like_these"]
 
@@ -32,6 +33,8 @@ class PromptCosines:
         unit: What it shares with others, such as its stimulus: prompts of one unit vary together.
         indices: Which sample of the prompt each image is, shape (n,), n at least 1.
         cosines: Cosine of each image and the prompt, shape (n,).
+        word: What it shares across units, such as the word of an attribute: prompts of one word
+            vary together, too.
     """
 
     prompt: str
@@ -39,6 +42,7 @@ class PromptCosines:
     unit: str
     indices: IntArray
     cosines: Float64Array
+    word: str = ""
 
     @property
     def mean(self) -> float:
@@ -84,6 +88,7 @@ def prompt_cosines(needs: Needs, evidence: Evidence) -> list[PromptCosines]:
         MissingEvidence: a prompt was never embedded as a text.
     """
     counts, groups, units = needs.images_by_prompt, needs.groups, needs.units
+    words = needs.shared_words
     prompts = list(counts)
     found = []
     for prompt, text in zip(prompts, evidence.texts(prompts), strict=True):
@@ -92,7 +97,9 @@ def prompt_cosines(needs: Needs, evidence: Evidence) -> list[PromptCosines]:
             wide = np.asarray(images.embeddings, dtype=np.float64)
             cosines = (wide * np.asarray(text, dtype=np.float64)).sum(axis=1)
             found.append(
-                PromptCosines(prompt, groups[prompt], units[prompt], images.indices, cosines)
+                PromptCosines(
+                    prompt, groups[prompt], units[prompt], images.indices, cosines, words[prompt]
+                )
             )
     return found
 
@@ -101,7 +108,8 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
     """The mean over prompts of their images' cosines, with its interval.
 
     x̄ = mean over prompts p of x_p, V = C / (C − 1) Σ_c (Σ_{p in c} (x_p − x̄) / P)² over the C
-    units, t with C − 1 degrees of freedom (a cluster-robust variance; Liang and Zeger 1986).
+    units, t with C − 1 degrees of freedom (a cluster-robust variance; Liang and Zeger 1986). Words
+    that units share add what `shared_variance` says.
 
     Args:
         prompts: One or more.
@@ -126,8 +134,8 @@ def difference_from_others(
 ) -> MeanCosine | None:
     """How much better the images of one group of prompts agree than those of the others.
 
-    Variances are those of `mean_cosine`, with the covariance of units that both sides have; the
-    degrees of freedom are Satterthwaite's, and at most the number of units less 1.
+    Variances are those of `mean_cosine`, with the covariance of units and words that both sides
+    have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
 
     Args:
         group: Prompts of the group.
@@ -139,7 +147,7 @@ def difference_from_others(
         what is one prompt's wording cannot be told from the group.
     """
     units: dict[str, int] = {}
-    sums, variances, dfs = [], [], []
+    sums, variances, counts = [], [], []
     for side, sign in ((group, 1.0), (others, -1.0)):
         means = np.array([one.mean for one in side])
         numbers = np.array([units.setdefault(_unit(one), len(units)) for one in side], np.int64)
@@ -150,14 +158,16 @@ def difference_from_others(
         part = np.bincount(numbers, weights=scale * (means - means.mean()))
         sums.append(sign * part)
         variances.append(float((part**2).sum()))
-        dfs.append(count - 1)
+        counts.append(count)
     total = np.zeros(len(units))
     for one_side in sums:
         total[: len(one_side)] += one_side
     variance = float((total**2).sum())
-    df = min(satterthwaite(variances, dfs)[1], len(units) - 1.0)
+    df = min(welch(variances, counts)[1], len(units) - 1.0)
     value = float(np.mean([one.mean for one in group]) - np.mean([one.mean for one in others]))
     both = [*group, *others]
+    weights = [1.0 / len(group)] * len(group) + [-1.0 / len(others)] * len(others)
+    variance, df = _with_words(both, weights, variance, df)
     return _tested(value, variance, df, level, "like_these", both)
 
 
@@ -186,7 +196,9 @@ def paired_difference(
         indices, a, b = np.intersect1d(mine.indices, other.indices, return_indices=True)
         if len(indices):
             change = mine.cosines[a] - other.cosines[b]
-            kept.append(PromptCosines(mine.prompt, mine.group, mine.unit, indices, change))
+            kept.append(
+                PromptCosines(mine.prompt, mine.group, mine.unit, indices, change, mine.word)
+            )
     if not kept:
         return None
     return _of(kept, np.array([one.mean for one in kept]), level, tested=True)
@@ -206,7 +218,8 @@ def _of(
     if len(units) > 1:
         sums = np.bincount(numbers, weights=(means - value) / count)
         variance = float((sums**2).sum()) * len(units) / (len(units) - 1)
-        df, question = len(units) - 1.0, "like_these"
+        variance, df = _with_words(prompts, [1.0 / count] * count, variance, len(units) - 1.0)
+        question = "like_these"
     else:
         variance, df, question = *_of_images(prompts), "these"
     found = _tested(value, variance, df, level, question, prompts)
@@ -215,6 +228,20 @@ def _of(
     return MeanCosine(
         value, found.low, found.high, None, found.question, found.n_prompts, found.n_images
     )
+
+
+def _with_words(
+    prompts: Sequence[PromptCosines], weights: Sequence[float], variance: float, df: float
+) -> tuple[float, float]:
+    """A variance clustered by units, with what words add that units share."""
+    extra, freedom = shared_variance(
+        [one.mean for one in prompts],
+        weights,
+        [one.group for one in prompts],
+        [_unit(one) for one in prompts],
+        [one.word for one in prompts],
+    )
+    return satterthwaite([variance, extra], [df, freedom]) if extra else (variance, df)
 
 
 def _of_images(prompts: Sequence[PromptCosines]) -> tuple[float, float]:

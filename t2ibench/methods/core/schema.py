@@ -6,7 +6,7 @@ so a validated task holds everything that decides its score.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +19,9 @@ from pydantic import (
 
 from t2ibench.errors import did_you_mean, shown, visible
 from t2ibench.settings import Settings
+
+if TYPE_CHECKING:
+    from t2ibench.methods.core.pools import CaptionPool
 
 
 def _printable(value: str) -> str:
@@ -158,6 +161,7 @@ class BaseTask(Strict):
     """
 
     scored: ClassVar[bool] = True
+    filled: ClassVar[tuple[str, ...]] = ()  # what captions decide, where a task waits for them
 
     id: Identifier
     version: Count
@@ -170,6 +174,17 @@ class BaseTask(Strict):
     notes: tuple[Text, ...] = ()
     published: tuple[Published, ...] = ()
     expected_warnings: tuple[Warned, ...] = ()
+
+    @property
+    def drawn_from(self) -> CaptionPool | None:
+        """The pool of captions that fills it; None for a task that is whole by itself."""
+        return None
+
+    @property
+    def awaits(self) -> CaptionPool | None:
+        """The captions that it waits for; None where it has all that it needs."""
+        pool = self.drawn_from
+        return pool if pool is not None and pool.drawn is None else None
 
 
 class ImageTask(BaseTask):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, cycle, product
 
 from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.needs import Needs, PromptNeed
@@ -91,6 +92,11 @@ def crossed_prompts(task: OccupationsTask, stimulus: str, words: list[str]) -> l
     ]
 
 
+def _shared(words: Sequence[str]) -> Iterator[str]:
+    """The word that each prompt of a group shares with other stimuli; a single one is the group."""
+    return cycle(words if len(words) > 1 else ("",))
+
+
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
     """Images and texts of neutral and guided prompts.
 
@@ -110,8 +116,10 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
         ]
         for group in task.groups:
             prompts += [
-                PromptNeed(prompt, n_guided, group.name, stimulus)
-                for prompt in group_prompts(task, stimulus, group)
+                PromptNeed(prompt, n_guided, group.name, stimulus, word)
+                for prompt, word in zip(
+                    group_prompts(task, stimulus, group), _shared(group.words), strict=False
+                )
             ]
     texts = tuple(dict.fromkeys(need.prompt for need in prompts))
     names = [" x ".join(g.name for g in groups) for groups in product(*task.crossing.values())]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from t2ibench.methods.core.presentation import (
+    Apart,
     Arrows,
     Axis,
+    Combinations,
     Figure,
     ImageSeries,
     Presentation,
@@ -84,13 +86,31 @@ def _figures(task: OccupationsTask, first: GroupPair, axis: Axis) -> list[Figure
     if task.crossing:
         title = " x ".join(task.crossing)
         figures.append(
-            Scatter(
+            Combinations(
                 f"Which combinations are shown: {title}",
-                Quantity("share that its parts alone would make", "independent_share"),
-                Quantity("share of the images", "joint_share"),
-                "Above the line a combination is more frequent than its parts would make it.",
-                groups=frozenset({title}),
-                diagonal=True,
+                title,
+                "Hollow: the share that its parts alone would make. Filled: the share of the "
+                "images, in colour where the difference is clear after Holm’s correction; the line "
+                "is the interval of the difference, for stimuli like these. It does not say "
+                "whether a part by itself is balanced, and no clear difference is not "
+                "independence.",
             )
         )
+    if task.likeness:
+        figures += [
+            Apart(
+                f"How far apart: images with {pair.first.name} and with {pair.second.name}",
+                f"apart{pair.suffix}",
+                "apart_halves",
+                "stimulus",
+                "stimuli",
+                "0: both are drawn alike, and below 0 by chance; 1: the images with either are all "
+                "the same. Two halves: of the images without either, which only chance sets apart. "
+                "A filled dot is clear after Holm’s correction; single rows have no interval. It "
+                "is a distance between images: it does not say what differs, nor "
+                "whom the images without either resemble.",
+                "Hudson, Slatkin and Maddison (1992), equation 3",
+            )
+            for pair in group_pairs(task)
+        ]
     return figures

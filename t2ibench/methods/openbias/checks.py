@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from t2ibench.errors import did_you_mean
+from t2ibench.arguments import read_args
+from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.prompts import fill, placeholders
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.openbias.naming import crossed_biases
+from t2ibench.methods.openbias.propose import ProposeArgs
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 
 
@@ -22,12 +24,30 @@ def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
     Yields:
         Errors and warnings with their location in the file.
     """
+    yield from _check_pool(task)
     keys = [f"{bias.about} {bias.name}" for bias in task.biases]
     yield from checks.duplicates(keys, ("biases",))
     for number, bias in enumerate(task.biases):
         yield from _check_bias(bias, ("biases", number))
+    if task.awaits is not None:
+        return
     for number, names in enumerate(task.crossings):
         yield from _check_crossing(task, names, ("crossings", number))
+
+
+def _check_pool(task: OpenBiasTask) -> Iterator[checks.Finding]:
+    if task.pool is None and not task.biases:
+        yield checks.Finding(("biases",), "give biases, or a pool of captions to propose them for")
+    if task.pool is None:
+        return
+    if task.awaits is not None and task.biases:
+        yield checks.Finding(("pool",), "give either biases or a pool of captions, not both")
+    if task.awaits is None and not task.biases:
+        yield checks.Finding(("biases",), "the captions that were given have no bias")
+    try:
+        read_args(ProposeArgs, task.pool.settings, "pool", "settings")
+    except T2IBenchError as error:
+        yield checks.Finding(("pool", "settings"), str(error))
 
 
 def _check_crossing(

@@ -7,6 +7,7 @@ from typing import Any
 
 from t2ibench.methods.core.presentation import (
     Axis,
+    Combinations,
     Figure,
     ImageGroups,
     Presentation,
@@ -46,7 +47,7 @@ def present(task: OpenBiasTask) -> Presentation:
             Quantity("caption by caption (context-aware severity)", "severity"),
             "Above the line a question is answered one-sidedly within captions, but to different "
             "sides.",
-            "D'Incà et al. (2024), figure 5; as published",
+            "D'Incà et al. (2024), figure 9; as published",
             groups=frozenset(bias.about for bias in task.biases),
             diagonal=True,
         )
@@ -90,13 +91,13 @@ def _combinations(task: OpenBiasTask) -> Iterator[Figure]:
     """The share of each combination of classes against what its parts would make it."""
     for names in task.crossings:
         name = crossing_name(task, names)
-        yield Scatter(
+        yield Combinations(
             f"Which combinations are shown: {name}",
-            Quantity("share that its parts alone would make", "independent_share"),
-            Quantity("share of the images", "joint_share"),
-            "Above the line a combination is more frequent than its parts would make it.",
-            groups=frozenset({name}),
-            diagonal=True,
+            name,
+            "Hollow: the share that its parts alone would make. Filled: the share of the images, "
+            "in colour where the difference is clear after Holm’s correction; the line is the "
+            "interval of the difference, for these prompts. It does not say whether a part by "
+            "itself is balanced, and no clear difference is not independence.",
         )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from t2ibench.arguments import Arguments, PositiveInt
+from t2ibench.arguments import Arguments, NotNegative, PositiveInt
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.concepts import Synonyms, synonyms_from
 from t2ibench.methods.core.proposal import Conversation, Message, Proposal, Proposed
@@ -51,6 +51,7 @@ class ProposeArgs(Arguments):
         synonyms: Where synonyms of classes are looked up: 'wordnet', 'table' (the small one that
             comes with t2ibench), or 'conceptnet:FILE' with ConceptNet's assertions; by default
             WordNet where it is installed, else the table.
+        seed: Decides which captions of a bias are kept, where it has more than `per_bias`.
     """
 
     overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.75
@@ -59,6 +60,7 @@ class ProposeArgs(Arguments):
     tries: PositiveInt = 3
     questions: Literal["caption", "bias"] = "caption"
     synonyms: str | None = None
+    seed: NotNegative = 0
 
 
 class OpenBiasProposal:
@@ -111,7 +113,11 @@ class OpenBiasProposal:
             "The replies are kept.",
         )
         return Proposed(
-            body={"biases": bias_rows(kept, args.per_bias, own=args.questions == "caption")},
+            body={
+                "biases": bias_rows(
+                    kept, args.per_bias, own=args.questions == "caption", seed=args.seed
+                )
+            },
             notes=(
                 f"Captions that name a class were identified with: {merging.name}.",
                 f"Biases that share {args.overlap:.0%} of their classes are one; each has "
@@ -277,22 +283,25 @@ def _alike(first: MergedBias, second: MergedBias, overlap: float) -> bool:
     return first.about == second.about and len(a & b) >= overlap * max(len(a), len(b))
 
 
-def chosen_captions(captions: Iterable[str], count: int) -> list[str]:
+def chosen_captions(captions: Iterable[str], count: int, seed: int = 0) -> list[str]:
     """A sample of captions that is the same everywhere and in any order.
 
     Args:
         captions: The captions.
         count: How many to keep.
+        seed: Another one gives another sample.
 
     Returns:
-        The sample, sorted.
+        The sample, sorted: those whose SHA-256 (with the seed before them, unless it is 0) are
+        the smallest.
     """
-    ranked = sorted(captions, key=lambda text: hashlib.sha256(text.encode()).hexdigest())
+    salt = f"{seed}\0" if seed else ""
+    ranked = sorted(captions, key=lambda text: hashlib.sha256((salt + text).encode()).hexdigest())
     return sorted(ranked[:count])
 
 
 def bias_rows(
-    biases: Sequence[MergedBias], per_bias: int, *, own: bool = True
+    biases: Sequence[MergedBias], per_bias: int, *, own: bool = True, seed: int = 0
 ) -> list[dict[str, Any]]:
     """The biases as a task file has them; classes the commonest first.
 
@@ -300,6 +309,7 @@ def bias_rows(
         biases: The biases.
         per_bias: Captions kept for each of them.
         own: Whether a caption keeps the question that was proposed for it.
+        seed: Decides which captions are kept.
 
     Returns:
         One row for each bias.
@@ -313,7 +323,7 @@ def bias_rows(
                 for name, _ in sorted(bias.classes.items(), key=lambda item: (-item[1], item[0]))
             ],
             "question": bias.question,
-            "captions": chosen_captions(bias.captions, per_bias),
+            "captions": chosen_captions(bias.captions, per_bias, seed),
         }
         for bias in biases
     ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.methods.core.schema import (
     ImageTask,
     ProposedBy,
@@ -84,15 +85,24 @@ class OpenBiasTask(ImageTask):
         crossings: Two or three biases each that are asked about the same captions, by name: which
             combinations of their classes are shown more or less often than each class would make.
         proposal: Who proposed the biases.
+        pool: Captions that the biases are proposed for when the task is run, instead of `biases`.
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("biases",)
+
     method: Literal["openbias"]
-    biases: Annotated[tuple[Bias, ...], Field(min_length=1)]
+    biases: tuple[Bias, ...] = ()
     pooling: Literal["captions", "answers"] = "captions"
     crossings: tuple[Annotated[tuple[Text, ...], Field(min_length=2, max_length=3)], ...] = ()
     proposal: ProposedBy | None = None
+    pool: CaptionPool | None = None
+
+    @property
+    def drawn_from(self) -> CaptionPool | None:
+        """See `BaseTask`."""
+        return self.pool
 
     @model_serializer(mode="wrap")
     def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not used, so that hashes of tasks stay what they were."""
-        return without_unused(serialize(self), "crossings")
+        return without_unused(serialize(self), "crossings", "pool")

@@ -19,10 +19,12 @@ class Prompts:
     Attributes:
         neutral: Without an attribute; several where the template has alternatives.
         guided: With the words of 'A' and of 'B'.
+        words: Those words, in the same order.
     """
 
     neutral: tuple[str, ...]
     guided: dict[str, list[str]]
+    words: dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
                         for one in alternatives(wording.neutral)
                     ),
                     {name: wording.with_each(word, words) for name, words in chosen.items()},
+                    chosen,
                 )
                 for wording in task.prompts.wordings
             )
@@ -105,8 +108,9 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
         prompts += [PromptNeed(prompt, n_neutral, concept, word) for prompt in stimulus.neutral]
         for side, attribute in (("A", task.attributes.A), ("B", task.attributes.B)):
             prompts += [
-                PromptNeed(prompt, n_guided, f"{concept}, {attribute.name}", word)
-                for prompt in stimulus.guided(side)
+                PromptNeed(prompt, n_guided, f"{concept}, {attribute.name}", word, shared)
+                for one in stimulus.wordings
+                for prompt, shared in zip(one.guided[side], one.words[side], strict=True)
             ]
     return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))
 

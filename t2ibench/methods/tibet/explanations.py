@@ -12,8 +12,8 @@ from t2ibench.methods.tibet.image_sets import PromptSets
 from t2ibench.methods.tibet.questions import questions_of
 from t2ibench.methods.tibet.schema import TibetPrompt
 
-_TOP_K = 10
-_TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
+TOP_K = 10
+TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
 
 
 def mean_curve(curves: Sequence[Sensitivity], *, pooled: bool = False) -> list[dict[str, float]]:
@@ -61,10 +61,10 @@ def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
             counterfactuals.append(
                 {
                     "name": cf.name,
-                    "concepts": sets.top(changed, _TOP_K),
-                    "axis_concepts": sets.top(changed, _TOP_K, questions_of(axis)),
+                    "concepts": sets.top(changed, TOP_K),
+                    "axis_concepts": sets.top(changed, TOP_K, questions_of(axis)),
                     "intersections": {
-                        other.name: sets.top(changed, _TOP_CROSSED, questions_of(other))
+                        other.name: sets.top(changed, TOP_CROSSED, questions_of(other))
                         for other in others
                     },
                 }
@@ -73,8 +73,8 @@ def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
             {
                 "axis": axis.name,
                 "questions": list(questions_of(axis)),
-                "concepts": sets.top(start, _TOP_K, questions_of(axis)),
+                "concepts": sets.top(start, TOP_K, questions_of(axis)),
                 "counterfactuals": counterfactuals,
             }
         )
-    return {"prompt": target.prompt, "concepts": sets.top(start, _TOP_K), "axes": axes}
+    return {"prompt": target.prompt, "concepts": sets.top(start, TOP_K), "axes": axes}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from t2ibench.methods.core.presentation import Bars, ImageGroups, Presentation, RowSeries
+from t2ibench.methods.tibet.concept_panels import concept_figures
 from t2ibench.methods.tibet.schema import TibetTask
 
 
@@ -47,6 +48,7 @@ def present(task: TibetTask) -> Presentation:
                 "largest. CAS is near 1 for alike images without any bias, too.",
                 "Chinchure et al. (2024), figure 4",
             ),
+            *concept_figures(),
         ),
     )
 

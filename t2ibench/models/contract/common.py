@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from t2ibench.errors import first_line
 from t2ibench.models.resolve import lacking
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 BATCHES = (1, 3, 8)
 # An empty text, one that is longer than any model reads, and one of rare characters.
 ODD_TEXTS = {
@@ -63,10 +64,95 @@ class Findings:
             return None
 
 
+class Trial(Generic[Item, T]):
+    """A method of a model that takes a list and gives one thing for each of its items.
+
+    Args:
+        findings: Where problems go.
+        name: The method's name.
+        call: The method.
+        kind: What it gives.
+        asked: What messages call the items.
+        given: What messages call the things.
+    """
+
+    def __init__(
+        self,
+        findings: Findings,
+        name: str,
+        call: Callable[[list[Item]], list[T]],
+        kind: type[T],
+        asked: str,
+        given: str,
+    ) -> None:
+        self.findings = findings
+        self._name, self._call, self._kind = name, call, kind
+        self._asked, self._given = asked, given
+
+    def of(self, items: list[Item], how: str) -> list[T] | None:
+        """Call it once.
+
+        Args:
+            items: What it is called with.
+            how: Words that follow the items in a message, such as 'alone'.
+
+        Returns:
+            What it gives; None where that is not one thing of the right type for each item.
+        """
+        name, asked = self._name, self._asked
+        found = self.findings.attempt(
+            f"{name}() of {len(items)} {asked} {how}", lambda: self._call(items)
+        )
+        if found is None:
+            return None
+        typed = isinstance(found, list) and all(isinstance(one, self._kind) for one in found)
+        if not self.findings.require(
+            typed, f"{name}() must return a list of {self._kind.__name__}"
+        ):
+            return None
+        count = f"{name}() returns {len(found)} {self._given} for {len(items)} {asked}"
+        return found if self.findings.require(len(found) == len(items), count) else None
+
+    def check_batches(
+        self,
+        texts_of: Callable[[list[Item], str], list[str | None] | None],
+        items: list[Item],
+        alone: list[str | None],
+        rule: str,
+    ) -> None:
+        """Batches of 3 and 8, and another order, give what each item gives alone.
+
+        Args:
+            texts_of: Calls the method as `of` does; a text for each item.
+            items: What it is called with.
+            alone: The text that each gave alone.
+            rule: What is broken where texts differ.
+        """
+        for size in BATCHES[1:]:
+            batched: list[str | None] = []
+            for start in range(0, len(items), size):
+                part = texts_of(items[start : start + size], f"in batches of {size}")
+                if part is None:
+                    return
+                batched += part
+            self._compare(alone, batched, f"a batch of {size}", rule)
+        backwards = texts_of(items[::-1], "in another order")
+        if backwards is not None:
+            self._compare(alone, backwards[::-1], f"another order of the {self._asked}", rule)
+
+    def _compare(
+        self, expected: list[str | None], actual: list[str | None], where: str, rule: str
+    ) -> None:
+        if is_reordered(expected, actual):
+            self.findings.add(f"{self._given} are not in the order of the {self._asked} ({where})")
+        elif expected != actual:
+            self.findings.add(f"{self._given} in {where} differ from those given alone: {rule}")
+
+
 def check_members(
     findings: Findings, model: object, protocol: type, types: Mapping[str, tuple[type, ...]]
 ) -> bool:
-    """Members of a Protocol, their types, the name, the fingerprint and the batch size.
+    """Members of a Protocol, their types, the name, the fingerprint and any batch size.
 
     Args:
         findings: Where problems go.
@@ -89,15 +175,17 @@ def check_members(
         findings.require(fits, f"{name} is {value!r}; expected {words}")
     if missing:
         return False
-    fingerprint, size = getattr(model, "fingerprint", None), getattr(model, "batch_size", None)
+    fingerprint = getattr(model, "fingerprint", None)
     findings.require(
         isinstance(fingerprint, str) and _HEX.fullmatch(fingerprint) is not None,
         f"fingerprint is {fingerprint!r}; expected 64 lower-case hex digits (a SHA-256)",
     )
     findings.require(bool(getattr(model, "name", None)), "name is empty")
-    findings.require(
-        isinstance(size, int) and size >= 1, f"batch_size is {size!r}; expected 1 or more"
-    )
+    if "batch_size" in types:
+        size = getattr(model, "batch_size", None)
+        findings.require(
+            isinstance(size, int) and size >= 1, f"batch_size is {size!r}; expected 1 or more"
+        )
     return True
 
 

@@ -14,6 +14,7 @@ from t2ibench.models.contract.common import (
     BATCHES,
     ODD_TEXTS,
     Findings,
+    Trial,
     check_fingerprints,
     check_members,
     is_json,
@@ -117,18 +118,9 @@ def _generate(
     findings: Findings, generator: Generator, requests: list[ImageRequest], how: str
 ) -> list[Drawn] | None:
     """Results of a call, where they have the right number and types."""
-    results = findings.attempt(
-        f"generate() of {len(requests)} requests {how}", lambda: generator.generate(requests)
-    )
+    trial = Trial(findings, "generate", generator.generate, Drawn, "requests", "results")
+    results = trial.of(requests, how)
     if results is None:
-        return None
-    typed = isinstance(results, list) and all(isinstance(result, Drawn) for result in results)
-    if not findings.require(typed, "generate() must return a list of Drawn"):
-        return None
-    if not findings.require(
-        len(results) == len(requests),
-        f"generate() returns {len(results)} results for {len(requests)} requests",
-    ):
         return None
     for result in results:
         findings.require(

@@ -9,9 +9,9 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.contract.common import (
     BATCHES,
     Findings,
+    Trial,
     check_fingerprints,
     check_members,
-    is_reordered,
 )
 from t2ibench.models.contract.images import sample_images
 from t2ibench.models.protocols import Answer, Judge, Query
@@ -51,14 +51,20 @@ def check_judge(
     second = findings.attempt("making it again", make)
     if second is not None:
         check_fingerprints(findings, judge, second, make_other)
+    trial = Trial(findings, "answer", judge.answer, Answer, "queries", "answers")
     queries = _queries()
     singly: list[Answer] = []
     for query in queries:
-        answers = _answer(findings, judge, [query], "alone")
+        answers = _answer(trial, [query], "alone")
         if answers is None:
             return findings.lines
         singly += answers
-    _check_batches(findings, judge, queries, singly)
+    trial.check_batches(
+        lambda part, how: _texts(_answer(trial, part, how)),
+        queries,
+        [answer.answer for answer in singly],
+        "an answer must depend on its own query only",
+    )
     words = [answer for answer, query in zip(singly, queries, strict=True) if not query.classes]
     findings.require(
         free_text or all(answer.answer is None for answer in words),
@@ -76,22 +82,10 @@ def _queries() -> list[Query]:
     return queries
 
 
-def _answer(
-    findings: Findings, judge: Judge, queries: list[Query], how: str
-) -> list[Answer] | None:
+def _answer(trial: Trial[Query, Answer], queries: list[Query], how: str) -> list[Answer] | None:
     """Answers of one call, where they are as promised."""
-    answers = findings.attempt(
-        f"answer() of {len(queries)} queries {how}", lambda: judge.answer(queries)
-    )
+    findings, answers = trial.findings, trial.of(queries, how)
     if answers is None:
-        return None
-    typed = isinstance(answers, list) and all(isinstance(answer, Answer) for answer in answers)
-    if not findings.require(typed, "answer() must return a list of Answer"):
-        return None
-    if not findings.require(
-        len(answers) == len(queries),
-        f"answer() returns {len(answers)} answers for {len(queries)} queries",
-    ):
         return None
     for query, answer in zip(queries, answers, strict=True):
         if answer.answer is None:
@@ -110,34 +104,5 @@ def _answer(
     return answers
 
 
-def _check_batches(
-    findings: Findings, judge: Judge, queries: list[Query], singly: list[Answer]
-) -> None:
-    """Batches of 3 and 8, and another order, give what each query gives alone."""
-    expected = [answer.answer for answer in singly]
-    for size in BATCHES[1:]:
-        batched: list[Answer] = []
-        for start in range(0, len(queries), size):
-            part = _answer(findings, judge, queries[start : start + size], f"in batches of {size}")
-            if part is None:
-                return
-            batched += part
-        _compare(findings, expected, [answer.answer for answer in batched], f"a batch of {size}")
-    backwards = _answer(findings, judge, queries[::-1], "in another order")
-    if backwards is not None:
-        reordered = [answer.answer for answer in backwards[::-1]]
-        _compare(findings, expected, reordered, "another order of the queries")
-
-
-def _compare(
-    findings: Findings, expected: list[str | None], actual: list[str | None], where: str
-) -> None:
-    if expected == actual:
-        return
-    if is_reordered(expected, actual):
-        findings.add(f"answers are not in the order of the queries ({where})")
-        return
-    findings.add(
-        f"answers in {where} differ from those given alone: an answer must depend on its own "
-        "query only"
-    )
+def _texts(answers: list[Answer] | None) -> list[str | None] | None:
+    return None if answers is None else [answer.answer for answer in answers]

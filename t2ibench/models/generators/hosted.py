@@ -264,7 +264,7 @@ class HostedGenerator:
                     asked = self._backend.ask([requests[i] for i in unit], self._throttle)
                     running[submit(asked)] = unit, monotonic()
                 if not running:
-                    ended = ended or _LimitError(self._most, self._spent)
+                    ended = ended or _limit_reached(self._most, self._spent)
                     break
                 done = self._some(running)
                 part: list[tuple[int, Drawn]] = []
@@ -340,10 +340,9 @@ class HostedGenerator:
         return received.drawn
 
 
-class _LimitError(T2IBenchError):
-    def __init__(self, most: float | None, spent: float) -> None:
-        super().__init__(
-            f"--max-cost {most or 0.0:g} allows no further image: those of this run have cost "
-            f"{spent:,.2f}.",
-            "They are kept; the same command with a higher --max-cost makes the others.",
-        )
+def _limit_reached(most: float | None, spent: float) -> T2IBenchError:
+    return T2IBenchError(
+        f"--max-cost {most or 0.0:g} allows no further image: those of this run have cost "
+        f"{spent:,.2f}.",
+        "They are kept; the same command with a higher --max-cost makes the others.",
+    )

@@ -9,13 +9,12 @@ from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments
 from t2ibench.models.generators.image_replies import (
     UnusableServerError,
-    blocked,
     check_usable,
     refused_field,
-    told,
 )
 from t2ibench.models.http import Reply, one_line
 from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.told import blocked, told
 
 # Arguments to the names that vLLM-Omni, SGLang, client libraries and most others give them.
 NAMES = {

@@ -16,10 +16,8 @@ from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator, 
 from t2ibench.models.generators.image_replies import (
     Sender,
     UnusableServerError,
-    blocked,
     drawn_of,
     read_images,
-    told,
 )
 from t2ibench.models.generators.request_fields import NAMES, Fields
 from t2ibench.models.http import (
@@ -30,6 +28,7 @@ from t2ibench.models.http import (
 )
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.models.throttle import Throttle
+from t2ibench.models.told import blocked, passes, told
 
 _LARGEST = 100_000_000  # bytes of a reply, or of an image at an address
 _FIRST_ATTEMPTS = 2  # at a server that never answered
@@ -82,7 +81,7 @@ class ServedImages:
             self._key,
             timeout=self._timeout,
             attempts=args.retries,
-            passes=lambda reply: not told(reply).codes & {"insufficient_quota"},
+            passes=passes,
             largest=_LARGEST,
             first_attempts=_FIRST_ATTEMPTS,
         )

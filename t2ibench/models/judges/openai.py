@@ -48,9 +48,10 @@ class OpenAiJudge:
     """Asks a server about each image (see models.protocols.Judge).
 
     The server is held to the classes, and asked for the log-probability of its answer. One that
-    declines this (status 400 or 422) is asked with less, down to the bare question; what the first
-    answer came with is remembered, so that only the first questions are sent more than once. One
-    that ignores it answers in words, which are read as ever.
+    declines this (status 400 or 422) is asked with less, down to the bare question. What the first
+    answer in some classes came with is remembered: from then on, what is declined in these classes
+    is the question itself, and it is not sent again. Nor is one that a filter declines. A server
+    that ignores the classes answers in words, which are read as ever.
 
     Each question is a request of its own, with its image: several questions in one conversation
     would see one another's answers. The image comes first and its questions follow one another,
@@ -68,7 +69,7 @@ class OpenAiJudge:
         self._workers = args.workers
         self._max_tokens = args.max_tokens
         self._forms = _FORMS[args.structured]
-        self._accepted: int | None = None  # which of the forms the server is known to take
+        self._accepted: dict[tuple[str, ...], int] = {}  # the form that classes were answered in
         self.batch_size = 4 * args.workers
         parts = {"adapter": "openai judge 1", **self._server.settings}
         if args.structured != "none":
@@ -124,7 +125,7 @@ class OpenAiJudge:
                 part = []
                 for future in done:
                     this = running.pop(future)
-                    if this.form + 1 < len(self._forms) and declined(future):
+                    if self._takes_less(queries[this.number], this.form) and declined(future):
                         waiting.appendleft(_Try(this.number, this.form + 1))
                         continue
                     found = self._answer(queries[this.number], future, this.form)
@@ -143,8 +144,15 @@ class OpenAiJudge:
             yield [(number, Answer(None, reason=str(error))) for number, error in away]
 
     def _first(self, query: Query) -> int:
-        """The form to begin with: what is known to be accepted, or all there is."""
-        return (self._accepted or 0) if query.classes else len(self._forms) - 1
+        """The form to begin with: the one these classes, or any others, were answered in."""
+        if not query.classes:
+            return len(self._forms) - 1
+        return self._accepted.get(query.classes, min(self._accepted.values(), default=0))
+
+    def _takes_less(self, query: Query, form: int) -> bool:
+        """Whether the form may be why a question is declined, and there is a plainer one."""
+        plainest = len(self._forms) - 1
+        return form < self._accepted.get(query.classes, plainest)
 
     def _ask(self, query: Query, url: str, form: int) -> Future[Reply]:
         content = [
@@ -167,8 +175,7 @@ class OpenAiJudge:
             return Answer(None, reason=f"{type(error).__name__}: {first_line(error)}")
         if not query.classes:
             return Answer(" ".join(reply.split()), reply)
-        if self._accepted is None:
-            self._accepted = form
+        self._accepted[query.classes] = form
         likelihood = logprob(asked)
         raw = reply
         if likelihood is not None:

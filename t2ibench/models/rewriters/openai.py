@@ -14,8 +14,7 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_server import ChatServer, RefusedError, ServerAwayError
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.generators.image_replies import blocked, told
-from t2ibench.models.http import Reply, one_line
+from t2ibench.models.http import Reply
 from t2ibench.models.language import RewriteRequest, Rewriting
 from t2ibench.models.on_server import OnServer
 from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
@@ -114,10 +113,6 @@ class ServerRewriter:
 
     def _read(self, asked: Future[Reply], request: RewriteRequest) -> Rewriting | ServerAwayError:
         try:
-            reply = asked.result()
-            # Servers that filter say so with several statuses; 403 would else mean a wrong key.
-            if reply.status in {400, 403, 422} and blocked(said := told(reply)):
-                return Rewriting("refused", reason=one_line(said.message))
             return read_reply(self._server.read(asked), request.prompt)
         except ServerAwayError as error:
             return error

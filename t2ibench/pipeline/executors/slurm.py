@@ -22,6 +22,7 @@ from pydantic import Field
 
 from t2ibench.arguments import Arguments, PositiveInt, read_args
 from t2ibench.errors import T2IBenchError, shown
+from t2ibench.pipeline.captions import keep
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.settings import RunSettings
@@ -174,6 +175,7 @@ class SlurmExecutor:
         digest = hashlib.sha256(f"{config}{args!r}{count}".encode()).hexdigest()[:8]
         folder = (prepared.folder.path / "slurm" / digest).resolve()
         write_text(folder / "run.yaml", config)
+        keep(prepared.plan.tasks, prepared.folder.path)
         self._write(folder, prepared, args, count)
         script = folder / "submit.sh"
         if not args.submit:

@@ -54,7 +54,7 @@ DISCS = {
     "hollow": Ink(_PAPER, _GREY, 1.5),
     "mean": Ink("#1c1b18", _PAPER, 2.0),
 }
-BOXES = {"bar": Ink(_INK), "band": Ink("#e6e1d3")}
+BOXES = {"bar": Ink(_INK), "soft": Ink("#817c6d"), "band": Ink("#e6e1d3")}
 TEXTS = {
     "": Ink("#504d46"),
     "strong": Ink("#1c1b18", bold=True),

@@ -4,45 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.methods.core.presentation import (
+    Apart,
     Arrows,
     Bars,
+    Combinations,
     Distribution,
     Figure,
+    Panels,
     Quantity,
     Scatter,
 )
+from t2ibench.reports.figures.apart import draw_apart
 from t2ibench.reports.figures.axes import Scale, draw_axes, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.combinations import draw_combinations
+from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
 from t2ibench.reports.figures.labels import labels
+from t2ibench.reports.figures.panels import draw_panels
+from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Row
 
-_WIDTH, _LEFT, _RIGHT = 460.0, 44.0, 16.0
+__all__ = ["Drawn", "draw", "farthest", "swarm"]
+
+_WIDTH, _LEFT, _RIGHT = WIDTH, 44.0, 16.0
+_MANY = 60  # points, above which only those with a name show their interval
+_TABLE = 40  # points that are a table on the page, too
 _LABELLED = 14  # points of a scatter that are named at most
 _BARS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A figure and its numbers.
-
-    Attributes:
-        canvas: The figure.
-        title: What it shows.
-        caption: How to read it, and where it comes from.
-        head: Names of the columns of its numbers.
-        rows: The numbers.
-    """
-
-    canvas: Canvas
-    title: str
-    caption: str
-    head: tuple[str, ...]
-    rows: list[tuple[object, ...]]
+_ROWS = 40  # arrows
 
 
 def draw(figure: Figure, task: TaskView, samples: Sequence[Mapping[str, Any]]) -> Drawn | None:
@@ -56,17 +49,22 @@ def draw(figure: Figure, task: TaskView, samples: Sequence[Mapping[str, Any]]) -
     Returns:
         The figure; None where there are too few numbers for it.
     """
-    if isinstance(figure, Scatter):
-        return _scatter(figure, task)
-    if isinstance(figure, Arrows):
-        return _arrows(figure, task)
-    if isinstance(figure, Distribution):
-        return _distribution(figure, task, samples)
-    return _bars(figure, task)
-
-
-def _caption(figure: Figure) -> str:
-    return f"{figure.caption} Follows {figure.source}." if figure.source else figure.caption
+    match figure:
+        case Scatter():
+            found = _scatter(figure, task)
+        case Arrows():
+            found = _arrows(figure, task)
+        case Distribution():
+            found = _distribution(figure, task, samples)
+        case Panels():
+            found = draw_panels(figure, task)
+        case Combinations():
+            found = draw_combinations(figure, task)
+        case Apart():
+            found = draw_apart(figure, task)
+        case Bars():
+            found = _bars(figure, task)
+    return found
 
 
 def _number(quantity: Quantity, row: Row) -> float | None:
@@ -118,23 +116,48 @@ def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     curve = task.result.details.get(figure.curve) if figure.curve else None
     if isinstance(curve, list) and len(curve) > 1:
         canvas.path([(across(x), up(y)) for x, y in curve])
-    for (_, x, _), interval in zip(points, intervals, strict=True):
-        if interval is not None:
-            low, high = (min(max(end, up.low), up.high) for end in interval)
-            canvas.line(across(x), up(low), across(x), up(high))
-    for name, x, y in points:
-        canvas.dot(across(x), up(y), "pt", tip=f"{name}: {x:.2f}, {y:.2f}")
     places = [(across(x), up(y)) for _, x, y in points]
     names = [shortened(name, 16) for name, _, _ in points]
-    for label in labels(places, names, farthest(places), (_LEFT, _WIDTH), _LABELLED):
+    named = labels(places, names, farthest(places), (_LEFT, _WIDTH), _LABELLED)
+    shown = {label.number for label in named} if len(points) > _MANY else set(range(len(points)))
+    for number, interval in enumerate(intervals):
+        if interval is not None and number in shown:
+            x = places[number][0]
+            low, high = (min(max(end, up.low), up.high) for end in interval)
+            canvas.line(x, up(low), x, up(high))
+    for (name, x, y), place in zip(points, places, strict=True):
+        canvas.dot(*place, "pt", 3.0 if len(points) <= _MANY else 2.2, f"{name}: {x:.2f}, {y:.2f}")
+    for label in named:
         canvas.text(label.x, label.y, names[label.number], label.anchor)
-    rows: list[tuple[object, ...]] = list(points)
     head: tuple[str, ...] = ("row", "x", "y")
+    rows: list[tuple[object, ...]] = list(points)
     if figure.intervals:
         ends = [interval or ("", "") for interval in intervals]
         rows = [(*point, *pair) for point, pair in zip(points, ends, strict=True)]
         head = ("row", "x", "y", "y_low", "y_high")
-    return Drawn(canvas, figure.title, _caption(figure), head, rows)
+    caption = caption_of(figure)
+    if any(intervals) and len(points) > _MANY:
+        caption = f"{figure.caption} Only points with a name show their interval."
+    behind = _behind_scatter(figure, points, intervals, farthest(places))
+    return Drawn(canvas, figure.title, caption, head, rows, tables=(behind,))
+
+
+def _behind_scatter(
+    figure: Scatter,
+    points: Sequence[tuple[str, float, float]],
+    intervals: Sequence[tuple[float, float] | None],
+    order: Sequence[int],
+) -> Behind:
+    """The points as a table, those farthest out first."""
+    head = ["Row", figure.x.label, figure.y.label]
+    head += ["Interval"] if any(intervals) else []
+    rows = []
+    for number in order[:_TABLE]:
+        name, x, y = points[number]
+        ends = intervals[number]
+        told = f"{plain(ends[0])} to {plain(ends[1])}" if ends else "–"
+        rows.append([name, plain(x), plain(y), *([told] if any(intervals) else [])])
+    return Behind(figure.title, head, rows, max(len(points) - _TABLE, 0))
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
@@ -171,13 +194,18 @@ def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
     if len(found) < 2:
         return None
     found.sort(key=lambda one: (one[2], one[0]))
-    height, left = 40.0 + 16 * len(found), 120.0
+    most = sorted(found, key=lambda one: -abs(one[2]))[:_ROWS]
+    shown = [one for one in found if one in most]
+    caption = caption_of(figure)
+    if len(shown) < len(found):
+        caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
+    height, left = 40.0 + 16 * len(shown), 120.0
     span = max(1.0, *(abs(value) for _, *pair in found for value in pair))
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     across = Scale(-span, span, left, _WIDTH - _RIGHT)
     _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
     canvas.line(across(0), 20, across(0), height - 6, "zero")
-    for number, (name, start, end) in enumerate(found):
+    for number, (name, start, end) in enumerate(shown):
         y = 32.0 + 16 * number
         side = "high" if end > start else "low"
         canvas.text(left - 8, y + 4, shortened(name), "end")
@@ -186,7 +214,7 @@ def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
         canvas.dot(across(end), y, side, 4, f"{name}, images: {end:+.2f}")
     rows: list[tuple[object, ...]] = list(found)
     head = ("row", figure.start, figure.end)
-    return Drawn(canvas, figure.title, _caption(figure), head, rows)
+    return Drawn(canvas, figure.title, caption, head, rows)
 
 
 def _distribution(
@@ -216,7 +244,13 @@ def _distribution(
     for value in (-1, 0, 1):
         canvas.text(across(value), canvas.height - 4, tick(value), "middle")
     rows: list[tuple[object, ...]] = [(n, v) for n, values in groups.items() for v in values]
-    return Drawn(canvas, figure.title, _caption(figure), (figure.group, figure.value), rows)
+    return Drawn(
+        canvas,
+        figure.title,
+        caption_of(figure),
+        (figure.group, figure.value),
+        rows,
+    )
 
 
 def swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:
@@ -276,4 +310,4 @@ def _bars(figure: Bars, task: TaskView) -> Drawn | None:
             rows.append((name, label, value, order_value))
         y += 24
     head = ("row", figure.prefix.rstrip(":"), "value", figure.row)
-    return Drawn(canvas, figure.title, _caption(figure), head, rows)
+    return Drawn(canvas, figure.title, caption_of(figure), head, rows)

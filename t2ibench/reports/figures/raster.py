@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import io
 import math
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
 
+import PIL
 from PIL import Image, ImageColor, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
 
 from t2ibench.reports.figures.canvas import (
     BOXES,
@@ -23,7 +27,9 @@ from t2ibench.reports.figures.canvas import (
     Line,
     Text,
 )
+from t2ibench.version import __version__
 
+_SOURCE = "t2ibench"  # key of the digest in the file
 SCALE = 2  # pixels of the file for a CSS pixel
 _SMOOTH = 2  # marks are drawn so much larger, and made smaller
 _COLOURS = 128
@@ -66,9 +72,37 @@ def png(canvas: Canvas) -> bytes:
         if isinstance(mark, Text):
             _text(draw, mark, TEXTS[mark.name])
     buffer = io.BytesIO()
-    small = image.quantize(_COLOURS, dither=Image.Dither.NONE)
-    small.save(buffer, format="PNG", optimize=True, dpi=(96 * SCALE, 96 * SCALE))
+    small = image.quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    made = PngInfo()
+    made.add_text(_SOURCE, _source(canvas))
+    small.save(buffer, format="PNG", pnginfo=made, dpi=(96 * SCALE, 96 * SCALE))
     return buffer.getvalue()
+
+
+def is_png_of(file: Path, canvas: Canvas) -> bool:
+    """Whether a file is what `png` makes of a figure, so that it need not be made again.
+
+    Args:
+        file: The file, which may be lacking or damaged.
+        canvas: The figure.
+
+    Returns:
+        Whether the same version made it of the same figure, and it is whole.
+    """
+    try:
+        with Image.open(file, formats=["PNG"]) as found:
+            source = found.info.get(_SOURCE)
+            found.verify()
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return False
+    return source == _source(canvas)
+
+
+def _source(canvas: Canvas) -> str:
+    """What decides the pixels of a figure, as a digest."""
+    marks = (canvas.width, canvas.height, canvas.marks)
+    content = f"{__version__} {PIL.__version__} {marks}"
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _colour(text: str, opacity: float = 1.0) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView
 from t2ibench.results.display import displayed
 
+_AGREEMENT = ("accuracy", "macro_f1", "kappa", "alpha", "kl_divergence")
 _FEWEST = 5  # stimuli in common, to say how they agree
 
 
@@ -52,6 +53,28 @@ class Shared:
     flips: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How far two judges agree about one question of a task.
+
+    Attributes:
+        task: The task.
+        question: Which one; agreement is never pooled over questions.
+        judges: Names of the two judges.
+        n: Images that both gave a class.
+        scores: accuracy, macro-F1, Cohen's kappa, Krippendorff's alpha and the divergence of the
+            shares in nats; None where one is not defined.
+        same_majority: Whether the most frequent class is the same.
+    """
+
+    task: TaskView
+    question: str
+    judges: str
+    n: int
+    scores: tuple[float | None, ...]
+    same_majority: bool
+
+
 def agreement_section(run: RunView) -> Markup | None:
     """Where encoders and judges agree and where they do not.
 
@@ -63,9 +86,35 @@ def agreement_section(run: RunView) -> Markup | None:
     """
     readings = [found for task in run.tasks if (found := _reading(task)) is not None]
     shared = list(_shared(run))
-    if not readings and not shared:
+    questions = [question for task in run.tasks for question in questions_of(task)]
+    if not readings and not shared and not questions:
         return None
-    return fragment("agreement.html", readings=readings, shared=shared)
+    return fragment("agreement.html", readings=readings, shared=shared, questions=questions)
+
+
+def questions_of(task: TaskView) -> list[Question]:
+    """How far judges agree, question by question.
+
+    Args:
+        task: The task.
+
+    Returns:
+        One entry for each question and each two judges; none with one judge.
+    """
+    names = list(task.result.settings.judges)
+    rows = task.result.details.get("agreement") or ()
+    return [
+        Question(
+            task,
+            str(row["bias"]),
+            " and ".join(names[number] for number in row["judges"]),
+            int(row["n"]),
+            tuple(row[key] for key in _AGREEMENT),
+            bool(row["same_majority"]),
+        )
+        for row in rows
+        if max(row["judges"]) < len(names)
+    ]
 
 
 def _reading(task: TaskView) -> Reading | None:

@@ -148,11 +148,7 @@ def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Mar
         HTML, one part a figure.
     """
     drawn = [draw(figure, task, samples) for figure in task.shown.figures]
-    return [
-        fragment("figure.html", title=one.title, caption=one.caption, svg=one.canvas.svg())
-        for one in drawn
-        if one is not None
-    ]
+    return [fragment("figure.html", drawn=one) for one in drawn if one is not None]
 
 
 def _card(

@@ -6,9 +6,11 @@ import functools
 import statistics
 from collections.abc import Sequence
 
+from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.reproduce.paper import Built, Material, read_paper
 from t2ibench.reproduce.plots import Series, Words, loess, scatter
 from t2ibench.reproduce.tables import Line
+from t2ibench.reproduce.word_lists import word_lines
 from t2ibench.results.schema import Row
 
 _TASK = "mcas_all"
@@ -16,6 +18,63 @@ _POINTS = "table-3"  # whose published values the figures show
 _SCORES = {"MCAS": "mcas", "δ": "delta", "α": "alpha"}
 _SUMMARY = {"least": "min", "greatest": "max", "mean": "mean", "±": "standard_error"}
 _ABOVE = 1.25  # times the greatest published α, where the figure ends
+
+
+def table_1(material: Material) -> Built:
+    """The attributes as words, and as images.
+
+    Args:
+        material: The task over all targets.
+
+    Returns:
+        A line and a row of images for each gender.
+    """
+    spec = material.specs.get(_TASK)
+    if not isinstance(spec, McasTask):
+        return Built(word_lines(material, {}))
+    sides = (spec.attributes.A, spec.attributes.B)
+    strips = [material.shelf.strip(side.name, side.prompts, each=1) for side in sides]
+    return Built(word_lines(material, {side.name: side.words for side in sides}), strips=strips)
+
+
+def table_2(material: Material) -> Built:
+    """Images of four targets.
+
+    Args:
+        material: The task over all targets.
+
+    Returns:
+        A row of images for each.
+    """
+    prompts = material.exhibit.published[material.exhibit.models[0]]
+    return Built(strips=[material.shelf.strip(prompt, [prompt]) for prompt in prompts])
+
+
+def table_5(material: Material) -> Built:
+    """Every prompt, and how many images it has.
+
+    Args:
+        material: The task over all targets.
+
+    Returns:
+        A line a prompt, and the sums.
+    """
+    spec, task = material.specs.get(_TASK), material.results.get(_TASK)
+    counts: dict[str, float] = {}
+    if isinstance(spec, McasTask) and task is not None:
+        named = {target.name: target.prompt for target in spec.targets}
+        targets = {named[row.name]: float(row.n_images or 0) for row in task.by}
+        prompts = [*spec.attributes.A.prompts, *spec.attributes.B.prompts]
+        of_targets = sum(targets.values())
+        rest = task.n_images - of_targets
+        counts = dict.fromkeys(prompts, rest / len(prompts)) | targets
+        counts |= {"all attributes": rest, "all targets": of_targets}
+        counts["all prompts"] = float(task.n_images)
+    return Built([
+        Line(name, "images", counts.get(name), material.published(name, "images"), digits=0,
+             note="" if name in counts else "not measured")
+        for name in material.exhibit.published[material.exhibit.models[0]]
+    ])  # fmt: skip
 
 
 def table_3(material: Material) -> Built:
@@ -127,9 +186,11 @@ def figure(material: Material, *, curves: bool) -> Built:
     )
     notes = []
     if beyond:
+        lie = "target of this model lies" if len(beyond) == 1 else "targets of this model lie"
+        without = " Its curve is without them." if curves else ""
         notes.append(
-            f"{len(beyond)} targets of this model lie above α = {most:.0f}, where the figure ends: "
-            f"{', '.join(beyond)}. Its curve is without them."
+            f"{len(beyond)} {lie} above α = {most:.0f}, where the figure ends: "
+            f"{', '.join(beyond)}.{without}"
         )
     if task is None:
         notes.append("This model was not measured: the points are the published ones.")
@@ -158,10 +219,13 @@ def _value(row: Row, score: str) -> float | None:
 PAPER = read_paper(
     "mcas",
     {
+        "table-1": table_1,
+        "table-2": table_2,
         "table-3": table_3,
         "table-4": table_4,
         "figure-2": functools.partial(figure, curves=False),
         "figure-3": functools.partial(figure, curves=True),
         "figure-4": functools.partial(figure, curves=True),
+        "table-5": table_5,
     },
 )

@@ -10,6 +10,7 @@ from t2ibench.reproduce.papers.openbias_agreement import accuracy_table, diverge
 from t2ibench.reproduce.papers.openbias_figures import figure_9, figure_14, ranking, real_images
 from t2ibench.reproduce.papers.openbias_material import PROFESSIONS
 from t2ibench.reproduce.papers.openbias_people import figure_5
+from t2ibench.reproduce.papers.openbias_pictures import pictured
 from t2ibench.reproduce.plots import Series, Words, scatter
 from t2ibench.reproduce.tables import Line
 
@@ -23,8 +24,8 @@ _OPTIONS = {
     "flickr": "a run of a task proposed for Flickr30k's captions",
     "coco_real": "a run of COCO's own images, for Figure 12 and Table 2",
     "flickr_real": "a run of Flickr30k's own images, for Figure 13 and Table 2",
-    "sd2": "a run of a second model, for Figures 3 and 4",
-    "sd15": "a run of a third model, for Figures 3 and 4",
+    "sd2": "a run of a second model, for Figures 3, 4 and 15 to 26",
+    "sd15": "a run of a third model, for Figures 3, 4 and 15 to 26",
     "training": "a run of the images that an unconditional generator learned, for Figure 14",
     "unconditional": "a run of that generator's images, for Figure 14",
 }
@@ -52,7 +53,8 @@ def table_5(material: Material) -> Built:
         row = rows.get(name.casefold())
         delta = None if row is None else row.scores.get("delta")
         value = None if delta is None else delta.value
-        lines.append(Line(name, "delta", value, known, digits=2))
+        why = "not measured" if delta is None else delta.reason or ""
+        lines.append(Line(name, "delta", value, known, digits=2, note=why))
         share = None if row is None else row.scores.get("share:female")
         if share is not None:
             ends = (share.ci_low, share.ci_high)
@@ -90,10 +92,14 @@ PAPER = read_paper(
         "figure-3": functools.partial(ranking, pool="coco"),
         "figure-4": functools.partial(ranking, pool="flickr"),
         "figure-5": figure_5,
+        "figure-6": pictured,
+        "figure-7": pictured,
+        "figure-8": pictured,
         "figure-9": figure_9,
         "figure-12": functools.partial(real_images, pool="coco"),
         "figure-13": functools.partial(real_images, pool="flickr"),
         "figure-14": figure_14,
+        "figure-15": functools.partial(pictured, beside=True),
     },
     options=_OPTIONS,
 )

@@ -10,7 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from t2ibench.reproduce.paper import Built, Material
-from t2ibench.reproduce.papers.openbias_material import answers_of, biases_of, paper_name
+from t2ibench.reproduce.papers.openbias_material import (
+    POOLS,
+    answers_of,
+    biases_of,
+    has_pool,
+    paper_name,
+)
 from t2ibench.reproduce.people import read_people
 from t2ibench.reproduce.tables import Line
 from t2ibench.stats import cohens_kappa, kl_divergence, macro_f1
@@ -139,7 +145,7 @@ def accuracy_table(
     Returns:
         Three lines an attribute, and the published ones of other judges.
     """
-    source = pool if pool in material.options or not printed else None
+    source = pool if has_pool(material, pool) or not printed else None
     lines = []
     for row in material.exhibit.published[material.exhibit.models[0]]:
         attribute, _, other = row.partition(", ")
@@ -194,7 +200,7 @@ def divergence_table(material: Material) -> Built:
             real = _found(material, f"{pool}_real", "fairface_real", attribute)
             if real is not None:
                 lines.append(Line(row, "KL, real images", real.divergence, note=f"{real.n} images"))
-    for attribute in _ATTRIBUTES if not material.options.keys() & {"coco", "flickr"} else ():
+    for attribute in _ATTRIBUTES if not any(has_pool(material, pool) for pool in POOLS) else ():
         found = _found(material, None, "fairface", attribute)
         if found is not None:
             row = f"printed captions, {attribute}"
@@ -208,9 +214,11 @@ def _notes(material: Material, pool: str, file: str) -> list[str]:
         notes.append(
             f"No answers are at hand to compare with: `--with {file}=FILE` takes {_COLUMNS}."
         )
-    if pool not in material.options:
+    if not has_pool(material, pool):
+        name = POOLS[pool].rpartition("_")[2]
         notes.append(
-            f"Captions are the 13 that the paper prints: `--with {pool}=RUN` takes a run of a task "
-            "that `t2ibench propose openbias --captions …` wrote for the whole pool."
+            f"Captions are the 13 that the paper prints: `--captions {name}=FILE` takes those of "
+            f"the whole pool, and `--with {pool}=RUN` a run of a task that `t2ibench propose "
+            "openbias --captions …` wrote for it."
         )
     return notes

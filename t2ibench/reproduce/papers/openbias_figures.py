@@ -59,6 +59,7 @@ def ranking(material: Material, *, pool: str) -> Built:
             lines.append(Line(bias.name, f"severity, {label}", value, digits=2))
             bars.append((label, value))
         groups.append(Group(bias.name, [(name, x) for name, x in bars if x is not None]))
+    lines += _without(biases, ranked)
     words = Words("Severity by bias", "Mean over captions, as published.", "severity", "")
     notes = [] if of_pool else [_PRINTED.format(pool=pool)]
     return Built(lines, grouped_bars(groups, words), notes)
@@ -68,6 +69,12 @@ def _by_severity(biases: Mapping[str, FoundBias], score: str) -> list[FoundBias]
     """Biases with a severity, the most severe first."""
     known = [bias for bias in biases.values() if bias.value(score) is not None]
     return sorted(known, key=lambda bias: (-(bias.value(score) or 0.0), bias.name))
+
+
+def _without(biases: Mapping[str, FoundBias], ranked: Sequence[FoundBias]) -> list[Line]:
+    """Biases that have no severity, each with the reason."""
+    known = {bias.name for bias in ranked}
+    return [bias.line("severity", "severity") for bias in biases.values() if bias.name not in known]
 
 
 def figure_9(material: Material) -> Built:
@@ -97,6 +104,7 @@ def figure_9(material: Material) -> Built:
             points.append((bias.name, aware, free))
         lines.append(bias.line("squared lean within", "h"))
         lines.append(bias.line("squared lean over all", "h_free"))
+    lines += _without(biases, orders[0])
     score = "Kendall's tau of both"
     if len(points) >= _FEWEST:
         _, aware_values, free_values = zip(*points, strict=True)

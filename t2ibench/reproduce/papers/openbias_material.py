@@ -15,6 +15,7 @@ from t2ibench.results.schema import Row, TaskResult
 
 EXAMPLES, PROFESSIONS = "openbias_examples", "openbias_winobias"
 METHOD = "openbias"
+POOLS = {"coco": "openbias_coco", "flickr": "openbias_flickr30k"}  # by the option of a second run
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def biases_of(material: Material, option: str | None) -> dict[str, FoundBias] | 
         option: Option that names a run of that pool; None for the paper's printed captions.
 
     Returns:
-        Name to bias; None where the option was not given.
+        Name to bias, of that run or else of this run's own task of the pool; None without either.
 
     Raises:
         T2IBenchError: the run has no task of this method.
@@ -117,7 +118,8 @@ def biases_of(material: Material, option: str | None) -> dict[str, FoundBias] | 
         return biases_in([material.results[EXAMPLES]] if EXAMPLES in material.results else [])
     run = second_run(material, option)
     if run is None:
-        return None
+        own = own_pool(material, option)
+        return None if own is None else biases_in([material.results[own]])
     tasks = [task for task in run.results.tasks.values() if task.method == METHOD]
     if not tasks:
         raise T2IBenchError(
@@ -125,6 +127,33 @@ def biases_of(material: Material, option: str | None) -> dict[str, FoundBias] | 
             "`t2ibench propose openbias --captions …` writes one.",
         )
     return biases_in(tasks)
+
+
+def own_pool(material: Material, option: str) -> str | None:
+    """The run's own task of a pool of captions.
+
+    Args:
+        material: What an exhibit is built of.
+        option: Option that names a second run of that pool.
+
+    Returns:
+        Shipped id of the task; None where it was not run, or the exhibit does not take it.
+    """
+    task = POOLS.get(option, "")
+    return task if task in material.results else None
+
+
+def has_pool(material: Material, option: str) -> bool:
+    """Whether there are results of a pool of captions.
+
+    Args:
+        material: What an exhibit is built of.
+        option: Option that names a second run of that pool.
+
+    Returns:
+        Whether a second run was named, or the run has a task of its own.
+    """
+    return option in material.options or own_pool(material, option) is not None
 
 
 def pool_or_examples(material: Material, option: str) -> tuple[dict[str, FoundBias], bool]:
@@ -156,7 +185,8 @@ def answers_of(material: Material, option: str | None, bias: str) -> dict[tuple[
     """
     run = None if option is None else second_run(material, option)
     if run is None:
-        rows = material.samples(EXAMPLES)
+        own = None if option is None else own_pool(material, option)
+        rows = material.samples(own or EXAMPLES)
     else:
         names = [name for name, task in run.results.tasks.items() if task.method == METHOD]
         rows = [row for name in names for row in run.samples(name)]

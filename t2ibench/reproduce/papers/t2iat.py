@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.reproduce.paper import Built, Material, read_paper
 from t2ibench.reproduce.plots import Words, arrows, distributions
 from t2ibench.reproduce.ratings import read_ratings
 from t2ibench.reproduce.tables import Line
+from t2ibench.reproduce.word_lists import word_lines
 from t2ibench.results.schema import Row
+from t2ibench.settings import Settings
 from t2ibench.stats.kendall import kendall_tau
 
 _SCORES = ("S", "p", "d")
@@ -93,6 +96,51 @@ def table_2(material: Material) -> Built:
     if file is not None:
         return Built(lines)
     return Built(lines, notes=[_UNRATED])
+
+
+def table_3(material: Material) -> Built:
+    """The words of every concept and attribute.
+
+    Args:
+        material: The eight tasks.
+
+    Returns:
+        A line for each set of words, and what differs from the printed one.
+    """
+    ours: dict[str, tuple[str, ...]] = {}
+    for spec in material.specs.values():
+        if isinstance(spec, T2iatTask):
+            for concept in (spec.concepts.X, spec.concepts.Y):
+                ours[concept.name] = concept.stimuli
+            for attribute in (spec.attributes.A, spec.attributes.B):
+                ours[attribute.name] = attribute.words
+    return Built(word_lines(material, ours))
+
+
+def figure_2(material: Material) -> Built:
+    """Images of science and arts, career and family: neutral ones, and those of each gender.
+
+    Args:
+        material: The two tasks on gender.
+
+    Returns:
+        Three rows of images a concept, one image a stimulus.
+    """
+    strips = []
+    for name in material.exhibit.tasks:
+        spec = material.specs.get(name)
+        if not isinstance(spec, T2iatTask):
+            continue
+        stimuli = list(stimuli_of(spec, Settings()))
+        sides = (("A", spec.attributes.A.name), ("B", spec.attributes.B.name))
+        for concept in dict.fromkeys(one.concept for one in stimuli):
+            mine = [one for one in stimuli if one.concept == concept]
+            neutral = [one.neutral[0] for one in mine]
+            strips.append(material.shelf.strip(f"{concept}, neutral", neutral, each=1))
+            for side, attribute in sides:
+                guided = [one.guided(side)[0] for one in mine]
+                strips.append(material.shelf.strip(f"{concept}, {attribute}", guided, each=1))
+    return Built(strips=strips)
 
 
 def figure_3(material: Material) -> Built:
@@ -181,6 +229,13 @@ def _value(row: Row, score: str) -> float | None:
 
 PAPER = read_paper(
     "t2iat",
-    {"table-1": table_1, "table-2": table_2, "figure-3": figure_3, "figure-4": figure_4},
+    {
+        "table-1": table_1,
+        "figure-2": figure_2,
+        "table-2": table_2,
+        "figure-3": figure_3,
+        "figure-4": figure_4,
+        "table-3": table_3,
+    },
     options={_RATINGS: "people's ratings of concepts, for Table 2 (concept,rating)"},
 )

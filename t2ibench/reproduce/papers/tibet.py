@@ -20,8 +20,9 @@ from t2ibench.reproduce.papers.tibet_material import (
     spec_of,
     value_of,
 )
-from t2ibench.reproduce.papers.tibet_mitigation import figure_4, figure_12, figure_13
+from t2ibench.reproduce.papers.tibet_mitigation import MITIGATED, figure_4, figure_12, figure_13
 from t2ibench.reproduce.papers.tibet_people import OPTIONS, figure_9, study_3, table_2, table_3
+from t2ibench.reproduce.papers.tibet_pictures import with_counterfactuals, with_mitigated
 from t2ibench.reproduce.plots import Series, Words, scatter
 from t2ibench.reproduce.tables import Line
 from t2ibench.stats import mad
@@ -323,15 +324,15 @@ PAPER = read_paper(
         "table-5": axes,
         "table-study-3": study_3,
         "figure-1": axes,
-        "figure-3": figure_3,
+        "figure-3": with_counterfactuals(figure_3, TABLE_5, _PHILOSOPHER, "culture"),
         "figure-4": figure_4,
         "figure-5": figure_5,
-        "figure-6": figure_6,
+        "figure-6": with_counterfactuals(figure_6, PLACES, "pharmacist", "geography"),
         "figure-9": figure_9,
         "figure-11": figure_11,
-        "figure-12": figure_12,
+        "figure-12": with_mitigated(figure_12, MITIGATED),
         "figure-13": figure_13,
-        "figure-14": figure_14,
+        "figure-14": with_counterfactuals(figure_14, PLACES, "chef", "geography"),
     },
     options=OPTIONS,
 )

@@ -29,7 +29,7 @@ from t2ibench.results.schema import Row, TaskResult
 from t2ibench.stats import pooled_proportion
 
 _ALL = "all occupations"
-_MITIGATED = {
+MITIGATED = {
     "a man at a library.": "age",
     "a beautiful mountain landscape in italy on the dolomites": "viewpoint",
 }
@@ -141,7 +141,7 @@ def figure_12(material: Material) -> Built:
     lines = []
     after = after_of(material, TABLE_5)
     for when, task in (("before", material.results.get(TABLE_5)), ("after", after)):
-        for prompt, axis in _MITIGATED.items() if task is not None else ():
+        for prompt, axis in MITIGATED.items() if task is not None else ():
             row = None if task is None else row_of(task, prompt, axis)
             score = f"MAD, {when}"
             if row is None:

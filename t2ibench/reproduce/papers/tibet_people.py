@@ -115,10 +115,10 @@ def _share_line(
     row: str, score: str, share: Share | None, known: Sequence[Any] = (), note: str = ""
 ) -> Line:
     if share is None or not math.isfinite(share.value):
-        return Line(row, score, None, tuple(known), digits=2, note=note)
+        return Line(row, score, None, tuple(known), digits=3, note=note)
     ends = [value if math.isfinite(value) else None for value in (share.low, share.high)]
     said = f"of {share.total}" + (f"; {note}" if note else "")
-    return Line(row, score, share.value, tuple(known), ends[0], ends[1], 2, said)
+    return Line(row, score, share.value, tuple(known), ends[0], ends[1], 3, said)
 
 
 def table_3(material: Material) -> Built:
@@ -139,7 +139,8 @@ def table_3(material: Material) -> Built:
         found = rating_agreement(rated, np.random.default_rng(_SEED)) if rated else None
         for k in (1, 2):
             share = None if found is None else found.top[k]
-            chance = "" if found is None else f"by chance {found.chance[k]:.2f}"
+            luck = math.nan if found is None else found.chance[k]
+            chance = f"by chance {luck:.2f}" if math.isfinite(luck) else ""
             known = material.published(name, f"Top-{k}")
             lines.append(_share_line(name, f"Top-{k}", share, known, chance))
         numbers = [None] * 5 if found is None else [

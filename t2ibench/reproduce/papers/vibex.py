@@ -17,7 +17,7 @@ from t2ibench.reproduce.papers.vibex_figures import (
     figure_11,
 )
 from t2ibench.reproduce.papers.vibex_material import GENDER, LOCATION, row_of, score_line
-from t2ibench.reproduce.papers.vibex_people import OPTIONS, figure_14, pilot_study, table_3
+from t2ibench.reproduce.papers.vibex_people import OPTIONS, figure_14, pilot_study, proposed_axes
 from t2ibench.reproduce.papers.vibex_photographs import table_b
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import TaskResult
@@ -61,6 +61,19 @@ def table_1(material: Material) -> Built:
             for score, anchor in zip(("anchor 1", "anchor 2"), anchors, strict=False)
         ]
     return Built(lines)
+
+
+def figure_15(material: Material) -> Built:
+    """Images of the anchors of three scenarios.
+
+    Args:
+        material: The three tasks.
+
+    Returns:
+        A row of images for each anchor.
+    """
+    prompts = material.exhibit.published[material.exhibit.models[0]]
+    return Built(strips=[material.shelf.strip(prompt, [prompt]) for prompt in prompts])
 
 
 def figure_2(material: Material) -> Built:
@@ -109,6 +122,8 @@ def _concept(name: str, known: Mapping[str, object], task: TaskResult) -> list[L
     said = f"{query} query of {known['experts']}"
     if known.get("TIBET covers it") == "yes":
         said += "; among TIBET's axes"
+    if row is None:
+        said += "; not measured"
     lines = [Line(name, "tendency", found.get("found"), (str(known["tendency"]),), note=said)]
     if row is None:
         return lines
@@ -143,12 +158,14 @@ PAPER = read_paper(
         "figure-5": figure_5,
         "figure-6": figure_6,
         "table-2": table_2,
-        "table-3": table_3,
+        "table-3": proposed_axes,
+        "table-4": proposed_axes,
         "table-pilot": pilot_study,
         "table-b": table_b,
         "figure-10": figure_10,
         "figure-11": figure_11,
         "figure-14": figure_14,
+        "figure-15": figure_15,
     },
     options=OPTIONS,
 )

@@ -98,9 +98,10 @@ def _strips(material: Material, task: str, names: Sequence[str]) -> Built:
     lines, groups = [], {}
     for name in names:
         row = row_of(found, name, "forward")
-        if row is None:
-            continue
         known = material.published(name, "side")
+        if row is None:
+            lines.append(Line(name, "side", None, known, note="not measured"))
+            continue
         lines.append(Line(name, "side", side_of(row, list(anchors.values())), known))
         lines.append(score_line(name, "D", row.scores.get("D")))
         lines.append(score_line(name, "beyond words", row.scores.get("beyond_words"), 4))
@@ -244,6 +245,10 @@ def wordings(material: Material, task: str, names: tuple[str, str]) -> Built:
     said = None
     if found[0] is not None and found[1] is not None:
         said = "less pronounced" if abs(found[1]) < abs(found[0]) else "no less pronounced"
-    lines = [Line(name, "Cliff's delta", value) for name, value in zip(names, found, strict=True)]
+    lines = [
+        Line(name, "Cliff's delta", value)
+        for name, value in zip(names, found, strict=True)
+        if value is not None
+    ]
     known = material.published(names[1], "separation")
     return Built([*built.lines, *lines, Line(names[1], "separation", said, known)], built.figure)

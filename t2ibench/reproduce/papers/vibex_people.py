@@ -141,7 +141,7 @@ def _confirms(side: str, expected: str) -> str:
     return side if side in {"cannot tell", "not clear"} else "yes" if side == expected else "no"
 
 
-def table_3(material: Material) -> Built:
+def proposed_axes(material: Material) -> Built:
     """The axes that TIBET proposes for the anchors' prompts.
 
     Args:
@@ -154,7 +154,12 @@ def table_3(material: Material) -> Built:
     ours = {} if file is None else _axes(file)
     published = material.exhibit.published[material.exhibit.models[0]]
     lines = [
-        Line(prompt, "axes", ours.get(prompt.casefold()), material.published(prompt, "axes"))
+        Line(
+            prompt,
+            "questions",
+            ours.get(prompt.casefold()),
+            material.published(prompt, "questions"),
+        )
         for prompt in published
     ]
     return Built(lines, notes=[] if file is not None else [_NO_AXES])

@@ -1,0 +1,106 @@
+"""Tasks whose captions may not be shipped: what they need, and what they were given."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from t2ibench.methods.core.schema import Count, Identifier, Line, Strict, Text
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Setting = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)] | Line
+
+
+class Drawn(Strict):
+    """The captions that a task was given; a task that has them needs no file any more.
+
+    Attributes:
+        source: Name of the file or folder, without the way to it, or a `datasets` id.
+        split: Split of it that was asked for.
+        column: Column of it that was asked for.
+        sha256: What identifies the source.
+        of: Whether that is the SHA-256 of the file, or of the texts that were read, a line each.
+        captions: Number of different captions that were read.
+        dropped: Why proposals for captions were dropped, and how many.
+    """
+
+    source: Text
+    split: Text | None = None
+    column: Text | None = None
+    sha256: Sha256
+    of: Literal["file", "texts"]
+    captions: Count
+    dropped: dict[Text, Count] = Field(default_factory=dict)
+
+    @property
+    def said(self) -> str:
+        """One line: what was read."""
+        split = f" ({self.split})" if self.split else ""
+        return f"{self.source}{split}, SHA-256 {self.sha256[:12]}"
+
+
+class CaptionPool(Strict):
+    """A pool of captions that a task is filled from; it is the user's to get.
+
+    Attributes:
+        name: What `--captions NAME=FILE` calls it.
+        title: What it is.
+        file: The usual name of its file.
+        address: Where it comes from.
+        licence: Under which terms.
+        split: The split of a `datasets` id that has several.
+        people: Keep captions of one person only.
+        proposer: Who says which biases a caption leaves open. A proposal of a language model is
+            made and pinned by `t2ibench propose` instead.
+        settings: The method's own settings of a proposal.
+        drawn: The captions that were given; None in a task file, which waits for them.
+    """
+
+    name: Identifier
+    title: Line
+    file: Line
+    address: Text
+    licence: Text
+    split: Line | None = None
+    people: Annotated[bool, Field(strict=True)] = False
+    proposer: Literal["word-lists"] = "word-lists"
+    settings: dict[Identifier, Setting] = Field(default_factory=dict)
+    drawn: Drawn | None = None
+
+    @property
+    def flag(self) -> str:
+        """How the captions are given on a command line."""
+        return f"--captions {self.name}={self.file}"
+
+    def given(self, drawn: Drawn) -> CaptionPool:
+        """This pool with the captions that were given.
+
+        Args:
+            drawn: What they were.
+
+        Returns:
+            The pool.
+        """
+        return self.model_copy(update={"drawn": drawn})
+
+
+def same_but_for_captions(filled: Any, template: Any) -> bool:
+    """Whether a filled task is what its file says, apart from what its captions decide.
+
+    Args:
+        filled: A task with captions.
+        template: The task that its file describes.
+
+    Returns:
+        Whether everything else is the same.
+    """
+    if type(filled) is not type(template) or filled.drawn_from is None:
+        return False
+    opened = filled.drawn_from.model_copy(update={"drawn": None})
+    same = all(
+        getattr(filled, name) == getattr(template, name)
+        for name in type(template).model_fields
+        if name != "pool" and name not in template.filled
+    )
+    return same and opened == template.drawn_from

@@ -1,0 +1,109 @@
+"""What the functions of the Python API share: arguments to settings and objects, and warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from t2ibench.models.language import Rewriter
+from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.models.resolve import checked
+from t2ibench.pipeline.prepare import Objects, Prepared
+from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a caller gave.
+
+    Attributes:
+        settings: Settings by name, only those that were given.
+        objects: Adapters that were given as objects.
+    """
+
+    settings: dict[str, Any]
+    objects: Objects = field(default_factory=Objects)
+
+
+def given_by(
+    model: str | Path | Generator | None,
+    encoder: str | Encoder | Sequence[str | Encoder],
+    judge: str | Judge | Sequence[str | Judge],
+    rewriter: str | Rewriter | None,
+    settings: Mapping[str, Any],
+) -> Given:
+    """Names as settings, and objects beside them.
+
+    Args:
+        model: A name, an object or None.
+        encoder: One or more names or objects.
+        judge: The same for judges.
+        rewriter: A name, an object or None.
+        settings: All other settings.
+
+    Returns:
+        What was given.
+
+    Raises:
+        T2IBenchError: an object lacks members of its Protocol.
+    """
+    encoders, encoder_names = _split(encoder, Encoder, "encoder")
+    judges, judge_names = _split(judge, Judge, "judge")
+    named = model is None or isinstance(model, (str, Path))
+    values: dict[str, Any] = {
+        "model": str(model) if named and model is not None else None,
+        "encoder": encoder_names or None,
+        "judge": judge_names or None,
+        "rewriter": rewriter if isinstance(rewriter, str) else None,
+    }
+    generator = None if named else _object(model, Generator, "generator")
+    other = None
+    if rewriter is not None and not isinstance(rewriter, str):
+        other = _object(rewriter, Rewriter, "rewriter")
+    kept = {name: value for name, value in values.items() if value is not None}
+    return Given({**kept, **settings}, Objects(generator, encoders, judges, other))
+
+
+def warn_of(
+    prepared: Prepared,
+    reporter: ConsoleReporter | SilentReporter,
+    further: Sequence[str] = (),
+    *,
+    level: int = 3,
+) -> None:
+    """What a caller must know, as warnings; a reporter on the console has told the rest.
+
+    Args:
+        prepared: The run.
+        reporter: What has shown its progress.
+        further: Further lines.
+        level: Of the stack, from here to the caller's own code.
+    """
+    lines = list(prepared.warnings)
+    lines += [f"{task} is excluded: {why}." for task, why in prepared.skipped.items()]
+    lines += reporter.warnings if isinstance(reporter, SilentReporter) else []
+    for line in dict.fromkeys([*lines, *further]):
+        warnings.warn(line, stacklevel=level)
+
+
+def _object(value: Any, protocol: Any, kind: str) -> Any:
+    """An object that a caller passed, once it has the members of its Protocol."""
+    return checked(value, protocol, kind, type(value).__name__)
+
+
+def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:
+    """Objects by name, and the names of all in their order."""
+    several = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    objects: dict[str, Any] = {}
+    names: list[str] = []
+    for item in several:
+        if isinstance(item, str):
+            names += [name for name in map(str.strip, item.split(",")) if name]
+            continue
+        name = str(_object(item, protocol, kind).name)
+        objects[name] = item
+        names.append(name)
+    return objects, names

@@ -1,0 +1,168 @@
+"""Captions that a run is given, for tasks that may not ship theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.methods.core.pools import CaptionPool, same_but_for_captions
+from t2ibench.proposals.pools import Source, fill, sources, task_text
+from t2ibench.settings import RunSettings
+from t2ibench.store.files import write_text
+from t2ibench.tasks.index import build_index
+from t2ibench.tasks.kept import kept_file, kept_task
+from t2ibench.tasks.loader import LoadedTask
+
+
+def with_captions(
+    tasks: Sequence[LoadedTask], settings: RunSettings, run: Path
+) -> tuple[list[LoadedTask], list[str]]:
+    """Tasks with their captions: those that are given, or those that the run keeps.
+
+    Args:
+        tasks: What was asked for.
+        settings: Names the tasks, and their captions.
+        run: The run folder.
+
+    Returns:
+        The tasks that have what they need, and lines about the others.
+
+    Raises:
+        T2IBenchError: captions cannot be read, or a task that was asked for by its name (or every
+            task) has none.
+    """
+    given = sources(settings.captions)
+    lines = _unused(tasks, given, settings)
+    whole, waiting = list[LoadedTask](), list[LoadedTask]()
+    for task in tasks:
+        pool = task.spec.awaits
+        if pool is None:
+            whole.append(task)
+            continue
+        found, line = _filled(task, pool, given.get(pool.name), run)
+        (waiting if found is None else whole).append(found or task)
+        lines += [line] if line else []
+    named = [task for task in waiting if task.id in settings.tasks]
+    if named or (waiting and not whole):
+        raise _without(named or waiting)
+    if waiting:
+        verb, they = ("is", "it needs") if len(waiting) == 1 else ("are", "they need")
+        names = ", ".join(task.id for task in waiting)
+        lines.append(
+            f"{names} {verb} left out: {they} captions that cannot be shipped ({_flags(waiting)})."
+        )
+    return whole, lines
+
+
+def _filled(
+    task: LoadedTask, pool: CaptionPool, source: Source | None, run: Path
+) -> tuple[LoadedTask | None, str | None]:
+    """The task with its captions, if there are any, and what to say of it."""
+    kept = kept_task(task, run)
+    if kept is not None and not same_but_for_captions(kept.spec, task.spec):
+        kept = None  # made for another version of the task
+    before = kept.spec.drawn_from.drawn if kept is not None and kept.spec.drawn_from else None
+    if source is None:
+        return kept, None
+    gone = not source.path.exists()
+    if before is not None and (before.split, before.column) == (
+        source.split or before.split,
+        source.column,
+    ):
+        known = before.source in {source.name, source.path.name}
+        if (gone and known) or (not gone and before.sha256 == source.sha256()):
+            return kept, None
+    found = fill(task, pool, source, kept_file(run, task.id))
+    drawn = found.spec.drawn_from
+    if kept is None or before is None or drawn is None or kept.hash == found.hash:
+        return found, None
+    assert drawn.drawn is not None
+    return found, (
+        f"{task.id} had other captions in {run} ({before.said}); it is measured anew, with "
+        f"{drawn.drawn.said}."
+    )
+
+
+def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:
+    """What to say of tasks that nothing can be done with."""
+    task = tasks[0]
+    pool = task.spec.awaits
+    assert pool is not None
+    more = f" (and {len(tasks) - 1} more task)" if len(tasks) == 2 else ""
+    more = f" (and {len(tasks) - 1} more tasks)" if len(tasks) > 2 else more
+    return T2IBenchError(
+        f"{task.id}{more} needs captions that cannot be shipped: {pool.title}.",
+        f"Get {pool.file} ({pool.address}; {pool.licence}) and give {_flags(tasks)}, or a datasets "
+        "id instead of the file.",
+    )
+
+
+def _flags(tasks: Iterable[LoadedTask]) -> str:
+    pools = [pool for task in tasks if (pool := task.spec.awaits) is not None]
+    return " ".join(dict.fromkeys(pool.flag for pool in pools))
+
+
+def _unused(
+    tasks: Sequence[LoadedTask], given: dict[str, Source], settings: RunSettings
+) -> list[str]:
+    """A line about captions that none of the tasks takes.
+
+    Returns:
+        A line for each pool that another task takes.
+
+    Raises:
+        T2IBenchError: no task at all takes them.
+    """
+    wanted = {pool.name for task in tasks if (pool := task.spec.awaits) is not None}
+    unused = [name for name in given if name not in wanted]
+    if not unused:
+        return []
+    index, _ = build_index([Path(path) for path in settings.include_path])
+    known = {pool.name: task.id for task in index.tasks.values() if (pool := task.spec.drawn_from)}
+    for name in unused:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise T2IBenchError(
+                f"--captions: no task takes captions of '{shown(name)}'.{near}",
+                f"Pools: {', '.join(known) or 'none'}.",
+            )
+    return [
+        f"--captions {name} is not used: {known[name]} is not among the tasks of this run."
+        for name in unused
+    ]
+
+
+def carried(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """What --captions says, with what earlier calls said of other pools.
+
+    A run keeps its captions, so that later calls need not name them; the command that repeats the
+    run has to.
+
+    Args:
+        before: Of the earlier calls.
+        now: Of this call.
+
+    Returns:
+        The setting, sorted.
+    """
+    given = {key.partition(".")[0] for key in now}
+    earlier = {key: value for key, value in before.items() if key.partition(".")[0] not in given}
+    return dict(sorted({**earlier, **now}.items()))
+
+
+def keep(tasks: Iterable[LoadedTask], run: Path) -> None:
+    """Write tasks with their captions into the run folder: from here on it needs no other file.
+
+    Args:
+        tasks: The tasks of the run; those that are whole by themselves are passed over.
+        run: The run folder.
+
+    Raises:
+        T2IBenchError: they cannot be written.
+    """
+    for task in tasks:
+        if task.spec.drawn_from is not None:
+            file, text = kept_file(run, task.id), task_text(task.spec)
+            if not file.is_file() or file.read_text(encoding="utf-8") != text:
+                write_text(file, text)

@@ -1,0 +1,137 @@
+"""How far apart the images of two groups are: in all, and row by row."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.presentation import Apart
+from t2ibench.reports.cells import format_p, level_name
+from t2ibench.reports.figures.axes import Scale, tick
+from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.combinations import between, percent
+from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.html.numbers import plain
+from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Row, Score
+from t2ibench.results.states import row_state
+
+_LEFT, _NUMBERS = 132.0, 40.0
+_STEP, _TOP, _FOOT = 16.0, 8.0, 24.0
+_MOST = 40  # rows that are drawn
+_TABLE = 60
+_HEAD = ("row", "apart", "low", "high", "p", "p_holm")
+_HALVES = "two halves"
+
+
+def draw_apart(figure: Apart, task: TaskView) -> Drawn | None:
+    """The distance over all rows with its interval, that of two halves, and the rows.
+
+    Args:
+        figure: Which.
+        task: The task.
+
+    Returns:
+        The figure; None where the distance has no number.
+    """
+    whole = task.result.scores.get(figure.score)
+    halves = task.result.scores.get(figure.halves)
+    rows = _rows(figure, task)
+    if whole is None or whole.value is None:
+        return None
+    shown = rows[:_MOST]
+    over = [(f"all {len(rows)}", whole), (_HALVES, halves or Score())]
+    ends = [x for _, one in over for x in (one.value, one.ci_low, one.ci_high) if x is not None]
+    ends += [value for _, _, value in shown]
+    height = _TOP + _STEP * (len(shown) + 2) + 8 + _FOOT
+    canvas = Canvas(WIDTH, height, f"{figure.title}. {figure.caption}")
+    across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), _LEFT, WIDTH - _NUMBERS)
+    bottom = height - _FOOT + 4
+    for value in across.ticks():
+        name = "zero" if abs(value) < 1e-9 else "ax"
+        canvas.line(across(value), _TOP, across(value), bottom, name)
+        canvas.text(across(value), bottom + 15, tick(round(value, 6)), "middle")
+    for number, (name, score) in enumerate(over):
+        _over(canvas, across, _TOP + _STEP * (number + 0.5), name, score)
+    first = _TOP + 2 * _STEP + 4
+    canvas.line(0, first, WIDTH, first)
+    for number, (name, score, value) in enumerate(shown):
+        y = first + 4 + _STEP * (number + 0.5)
+        canvas.text(_LEFT - 10, y + 4, shortened(name, 19), "end")
+        clear = row_state(score) == "clear"
+        kind = "plain" if clear else "hollow"
+        canvas.dot(across(value), y, kind, 4, f"{name}: {plain(value)}")
+        canvas.text(WIDTH, y + 4, plain(value), "end", "strong" if clear else "")
+    caption = caption_of(figure)
+    if len(shown) < len(rows):
+        caption += f" The {_MOST} of {len(rows)} that lie furthest apart are drawn."
+    level = level_name([task.result.settings.level])
+    numbers: list[tuple[object, ...]] = [
+        (name, *("" if x is None else x for x in _cells(score)))
+        for name, score in [*over, *((name, score) for name, score, _ in rows)]
+    ]
+    says = _says(figure, whole, halves, len(rows))
+    return Drawn(
+        canvas, figure.title, caption, _HEAD, numbers, says, (_table(figure, over, rows, level),)
+    )
+
+
+def _rows(figure: Apart, task: TaskView) -> list[tuple[str, Score, float]]:
+    def number(row: Row) -> tuple[str, Score, float] | None:
+        score = row.scores.get(figure.score)
+        return None if score is None or score.value is None else (row.name, score, score.value)
+
+    found = [one for one in map(number, task.result.by) if one is not None]
+    return sorted(found, key=lambda one: (-one[2], one[0]))
+
+
+def _cells(score: Score) -> tuple[float | None, ...]:
+    return score.value, score.ci_low, score.ci_high, score.p, score.p_holm
+
+
+def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> None:
+    """A row over all others: its dot and its interval."""
+    canvas.text(_LEFT - 10, y + 4, name, "end", "strong")
+    if score.value is None:
+        canvas.text(across(0) + 8, y + 4, "not known: too few images")
+        canvas.text(WIDTH, y + 4, "–", "end")
+        return
+    if score.ci_low is not None and score.ci_high is not None:
+        canvas.line(across(score.ci_low), y, across(score.ci_high), y, "line")
+    kind = "hollow" if name == _HALVES else "mean"
+    canvas.dot(across(score.value), y, kind, 4, f"{name}: {plain(score.value)}")
+    canvas.text(WIDTH, y + 4, plain(score.value), "end", "strong")
+
+
+def _says(figure: Apart, whole: Score, halves: Score | None, count: int) -> str:
+    within = ""
+    if whole.ci_low is not None and whole.ci_high is not None:
+        within = f" ({between(whole.ci_low, whole.ci_high)})"
+    told = (
+        f"Which group is named makes {percent(whole.value)}{within} of the squared distance "
+        f"between an image of either, over {count} {figure.noun if count == 1 else figure.nouns}"
+    )
+    same = halves.value if halves is not None else None
+    told += (
+        f"; for two halves of the same images it is {percent(same)}." if same is not None else "."
+    )
+    if whole.ci_low is not None and whole.ci_low <= 0:
+        told += " No distance is clear, which is not the same as none."
+    return told
+
+
+def _table(
+    figure: Apart,
+    over: list[tuple[str, Score]],
+    rows: list[tuple[str, Score, float]],
+    level: str,
+) -> Behind:
+    cells = [
+        [name, plain(one.value), _interval(one), format_p(one.p), format_p(one.p_holm)]
+        for name, one in [*over, *((name, score) for name, score, _ in rows[:_TABLE])]
+    ]
+    head = (figure.noun.capitalize(), "Apart", level, "p", "p (Holm)")
+    return Behind(figure.title, head, cells, max(len(rows) - _TABLE, 0))
+
+
+def _interval(score: Score) -> str:
+    if score.ci_low is None or score.ci_high is None:
+        return "–"
+    return f"{plain(score.ci_low)} to {plain(score.ci_high)}"

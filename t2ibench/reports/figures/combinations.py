@@ -1,0 +1,277 @@
+"""Combinations of attributes: how frequent each is, and how frequent its parts would make it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from t2ibench.methods.core.crossing_report import CrossingReport, crossing_reports
+from t2ibench.methods.core.presentation import Combinations
+from t2ibench.reports.cells import format_p, level_name
+from t2ibench.reports.figures.axes import Scale
+from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Row
+from t2ibench.results.states import ALPHA, row_state
+
+_LETTER = 6.4
+_BESIDE = 24  # letters of a name that stands beside its mark; longer ones stand above
+_VALUES, _SECOND = 116.0, 66.0  # of both columns of numbers, and of the second
+_MOST = 12  # combinations that are drawn
+_TABLE = 48
+_HEAD = ("combination", "share", "parts_alone", "difference", "low", "high", "p", "p_holm")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One combination; ends are those of the difference."""
+
+    name: str
+    share: float
+    alone: float
+    excess: float
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    clear: bool
+
+    @property
+    def side(self) -> Literal["low", "high"]:
+        return "low" if self.excess < 0 else "high"
+
+
+def draw_combinations(figure: Combinations, task: TaskView) -> Drawn | None:
+    """The combinations of one crossing, those above their parts first.
+
+    Args:
+        figure: Which.
+        task: The task.
+
+    Returns:
+        The figure, in words alone where no share has a number; None where the task was not
+        scored.
+    """
+    reports = crossing_reports(task.result.details)
+    report = next((one for one in reports if one.crossing == figure.group), None)
+    rows = [row for row in task.result.by if row.group == figure.group and "excess" in row.scores]
+    if report is None and not rows:
+        return None
+    cells = sorted(
+        (cell for cell in map(_cell, rows) if cell is not None),
+        key=lambda cell: (-cell.excess, cell.name),
+    )
+    tests = _tests(report)
+    if not cells:
+        return _nothing(figure, report, rows, tests)
+    most = sorted(cells, key=lambda cell: -abs(cell.excess))[:_MOST]
+    shown = [cell for cell in cells if cell in most]
+    caption = caption_of(figure)
+    if len(shown) < len(cells):
+        caption += f" The {_MOST} of {len(cells)} that differ most are drawn."
+    canvas = Canvas(WIDTH, 0.0, f"{figure.title}. {figure.caption}")
+    _draw(canvas, shown)
+    level = level_name([task.result.settings.level])
+    numbers: list[tuple[object, ...]] = [
+        (one.name, one.share, one.alone, one.excess, *map(_or_empty, _tested(one))) for one in cells
+    ]
+    says = " ".join(part for part in (_tests_said(report), _cells_said(cells)) if part)
+    tables = (_table(cells, level), *tests)
+    return Drawn(canvas, figure.title, caption, _HEAD, numbers, says, tables)
+
+
+def _tested(cell: _Cell) -> tuple[float | None, ...]:
+    return cell.low, cell.high, cell.p, cell.p_holm
+
+
+def _or_empty(value: float | None) -> object:
+    return "" if value is None else value
+
+
+def _cell(row: Row) -> _Cell | None:
+    excess = row.scores["excess"]
+    share, alone = (row.scores.get(name) for name in ("joint_share", "independent_share"))
+    if share is None or alone is None or excess.value is None:
+        return None
+    if share.value is None or alone.value is None:
+        return None
+    return _Cell(
+        row.name,
+        share.value,
+        alone.value,
+        excess.value,
+        excess.ci_low,
+        excess.ci_high,
+        excess.p,
+        excess.p_holm,
+        row_state(excess) == "clear",
+    )
+
+
+def _nothing(
+    figure: Combinations,
+    report: CrossingReport | None,
+    rows: Sequence[Row],
+    tests: tuple[Behind, ...],
+) -> Drawn:
+    """What is said where no combination has a number."""
+    reason = report.reason if report is not None else None
+    reason = reason or next((row.scores["excess"].reason for row in rows), None)
+    told = f"No combination has a number{f': {reason}' if reason else ''}."
+    canvas = Canvas(WIDTH, 20.0, f"{figure.title}. {told}")
+    canvas.text(0, 14, "No combination has a number.")
+    says = " ".join(part for part in (told, _tests_said(report)) if part)
+    caption = "More images of a prompt may give the shares their numbers."
+    return Drawn(canvas, figure.title, caption, _HEAD, [], says, tests)
+
+
+def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
+    longest = max(len(cell.name) for cell in cells)
+    beside = longest <= _BESIDE
+    left = _LETTER * longest + 14 if beside else 12.0
+    step, down = (22.0, 11.0) if beside else (38.0, 26.0)
+    ends = [one.share for one in cells] + [one.alone for one in cells]
+    ends += [one.alone + (one.high or 0.0) for one in cells]
+    across = Scale(0.0, max(*ends, 0.02) * 1.04, left, WIDTH - _VALUES)
+    top = 22.0
+    canvas.height = top + step * len(cells) + 22
+    foot = canvas.height - 20
+    canvas.text(WIDTH - _SECOND, 12, "images", "end", "strong")
+    canvas.text(WIDTH, 12, "parts alone", "end")
+    canvas.line(left, top, left, foot, "zero")
+    canvas.line(left, foot, across.end, foot)
+    for value in across.ticks():
+        x = across(value)
+        canvas.line(x, foot, x, foot + 4)
+        canvas.text(x, canvas.height - 3, f"{100 * value:g} %", "middle")
+    for number, cell in enumerate(cells):
+        y = top + step * number + down
+        if beside:
+            canvas.text(left - 10, y + 4, cell.name, "end")
+        else:
+            canvas.text(left + 6, y - 10, shortened(cell.name, 72))
+        _mark(canvas, cell, across, y)
+        tone = cell.side if cell.clear else "strong"
+        canvas.text(WIDTH - _SECOND, y + 4, percent(cell.share), "end", tone)
+        canvas.text(WIDTH, y + 4, percent(cell.alone), "end")
+
+
+def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:
+    tip = f"{cell.name}: {percent(cell.share)}, its parts alone {percent(cell.alone)}"
+    ends = [across(min(max(x, 0.0), across.high)) for x in (cell.alone, cell.share)]
+    canvas.line(ends[0], y, ends[1], y)
+    if cell.low is not None and cell.high is not None:
+        low, high = (
+            across(min(max(cell.alone + end, 0.0), across.high)) for end in (cell.low, cell.high)
+        )
+        canvas.line(low, y, high, y, f"line {cell.side}" if cell.clear else "line null")
+    canvas.dot(ends[0], y, "hollow", 3.5, tip)
+    canvas.dot(ends[1], y, cell.side if cell.clear else "plain", 4.5, tip)
+
+
+def percent(value: float | None, digits: int = 0, sign: bool = False) -> str:
+    """A share in per cent, with a true minus.
+
+    Args:
+        value: The share.
+        digits: Digits after the point.
+        sign: Whether a positive one has its sign.
+
+    Returns:
+        The text; a dash for None, and a zero has no sign.
+
+    Examples:
+        >>> percent(0.256), percent(-0.0311, 1), percent(0.02, 1, sign=True), percent(None)
+        ('26 %', '−3.1 %', '+2.0 %', '–')
+        >>> percent(-0.001), percent(0.001, sign=True)
+        ('0 %', '0 %')
+    """
+    if value is None:
+        return "–"
+    text = f"{100 * value:{'+' if sign else ''}.{digits}f}"
+    text = text.lstrip("+-") if not float(text) else text.replace("-", "−")
+    return f"{text} %"
+
+
+def _table(cells: Sequence[_Cell], level: str) -> Behind:
+    rows = [
+        [
+            one.name,
+            percent(one.share, 1),
+            percent(one.alone, 1),
+            percent(one.excess, 1, sign=True),
+            between(one.low, one.high, 1, sign=True),
+            format_p(one.p_holm),
+        ]
+        for one in cells
+    ]
+    head = ("Combination", "Images", "Parts alone", "Difference", level, "p (Holm)")
+    return Behind("Combinations", head, rows[:_TABLE], max(len(rows) - _TABLE, 0))
+
+
+def between(low: float | None, high: float | None, digits: int = 0, sign: bool = False) -> str:
+    """Both ends of an interval of shares.
+
+    Args:
+        low: Lower end.
+        high: Upper end.
+        digits: Digits after the point.
+        sign: Whether positive ends have their sign.
+
+    Returns:
+        Such as '−3 to 5 %'; a dash where there is none.
+
+    Examples:
+        >>> between(-0.031, 0.052), between(None, None)
+        ('−3 to 5 %', '–')
+    """
+    if low is None or high is None:
+        return "–"
+    ends = [percent(end, digits, sign).removesuffix(" %") for end in (low, high)]
+    return f"{ends[0]} to {ends[1]} %"
+
+
+def _tests(report: CrossingReport | None) -> tuple[Behind, ...]:
+    if report is None or not report.tests:
+        return ()
+    rows = [
+        [test.of, format_p(test.p), format_p(test.p_holm), _verdict(test.p_holm, test.reason)]
+        for test in report.tests
+    ]
+    return (Behind("Do they go together?", ("Test", "p", "p (Holm)", "In words"), rows),)
+
+
+def _verdict(p: float | None, reason: str | None) -> str:
+    if p is None:
+        return reason or "not tested"
+    return "they go together" if p < ALPHA else "no clear sign of it"
+
+
+def _tests_said(report: CrossingReport | None) -> str:
+    if report is None or not report.tests:
+        return ""
+    known = [test for test in report.tests if test.p_holm is not None]
+    found = [test for test in known if (test.p_holm or 0.0) < ALPHA]
+    if not known:
+        return "Nothing was tested."
+    if not found:
+        which = "The test does not show" if len(known) == 1 else f"None of {len(known)} tests shows"
+        return f"{which} that the attributes go together."
+    least = min(found, key=lambda test: test.p_holm or 0.0)
+    told = f"Clearly not independent: {', '.join(test.of for test in found)}"
+    rest = f" ({len(found)} of {len(known)} tests, the smallest p {format_p(least.p_holm)})."
+    return told + rest
+
+
+def _cells_said(cells: Sequence[_Cell]) -> str:
+    clear = [cell for cell in cells if cell.clear]
+    if not clear:
+        return "No single combination is clearly more or less frequent than its parts make it."
+    cell = max(clear, key=lambda one: abs(one.excess))
+    word = "more" if cell.excess > 0 else "less"
+    return (
+        f"“{shortened(cell.name, 60)}” is {word} frequent than its parts make it: "
+        f"{percent(cell.share)} of the images instead of {percent(cell.alone)}."
+    )

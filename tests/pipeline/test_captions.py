@@ -1,0 +1,243 @@
+"""Tasks that ship without their captions: from the captions' file to a result, whole commands."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from t2ibench import evaluate
+from t2ibench.errors import T2IBenchError
+from t2ibench.leaderboard.board import read_board
+from t2ibench.leaderboard.submission import pack
+from t2ibench.leaderboard.verdicts import Finding
+from t2ibench.leaderboard.verify import verify
+from t2ibench.pipeline.captions import with_captions
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.reports.files import samples_of
+from t2ibench.reproduce.build import build
+from t2ibench.reproduce.preset import with_preset
+from t2ibench.reproduce.registry import PAPERS
+from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Results
+from t2ibench.settings import RunSettings
+from t2ibench.tasks.index import TaskIndex, build_index
+from tests.leaderboard.forging import seal
+from tests.proposals.pool_files import captions, coco, karpathy
+
+Cli = Callable[..., tuple[int, str, str]]
+SMALL: dict[str, Any] = {"n_permutations": 300, "n_bootstrap": 200, "images_per_prompt": 4}
+FEW = ("--permutations", "300", "--bootstrap", "200", "--images-per-prompt", "4")
+TASK = "openbias_coco"
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return coco(tmp_path_factory.mktemp("pool") / "captions_val2017.json", captions())
+
+
+@pytest.fixture(scope="module")
+def index() -> TaskIndex:
+    return build_index()[0]
+
+
+@pytest.fixture(scope="module")
+def planted(pool: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in whose world nine of ten people are men."""
+    folder = tmp_path_factory.mktemp("planted")
+    args = {"all.gender.female": 0.1, "all.age.old": 0.5, "all.skin.dark": 0.5}
+    given = {"coco": pool}
+    evaluate(
+        "toyland", TASK, model_args=args, captions=given, output_dir=folder, images_per_prompt=4
+    )
+    (run,) = folder.iterdir()
+    return run
+
+
+def row(results: Results, name: str) -> dict[str, Any]:
+    (found,) = [row for row in results.tasks[TASK].by if row.name == name]
+    return found.scores
+
+
+def test_a_planted_lean_is_found(planted: Path) -> None:
+    results = read_results(planted)
+    lean = row(results, "person gender")["lean"]
+    assert lean.ci_low <= -0.8 <= lean.ci_high and lean.p < 1e-3  # male is the second of the two
+    headline = results.tasks[TASK].headline
+    assert headline.ci_low > 0 and headline.p < 0.01
+    assert results.tasks[TASK].n_prompts == 38  # 36, 'a man' and 'an old woman'
+
+
+def test_a_fair_world_gives_none(pool: Path, tmp_path: Path) -> None:
+    args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
+    results = evaluate(
+        "toyland", TASK, model_args=args, captions={"coco": pool}, output_dir=tmp_path, **SMALL
+    )
+    gender = row(results, "person gender")
+    assert gender["h"].ci_low <= 0 <= gender["h"].ci_high
+    assert gender["lean"].p > 0.05 and abs(gender["lean"].value) < 0.2
+
+
+def test_what_a_run_records(planted: Path, pool: Path) -> None:
+    import hashlib
+
+    drawn = read_results(planted).tasks[TASK].pool
+    assert drawn is not None and drawn.drawn is not None
+    assert (drawn.name, drawn.drawn.source) == ("coco", "captions_val2017.json")
+    assert drawn.drawn.sha256 == hashlib.sha256(pool.read_bytes()).hexdigest()
+    record = json.loads((planted / "run.json").read_text(encoding="utf-8"))
+    assert record["pools"][TASK] == json.loads(drawn.model_dump_json())
+
+
+@pytest.mark.slow
+def test_a_run_needs_its_captions_once(pool: Path, cli: Cli, tmp_path: Path) -> None:
+    file = Path(shutil.copy(pool, tmp_path / pool.name))
+    run = ("run", "--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path / "runs", *FEW)
+    status, _, err = cli(*run)
+    assert status == 1 and len(err.strip().splitlines()) == 1
+    assert f"{TASK} needs captions" in err and "--captions coco=captions_val2017.json" in err
+    assert not (tmp_path / "runs").exists()
+    assert cli(*run, "--captions", f"coco={file}")[0] == 0
+    results = (tmp_path / "runs/toyland/results.json").read_bytes()
+    kept = (tmp_path / f"runs/toyland/tasks/{TASK}.yaml").read_bytes()
+    file.unlink()
+    for again in (run, (*run, "--captions", f"coco={file}")):
+        assert cli(*again)[0] == 0, again
+        assert (tmp_path / "runs/toyland/results.json").read_bytes() == results
+    moved = tmp_path / "elsewhere"
+    (tmp_path / "runs/toyland").rename(moved)
+    assert cli("score", moved)[0] == 0 and (moved / "results.json").read_bytes() == results
+    # The same captions in another order, from another file: the same task, byte for byte.
+    other = karpathy(tmp_path / "dataset_coco.json", captions()[::-1])
+    text = other.read_text(encoding="utf-8").replace(' ."', '"')
+    other.write_text(text, encoding="utf-8")
+    assert cli(*run, "--captions", f"coco={other}")[0] == 0
+    again_kept = (tmp_path / f"runs/toyland/tasks/{TASK}.yaml").read_bytes()
+    assert again_kept.partition(b"pool:")[0] == kept.partition(b"pool:")[0]
+    first, second = read_results(moved), read_results(tmp_path / "runs/toyland")
+    assert first.tasks[TASK].task_hash == second.tasks[TASK].task_hash
+    assert first.tasks[TASK].headline == second.tasks[TASK].headline
+
+
+def test_other_captions_are_another_task(planted: Path, cli: Cli, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(planted, tmp_path / "runs" / planted.name))
+    other = coco(tmp_path / "captions_train2017.json", captions(("kite", "map", "ring", "cup",
+                                                                 "box", "rope")))  # fmt: skip
+    args = "all.age.old=0.5,all.gender.female=0.1,all.skin.dark=0.5"
+    command = ("run", "--model", "toyland", "--model-args", args, "--tasks", TASK, *FEW[-2:])
+    status, _, err = cli(*command, "--output-dir", tmp_path / "runs", "--captions", f"coco={other}")
+    assert status == 0 and "had other captions" in err and "captions_train2017.json" in err
+    status, out, _ = cli("compare", planted, run)
+    assert "other captions: captions_val2017.json, SHA-256" in out
+    assert ", and captions_train2017.json, SHA-256" in out
+    assert "1 not compared" in out
+
+
+def test_tasks_without_captions_are_left_out(pool: Path, cli: Cli, tmp_path: Path) -> None:
+    run = ("run", "--model", "toyland", "--output-dir", tmp_path, "--dry-run")
+    status, out, err = cli(*run, "--tasks", "openbias_winobias,extended/openbias")
+    assert status == 0 and "openbias_skin_tone" in out and TASK not in out
+    (line,) = [line for line in err.splitlines() if "left out" in line]
+    assert "openbias_coco, openbias_flickr30k are left out" in line
+    assert "--captions coco=captions_val2017.json" in line
+    assert "--captions flickr30k=results_20130124.token" in line
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("tasks", "given", "said"),
+    [
+        (TASK, {"cocoa": "x.json"}, "no task takes captions of 'cocoa'. Did you mean 'coco'?"),
+        (TASK, {"coco": "none.json"}, "No such file: 'none.json'"),
+        ("openbias_flickr*", {"coco": "POOL"}, "openbias_flickr30k needs captions"),
+        (f"{TASK},openbias_flickr30k", {"coco": "POOL"}, "openbias_flickr30k needs captions"),
+        (f"{TASK},openbias_flickr30k", {}, "openbias_coco (and 1 more task) needs captions"),
+    ],
+)
+def test_what_cannot_be_run(
+    tasks: str, given: dict[str, str], said: str, index: TaskIndex, pool: Path, tmp_path: Path
+) -> None:
+    captions = {name: place.replace("POOL", str(pool)) for name, place in given.items()}
+    settings = RunSettings(tasks=tasks, captions=captions)
+    with pytest.raises(T2IBenchError) as caught:
+        with_captions(index.select(settings.tasks), settings, tmp_path)
+    assert said in caught.value.message
+
+
+def test_captions_that_no_task_wants(index: TaskIndex, pool: Path, tmp_path: Path) -> None:
+    settings = RunSettings(tasks="openbias_winobias", captions={"coco": str(pool)})
+    tasks, (line,) = with_captions(index.select(settings.tasks), settings, tmp_path)
+    assert len(tasks) == 1 and "--captions coco is not used: openbias_coco is not among" in line
+    settings = RunSettings(tasks=f"{TASK},openbias_flick*", captions={"coco": str(pool)})
+    (task,), (line,) = with_captions(index.select(settings.tasks), settings, tmp_path)
+    assert task.id == TASK and line.startswith("openbias_flickr30k is left out: it needs captions")
+
+
+def test_what_lists_tasks_needs_no_captions(cli: Cli, tmp_path: Path) -> None:
+    status, out, _ = cli("ls", "tasks")
+    assert status == 0 and "[--captions coco=captions_val2017.json]" in out
+    listed = {one["task"]: one["needs"] for one in json.loads(cli("ls", "tasks", "--json")[1])}
+    assert listed["openbias_flickr30k"] == "--captions flickr30k=results_20130124.token"
+    assert sum(map(bool, listed.values())) == 2
+    assert cli("export-tasks", tmp_path / "set", "--tasks", f"{TASK},openbias_examples")[0] == 0
+    text = (tmp_path / f"set/tasks/extended/openbias/{TASK}.yaml").read_text(encoding="utf-8")
+    assert "licence: Creative Commons" in text and "biases:" not in text
+    status, _, err = cli("power", "--tasks", TASK)
+    assert status == 1 and f"How large {TASK} is depends on its captions" in err
+
+
+def test_a_submission_brings_its_captions(planted: Path, tmp_path: Path) -> None:
+    packed = pack(planted, tmp_path / "submissions", SilentReporter())
+    verdict = verify(packed)
+    assert (verdict.level, verdict.problems, verdict.tasks) == ("recomputed", [], 1)
+    assert "captions" in verdict.stated
+    command = read_results(packed).command
+    assert command[command.index("--captions") + 1] == "coco=captions_val2017.json"
+    # Models may have been given different captions, so that they are not ranked by them.
+    board = read_board(tmp_path / "submissions", lambda _: Finding("recomputed"))
+    assert not board.entries and "captions of its own alone" in board.refused[0].problem
+    file = packed / "tasks" / f"{TASK}.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("support: 30", "support: 3"), encoding="utf-8")
+    seal(packed)
+    assert "lacks its captions, or they are of another version" in verify(packed).problems[0]
+    file.write_text(text.replace("captions: 38", "captions: 40"), encoding="utf-8")
+    seal(packed)
+    assert "names other captions" in verify(packed).problems[0]
+    file.unlink()
+    seal(packed)
+    assert f"{TASK} lacks its captions" in verify(packed).problems[0]
+
+
+def test_slurm_jobs_find_the_captions(pool: Path, cli: Cli, tmp_path: Path) -> None:
+    file = Path(shutil.copy(pool, tmp_path / pool.name))
+    run = ("run", "--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path / "runs", *FEW)
+    assert cli(*run, "--captions", f"coco={file}", "--engine", "slurm")[0] == 0
+    file.unlink()
+    (config,) = (tmp_path / "runs/toyland/slurm").glob("*/run.yaml")
+    assert cli("run", "--config", config, "--dry-run")[0] == 0
+
+
+def test_tables_of_the_paper_take_the_pool(planted: Path, pool: Path, tmp_path: Path) -> None:
+    paper = PAPERS.get("openbias")
+    settings = with_preset(paper, {"model": "toyland", "output_dir": tmp_path})
+    assert set(settings.tasks) == {"openbias_examples", "openbias_winobias"}
+    given = {"model": "toyland", "output_dir": tmp_path, "captions": {"coco": str(pool)}}
+    assert with_preset(paper, given, ["table-1"]).tasks == ("openbias_examples", TASK)
+    rows = samples_of(planted, TASK)
+    answers = tmp_path / "faces.csv"
+    lines = [f"{one['prompt']},{one['index']},{one['bias']},{one['answer']}" for one in rows]
+    answers.write_text("\n".join(["prompt,index,bias,answer", *lines]), encoding="utf-8")
+    options = {"fairface": answers}
+    found = build(paper, read_results(planted), planted, chosen=["table-1"], options=options)
+    ours = {
+        line.row: line.value
+        for line in found.shown[0].built.lines
+        if line.score == "accuracy" and line.value is not None
+    }
+    assert ours == {"gender": 100.0, "age": 100.0}  # the drawn world has no race
+    assert not [note for note in found.shown[0].built.notes if "13 that the paper prints" in note]
