@@ -111,10 +111,15 @@ def test_a_folder_among_the_rows_of_images_is_no_row(cli: Cli, run: Path) -> Non
     assert (run / "results.json").read_bytes() == results
 
 
-def test_a_name_that_is_not_utf8_loses_nothing(tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf8_loses_nothing(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     folder = os.fsdecode(b"n\xff")
     argv = [*SMALL, "--output-dir", folder]
-    for words in (argv, argv, ["score", f"{folder}/toyland"], ["report", f"{folder}/toyland"]):
+    assert cli(*argv)[0] == 0
+    assert cli("score", f"{folder}/toyland")[0] == 0
+    for words in (argv, ["report", f"{folder}/toyland"]):  # as a shell gives the name, and shows it
         done = subprocess_of(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr.decode()
     assert b"\\udcff" in done.stdout
