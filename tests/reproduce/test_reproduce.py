@@ -228,6 +228,7 @@ def test_ratings(tmp_path: Path, run: Path) -> None:
         ("concept,rating\nflower,1\n", "Did you mean 'flowers'"),
         ("concept,rating\nflowers,1.5\n", "from 0 to 1"),
         ("concept,rating\nflowers,nan\n", "from 0 to 1"),
+        ("concept,answer\nflowers,\n", "ratings.csv:2 has neither a rating nor an answer"),
     ):
         file.write_text(text)
         with pytest.raises(T2IBenchError, match=said):

@@ -16,9 +16,10 @@ from t2ibench.reproduce.papers.vibex_figures import (
     figure_10,
     figure_11,
 )
-from t2ibench.reproduce.papers.vibex_material import GENDER, LOCATION, lean_line, row_of, score_line
+from t2ibench.reproduce.papers.vibex_material import GENDER, LOCATION, lean_line, row_of
 from t2ibench.reproduce.papers.vibex_people import OPTIONS, figure_14, pilot_study, proposed_axes
 from t2ibench.reproduce.papers.vibex_photographs import table_b
+from t2ibench.reproduce.scores import score_line
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import TaskResult
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.reproduce.paper import Material
+from t2ibench.reproduce.scores import score_line
 from t2ibench.reproduce.tables import Line
-from t2ibench.results.schema import Row, Score, TaskResult
+from t2ibench.results.schema import Row, TaskResult
 
 GENDER, RACE, LOCATION = "vibex_gender", "vibex_race", "vibex_location"
 FIGURES = {
@@ -31,31 +32,6 @@ def row_of(task: TaskResult | None, concept: str, query: str) -> Row | None:
     """
     rows = [] if task is None else task.by
     return next((row for row in rows if (row.name, row.group) == (concept, query)), None)
-
-
-def score_line(
-    row: str,
-    name: str,
-    score: Score | None,
-    digits: int = 3,
-    published: tuple[float | str | None, ...] = (),
-) -> Line:
-    """A score with its interval, as a line.
-
-    Args:
-        row: The row.
-        name: What it is called.
-        score: The score.
-        digits: Digits after the point.
-        published: Published values.
-
-    Returns:
-        The line; without a number where there is no score.
-    """
-    if score is None:
-        return Line(row, name, None, published, digits=digits, note="not measured")
-    ends = (score.ci_low, score.ci_high)
-    return Line(row, name, score.value, published, *ends, digits, score.reason or "")
 
 
 def lean_line(name: str, row: Row) -> Line:
