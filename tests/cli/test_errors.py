@@ -111,10 +111,16 @@ def test_a_folder_among_the_rows_of_images_is_no_row(cli: Cli, run: Path) -> Non
     assert (run / "results.json").read_bytes() == results
 
 
-def test_a_name_that_is_not_utf8_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.slow  # starts processes
+def test_a_name_that_is_not_utf8_loses_nothing(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     folder = os.fsdecode(b"n\xff")
     argv = [*SMALL, "--output-dir", folder]
-    for words in (argv, argv, ["score", f"{folder}/toyland"], ["report", f"{folder}/toyland"]):
+    assert cli(*argv)[0] == 0
+    assert cli("score", f"{folder}/toyland")[0] == 0
+    for words in (argv, ["report", f"{folder}/toyland"]):  # as a shell gives the name, and shows it
         done = subprocess_of(*words, cwd=tmp_path)
         assert done.returncode == 0, done.stderr.decode()
     assert b"\\udcff" in done.stdout
@@ -123,6 +129,7 @@ def test_a_name_that_is_not_utf8_loses_nothing(tmp_path: Path) -> None:
     assert "\\udcff" in record["history"][0]["command"]
 
 
+@pytest.mark.slow  # starts processes
 def test_a_current_folder_that_was_deleted(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     code = (
@@ -171,6 +178,7 @@ def test_a_full_standard_output(argv: tuple[str, ...], tmp_path: Path) -> None:
     assert "standard output cannot be written: the disk is full" in line
 
 
+@pytest.mark.slow  # starts processes
 def test_a_full_standard_output_loses_no_results(run: Path, tmp_path: Path) -> None:
     before = contents(run)
     before.pop("run.json")
@@ -182,6 +190,7 @@ def test_a_full_standard_output_loses_no_results(run: Path, tmp_path: Path) -> N
     assert before.items() <= contents(run).items()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
 def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
     for argv in ("ls", "ls --json", " ".join(SMALL)):
@@ -199,6 +208,7 @@ def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
     assert pictures and all(p.read_bytes()[:4] == b"\x89PNG" for p in pictures)
 
 
+@pytest.mark.slow  # starts processes
 def test_a_reader_that_has_enough(tmp_path: Path) -> None:
     for argv in ("ls --json", " ".join(SMALL)):
         done = subprocess.run(
@@ -568,6 +578,7 @@ def test_a_file_without_end_is_not_read(
     assert "mine/x.yaml: is no ordinary file" in err.splitlines()[0]
 
 
+@pytest.mark.slow  # starts processes
 def test_a_config_from_a_shell(tmp_path: Path) -> None:
     command = f"{sys.executable} -m t2ibench {' '.join(SMALL)} --config <(echo 'seed: 3')"
     done = subprocess.run(

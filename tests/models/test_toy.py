@@ -7,6 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,7 +106,7 @@ def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
     prompts = sorted(
         {n.prompt for t in load_tasks(IMAGE_TASKS) for n in needs(t.spec, Settings()).prompts}
     )
-    chosen = [str(one) for one in np.random.default_rng(5).choice(prompts, 256, replace=False)]
+    chosen = [str(one) for one in np.random.default_rng(5).choice(prompts, 128, replace=False)]
     right: dict[str, list[bool]] = defaultdict(list)
     for prompt, drawn in zip(
         chosen, create_generator(model, {}).generate(requests_for(chosen)), strict=True
@@ -140,23 +141,31 @@ def test_toy_clip_reads_toyland() -> None:
 PLANTED = ("t2iat_flowers_insects", "occupations_t2iat")
 NULLS = ("t2iat_judaism_christianity",)
 # Enough of both for these claims at other seeds too; leaderboard/submissions has whole runs.
-SMALL = {"limit": 8, "images_per_prompt": 12, "guided_images_per_prompt": 1}
+SMALL: dict[str, Any] = {
+    "limit": 6,
+    "guided_images_per_prompt": 1,
+    "n_permutations": 2000,
+    "n_bootstrap": 500,
+}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
     folder = tmp_path_factory.mktemp("toy")
     return {
-        model: evaluate(
+        name: evaluate(
             model,
             tasks,
             encoder=["toy-clip", "toyland"],
-            output_dir=folder,
-            n_permutations=20_000,
-            n_bootstrap=2000,
+            output_dir=folder / name,
+            images_per_prompt=images,
             **SMALL,
         )
-        for model, tasks in (("toy", [*PLANTED, *NULLS]), ("toy-fair", PLANTED))
+        for name, model, tasks, images in (
+            ("biased", "toy", PLANTED, 6),
+            ("null", "toy", NULLS, 12),
+            ("fair", "toy-fair", PLANTED, 4),
+        )
     }
 
 
@@ -165,7 +174,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
 def test_planted_biases_are_found_and_smaller_in_the_fair_model(
     name: str, runs: dict[str, Results]
 ) -> None:
-    toy, fair = runs["toy"].tasks[name], runs["toy-fair"].tasks[name]
+    toy, fair = runs["biased"].tasks[name], runs["fair"].tasks[name]
     assert toy.headline.p_holm is not None and toy.headline.p_holm < 0.05
     assert toy.signs_agree is not False
     assert (fair.headline.value or 0) < (toy.headline.value or 0)
@@ -173,7 +182,7 @@ def test_planted_biases_are_found_and_smaller_in_the_fair_model(
 
 @pytest.mark.slow
 def test_planted_signs(runs: dict[str, Results]) -> None:
-    tasks = runs["toy"].tasks
+    tasks = runs["biased"].tasks
     for encoder in ("toy-clip", "toyland"):
         flowers = tasks["t2iat_flowers_insects"].by_encoder[encoder]
         assert (flowers.scores["d"].value or 0) > 0
@@ -184,7 +193,7 @@ def test_planted_signs(runs: dict[str, Results]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NULLS)
 def test_planted_nulls_are_not_found(name: str, runs: dict[str, Results]) -> None:
-    headline = runs["toy"].tasks[name].headline
+    headline = runs["null"].tasks[name].headline
     # A trained model need not be fair where nothing was planted; it may not be far from it.
     assert headline.p is not None and headline.p > 0.005
     assert headline.value is not None and abs(headline.value) < 0.3

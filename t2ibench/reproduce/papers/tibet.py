@@ -266,6 +266,7 @@ def figure_11(material: Material) -> Built:
     if task is None or spec is None:
         return Built()
     points, lines = [], []
+    measures = "MAD by concepts, as published", "MAD by CLIP, as published"
     for target in spec.prompts:
         for axis in target.axes:
             row = row_of(task, target.prompt, axis.name)
@@ -274,13 +275,12 @@ def figure_11(material: Material) -> Built:
                 continue
             name = f"{target.prompt} | {axis.name}"
             points.append((name, pair[0], pair[1]))
-            lines.append(Line(name, "MAD by concepts", pair[0]))
-            lines.append(Line(name, "MAD by CLIP", pair[1]))
+            for score, value in zip(measures, pair, strict=True):
+                lines.append(Line(name, score, value))
     words = Words(
         "MAD by concepts and by CLIP",
         "One point is a prompt along a societal axis.",
-        "MAD by concepts",
-        "MAD by CLIP",
+        *measures,
     )
     return Built(lines, scatter([Series("societal axes", points)], words))
 

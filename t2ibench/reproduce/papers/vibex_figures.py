@@ -11,6 +11,7 @@ from t2ibench.reproduce.papers.vibex_material import (
     LOCATION,
     RACE,
     anchors_of,
+    lean_line,
     row_of,
     side_of,
     similarities,
@@ -181,7 +182,7 @@ def figure_6(material: Material) -> Built:
         lines.append(Line(_GRAY, "side", side, material.published(_GRAY, "side")))
         note = "" if x is None or x.p is None else f"p = {x.p:.4f}"
         lines.append(Line(_GRAY, "mean x", value, digits=4, note=note))
-        lines.append(score_line(_GRAY, "lean", row.scores.get("lean"), 2))
+        lines.append(lean_line(_GRAY, row))
     points: dict[str, list[tuple[str, float, float]]] = {
         name: [] for name in (*anchors, "the concept")
     }

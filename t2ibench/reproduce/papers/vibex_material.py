@@ -7,6 +7,8 @@ from typing import Any
 
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.reproduce.paper import Material
+from t2ibench.reproduce.scores import score_line
+from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import Row, TaskResult
 
 GENDER, RACE, LOCATION = "vibex_gender", "vibex_race", "vibex_location"
@@ -30,6 +32,23 @@ def row_of(task: TaskResult | None, concept: str, query: str) -> Row | None:
     """
     rows = [] if task is None else task.by
     return next((row for row in rows if (row.name, row.group) == (concept, query)), None)
+
+
+def lean_line(name: str, row: Row) -> Line:
+    """The lean of an inverse query, as a line; without one, why there is none.
+
+    Args:
+        name: What the line is called in the table.
+        row: The query's row.
+
+    Returns:
+        The line.
+    """
+    lean = row.scores.get("lean")
+    if lean is not None:
+        return score_line(name, "lean", lean, 2)
+    reasons = [one.reason for key, one in row.scores.items() if key.startswith("share:")]
+    return Line(name, "lean", None, note=next((why for why in reasons if why), "not measured"))
 
 
 def anchors_of(material: Material, task: str) -> dict[str, str]:
