@@ -91,6 +91,7 @@ def parse(words: list[str]) -> RunSettings:
         encoder=NAMES,
         judge=NAMES,
         judge_args=ARGS,
+        captions=ARGS,
         include_path=st.lists(st.text("ab c/", min_size=1, max_size=9), max_size=2),
         images_per_prompt=COUNTS,
         guided_images_per_prompt=COUNTS,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from t2ibench.results.run import RunFolder
     from t2ibench.store.images import ImageStore
+    from t2ibench.store.locks import Notices
     from t2ibench.store.packing import Report
 
 _SHOWN = 3  # damaged images that are named
@@ -25,14 +28,10 @@ def run_pack(arguments: argparse.Namespace) -> int:
         The exit status: 3 if images are damaged.
     """
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.store.files import remove_abandoned
-    from t2ibench.store.packing import alone, pack
+    from t2ibench.store.packing import pack
 
     reporter = ConsoleReporter()
-    folder, _ = _open(Path(arguments.run))
-    with alone(folder.path, reporter):
-        remove_abandoned(folder.path)
-        images = _open(folder.path)[1]  # what it holds now that nobody else writes
+    with _alone(arguments, reporter) as images:
         if images.damage:
             reporter.warn(images.damage.found())
         with reporter.stage("Packing", len(images), "images") as ticker:
@@ -59,17 +58,14 @@ def run_unpack(arguments: argparse.Namespace) -> int:
         The exit status: 3 if images are damaged.
     """
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.store.files import remove_abandoned
-    from t2ibench.store.packing import alone
     from t2ibench.store.unpacking import unpack
 
     reporter = ConsoleReporter()
-    folder, _ = _open(Path(arguments.run))
-    with alone(folder.path, reporter):
-        remove_abandoned(folder.path)
-        images = _open(folder.path)[1]
-        with reporter.stage("Unpacking", len(images.packs), "images") as ticker:
-            report = unpack(images, advance=ticker.advance)
+    with (
+        _alone(arguments, reporter) as images,
+        reporter.stage("Unpacking", len(images.packs), "images") as ticker,
+    ):
+        report = unpack(images, advance=ticker.advance)
     for line in _damaged(report):
         reporter.warn(line)
     reporter.say(f"{report.images:,} images ({report.size / _MIB:,.0f} MiB): {images.root}")
@@ -89,7 +85,8 @@ def run_export(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.exports import export
 
     reporter = ConsoleReporter()
-    folder, images = _open(Path(arguments.run))
+    folder = _open(Path(arguments.run))
+    images = _images(folder)
     target = Path(arguments.output or folder.path / "export" / arguments.format)
     assert folder.record.generator is not None
     model = folder.record.generator.name
@@ -101,16 +98,33 @@ def run_export(arguments: argparse.Namespace) -> int:
     return 3 if report.damaged else 0
 
 
-def _open(path: Path) -> tuple[RunFolder, ImageStore]:
+def _open(path: Path) -> RunFolder:
     from t2ibench.errors import T2IBenchError
     from t2ibench.results.run import open_run
-    from t2ibench.store.images import ImageStore
 
     folder = open_run(path)
-    generator = folder.record.generator
-    if generator is None:
+    if folder.record.generator is None:
         raise T2IBenchError(f"{path} holds no images.", "Give a run of an image model.")
-    return folder, ImageStore(folder.images, generator.fingerprint)
+    return folder
+
+
+def _images(folder: RunFolder) -> ImageStore:
+    from t2ibench.store.images import ImageStore
+
+    assert folder.record.generator is not None
+    return ImageStore(folder.images, folder.record.generator.fingerprint)
+
+
+@contextmanager
+def _alone(arguments: argparse.Namespace, notices: Notices) -> Iterator[ImageStore]:
+    """What a run holds, while nobody else writes to it."""
+    from t2ibench.store.files import remove_abandoned
+    from t2ibench.store.packing import alone
+
+    folder = _open(Path(arguments.run))
+    with alone(folder.path, notices):
+        remove_abandoned(folder.path)
+        yield _images(folder)
 
 
 def _damaged(report: Report) -> list[str]:

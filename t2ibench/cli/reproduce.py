@@ -46,12 +46,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _one(arguments: argparse.Namespace, paper: Paper) -> int:
-    from t2ibench.reproduce.call import checked_files, chosen_exhibits, done_run
+    from t2ibench.cli.run import settings_given
+    from t2ibench.reproduce.call import checked_files, chosen_exhibits, done_run, without_run
     from t2ibench.reproduce.run import from_run
 
     chosen = chosen_exhibits(paper, arguments.table or (), arguments.figure or ())
     options = checked_files(paper, _files(arguments.options or []))
     if arguments.run is None:
+        found = None if settings_given(arguments) else without_run(paper, chosen, options)
+        if found is not None:
+            return _show(found)
         return _measured(arguments, paper, chosen, options)
     given = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
     given += ["config"] if arguments.config else []
@@ -96,7 +100,7 @@ def _show(found: Reproduction) -> int:
     from t2ibench.reproduce.write import exhibit_text
 
     file = found.paper.file
-    print(visible(f"{file.title}, {found.results.model.name}"))
+    print(visible(f"{file.title}, {found.results.model.name or 'without a run'}"))
     for exhibit in found.shown:
         print()
         print(visible(f"{exhibit.label}. {exhibit.file.title}"))

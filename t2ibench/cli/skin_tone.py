@@ -123,8 +123,8 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
         )
     if task not in known:
         raise T2IBenchError(
-            f"This run has no task '{shown(task)}' with images.{did_you_mean(task, known)} "
-            f"Tasks: {', '.join(known)}"
+            f"This run has no task '{shown(task)}' with images.{did_you_mean(task, known)}",
+            f"Tasks: {', '.join(known)}.",
         )
     (judge,) = create_judges(["skin"], parse_args(arguments.judge_args, "--judge-args"))
     store = AnswerStore(folder.evidence, judge.name, judge.fingerprint)
@@ -132,7 +132,10 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
         plan, task, ImageStore(folder.images, generator.fingerprint), judge, store, _warn
     )
     if not readings:
-        raise T2IBenchError(f"{arguments.run} holds no image of '{task}'.")
+        raise T2IBenchError(
+            f"{arguments.run} holds no image of '{task}'.",
+            "The run's own command generates what is missing.",
+        )
     return task, readings
 
 

@@ -30,7 +30,8 @@ from t2ibench.explorer.guard import Guard
 from t2ibench.explorer.queries import Question, score_texts, similarities
 from t2ibench.explorer.reference import Reference
 from t2ibench.explorer.source import Collection, Picture
-from t2ibench.explorer.tree import Export, Session, State, Tree, task_from_export
+from t2ibench.explorer.tree import Export, Session, State, task_from_export
+from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 

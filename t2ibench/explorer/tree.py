@@ -12,11 +12,9 @@ from t2ibench.methods.core.exploration import (
     ExploredConcept,
     ExploredReference,
 )
-from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES, PROPERTY, Node, Tree
+from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.methods.registry import METHODS
 from t2ibench.registry import load_target
-
-__all__ = ["DEEPEST", "MOST_NODES", "PROPERTY", "Export", "Node", "Session", "Tree"]
 
 
 class _Strict(BaseModel):

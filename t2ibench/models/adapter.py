@@ -72,8 +72,9 @@ class Adapter(Generic[T]):
         form: How a user writes it: 'toyland', 'folder:DIR', or 'clip[:ENCODER]' where the part
             after the colon may be omitted.
         description: One line for `t2ibench ls`.
-        Args: Its arguments (`--model-args`, `--judge-args`, `--proposer-args`).
-        check: Finds what is wrong with a request, cheaply: it loads no model and reaches no server.
+        Args: Its arguments (`--model-args`, `--judge-args`, `--rewriter-args`, …).
+        check: For judges: finds what is wrong with a request, cheaply: it loads no model and
+            reaches no server.
         embeds_images: For encoders: False for word vectors.
         regenerates: Whether what it gives can be made again, such as an image from its prompt,
             index and seed; False for images and answers that exist already.

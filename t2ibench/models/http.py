@@ -51,7 +51,8 @@ LARGEST_REPLY = 8_000_000  # bytes, unpacked
 _WORTH_SAYING = 5.0  # seconds; shorter waits are not announced
 _EXAMPLE = "expected an address such as http://127.0.0.1:8000/v1"
 _ADDRESS = (
-    "Is it running, and is base_url=… (--model-args, --judge-args, --proposer-args) its address?"
+    "Is it running, and is base_url=… (--model-args, --judge-args, --rewriter-args, "
+    "--proposer-args) its address?"
 )
 
 

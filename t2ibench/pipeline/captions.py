@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.methods.core.pools import CaptionPool, same_but_for_captions
+from t2ibench.methods.core.pools import CaptionPool, Drawn, same_but_for_captions
 from t2ibench.proposals.pools import Source, fill, sources, task_text
 from t2ibench.settings import RunSettings
 from t2ibench.store.files import write_text
@@ -65,14 +65,8 @@ def _filled(
     before = kept.spec.drawn_from.drawn if kept is not None and kept.spec.drawn_from else None
     if source is None:
         return kept, None
-    gone = not source.path.exists()
-    if before is not None and (before.split, before.column) == (
-        source.split or before.split,
-        source.column,
-    ):
-        known = before.source in {source.name, source.path.name}
-        if (gone and known) or (not gone and before.sha256 == source.sha256()):
-            return kept, None
+    if before is not None and _same(before, source, pool):
+        return kept, None
     found = fill(task, pool, source, kept_file(run, task.id))
     drawn = found.spec.drawn_from
     if kept is None or before is None or drawn is None or kept.hash == found.hash:
@@ -82,6 +76,16 @@ def _filled(
         f"{task.id} had other captions in {run} ({before.said}); it is measured anew, with "
         f"{drawn.drawn.said}."
     )
+
+
+def _same(before: Drawn, source: Source, pool: CaptionPool) -> bool:
+    """Whether a source is what a run had its captions from, or was, before it went."""
+    split = source.split_of(pool, of_file=before.of == "file")
+    if (before.split, before.column) != (split, source.column):
+        return False
+    if source.path.exists():
+        return before.sha256 == source.sha256()
+    return before.source in {source.name, source.path.name}
 
 
 def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:

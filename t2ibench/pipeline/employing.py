@@ -6,35 +6,47 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.pipeline.executors import EXECUTORS, Employs, Executor, Submits, TakesArguments
+from t2ibench.pipeline.executors import (
+    EXECUTORS,
+    Employs,
+    Engine,
+    Executor,
+    Submits,
+    TakesArguments,
+)
 from t2ibench.pipeline.opening import Observers, load_observers
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.settings import RunSettings
 
 
-def check_engine(settings: RunSettings) -> Executor:
+def check_engine(settings: RunSettings) -> Engine:
     """Check --engine, --workers and --engine-args, before anything is done.
 
     Args:
         settings: What was asked for.
 
     Returns:
-        The executor.
+        The engine.
 
     Raises:
         T2IBenchError: the engine is unknown, cannot work here, or takes no such arguments.
     """
-    executor = EXECUTORS.get(settings.engine)
-    if isinstance(executor, TakesArguments):
-        executor.check(settings.workers, settings.engine_args)
+    engine = EXECUTORS.get(settings.engine)
+    if not isinstance(engine, Executor | Employs | Submits):
+        raise T2IBenchError(
+            f"The engine '{shown(settings.engine)}' does no work: it has no run().",
+            "See t2ibench.pipeline.executors.",
+        )
+    if isinstance(engine, TakesArguments):
+        engine.check(settings.workers, settings.engine_args)
     elif settings.engine_args or (settings.workers or 1) > 1:
         flag = "--engine-args" if settings.engine_args else "--workers"
         raise T2IBenchError(
             f"The engine '{shown(settings.engine)}' takes no {flag}.",
             "It works in one process; start the same command several times to share the work.",
         )
-    return executor
+    return engine
 
 
 @contextmanager
@@ -54,16 +66,17 @@ def employed(
     Raises:
         T2IBenchError: models cannot be loaded, or workers not be started.
     """
-    executor = check_engine(prepared.settings)
-    if isinstance(executor, Submits):
+    engine = check_engine(prepared.settings)
+    if isinstance(engine, Submits):
         raise T2IBenchError(
             f"The engine '{prepared.settings.engine}' only writes jobs: nothing is done now.",
             f"Use `t2ibench run … --engine {prepared.settings.engine}`, without --until-precise "
             "and --budget.",
         )
-    crew = executor.hire(prepared, reporter, observing) if isinstance(executor, Employs) else None
+    crew = engine.hire(prepared, reporter, observing) if isinstance(engine, Employs) else None
     if crew is None:
-        yield executor, load_observers(prepared, reporter) if observing else Observers()
+        assert isinstance(engine, Executor)
+        yield engine, load_observers(prepared, reporter) if observing else Observers()
         return
     try:
         yield crew, crew.observers()

@@ -248,9 +248,18 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     images = ImageStore(folder.images, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.path)
     prepared = Prepared(
-        settings, plan, generator, folder, images, skipped, lacking, warnings, objects, call
+        settings,
+        plan,
+        generator,
+        folder,
+        images,
+        skipped,
+        lacking,
+        warnings,
+        objects,
+        call,
+        rewriter,
     )
-    prepared.rewriter = rewriter
     check_rewriter(prepared)
     return prepared
 

@@ -65,10 +65,16 @@ def create_rewriting(
     """
     if given is None and settings.rewriter is None:
         if settings.rewriter_args:
-            raise T2IBenchError("--rewriter-args needs a --rewriter to go to.")
+            raise T2IBenchError(
+                "--rewriter-args needs a --rewriter to go to.",
+                "`t2ibench ls rewriters` lists them.",
+            )
         return None
     if generator is None:
-        raise T2IBenchError("--rewriter needs a --model to rewrite prompts for.")
+        raise T2IBenchError(
+            "--rewriter needs a --model to rewrite prompts for.",
+            "Give one, or leave --rewriter out.",
+        )
     if settings.model is not None and not can_regenerate(settings.model):
         raise T2IBenchError(
             f"--rewriter: the images of {generator.name} exist already, whatever is rewritten.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.models.rewriters import create_rewriter
@@ -9,6 +11,7 @@ from t2ibench.models.rewritten import Rewritten, describe, rewritten
 from t2ibench.pipeline.rewriting import parts_of, requests_of, row_of
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed
+from t2ibench.store.locks import locked
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 
@@ -39,8 +42,7 @@ def rewriting_again(generator: Generator, run: RunFolder, device: str | None) ->
     )
     model = rewritten(generator, describe(rewriter, generator))
     assert isinstance(model, Rewritten)
-    store = RewriteStore(run.path, rewriter.fingerprint)
-    model.rewritings = Asking(store, rewriter, run.record.measurement.seed)
+    model.rewritings = Asking(run.path, rewriter, run.record.measurement.seed)
     return model
 
 
@@ -48,13 +50,14 @@ class Asking:
     """Rewritings of a run, and of further prompts as they come (see models.rewritten).
 
     Args:
-        store: The run's rewritings.
+        folder: The run folder.
         rewriter: Who is asked for what is not there.
         seed: The run's seed.
     """
 
-    def __init__(self, store: RewriteStore, rewriter: Rewriter, seed: int) -> None:
-        self._store, self._rewriter, self._seed = store, rewriter, seed
+    def __init__(self, folder: Path, rewriter: Rewriter, seed: int) -> None:
+        self._folder, self._rewriter, self._seed = folder, rewriter, seed
+        self._store = RewriteStore(folder, rewriter.fingerprint)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from; asked for and stored where there is none.
@@ -69,12 +72,12 @@ class Asking:
         Raises:
             T2IBenchError: the rewriter cannot go on.
         """
-        self._store.refresh()
-        found = self._store.find(prompt, index)
-        if found is None or found.status == "failed":
-            image = ImageRequest(prompt, index, image_seed(self._seed, prompt, index))
-            (request,) = requests_of([image], self._rewriter.per, self._seed)
-            ((_, rewriting),) = next(parts_of([request], self._rewriter))
-            found = row_of(request, rewriting, self._rewriter)
-            self._store.add([found])
-        return found
+        image = ImageRequest(prompt, index, image_seed(self._seed, prompt, index))
+        (request,) = requests_of([image], self._rewriter.per, self._seed)
+        if not self._store.is_done(prompt, request.index):
+            with locked(self._folder, "rewrites"):  # nobody else asks for it meanwhile
+                self._store.refresh()
+                if not self._store.is_done(prompt, request.index):
+                    for part in parts_of([request], self._rewriter):
+                        self._store.add(row_of(request, one, self._rewriter) for _, one in part)
+        return self._store.find(prompt, index)

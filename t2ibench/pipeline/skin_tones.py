@@ -6,7 +6,7 @@ import fnmatch
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -67,7 +67,7 @@ class Tones:
     name: str
     readings: Sequence[Reading]
     level: float = 0.95
-    by_group: bool = field(default=False)
+    by_group: bool = False
 
     @property
     def measured(self) -> int:
@@ -279,7 +279,10 @@ def compare(first: Tones, second: Tones) -> Comparison:
     """
     shared = {one.group for one in first.readings} & {one.group for one in second.readings}
     if shared:
-        raise T2IBenchError(f"Both sides hold the group '{shown(min(shared))}'.")
+        raise T2IBenchError(
+            f"Both sides hold the group '{shown(min(shared))}'.",
+            "Give each side groups of its own.",
+        )
     level = first.level
 
     def apart(what: str) -> Mean:
@@ -292,6 +295,5 @@ def compare(first: Tones, second: Tones) -> Comparison:
 def _missing(tones: Tones) -> Grouped:
     found: dict[Any, list[float]] = {}
     for reading in tones.readings:
-        unit = reading.group if tones.by_group else reading.unit
-        found.setdefault(unit, []).append(float(reading.ita is None))
+        found.setdefault(tones._unit(reading), []).append(float(reading.ita is None))
     return found

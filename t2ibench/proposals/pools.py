@@ -49,6 +49,18 @@ class Source:
         remote = not self.path.exists() and is_id(self.place)
         return self.place if remote else self.path.name or self.place
 
+    def split_of(self, pool: CaptionPool, *, of_file: bool) -> str | None:
+        """The split that is read.
+
+        Args:
+            pool: What the captions are for.
+            of_file: Whether the source is a file, which is read as a whole by default.
+
+        Returns:
+            Its name; None where the source has only one, or all are read.
+        """
+        return self.split or (None if of_file else pool.split)
+
     def sha256(self) -> str | None:
         """What identifies it without reading any caption.
 
@@ -120,7 +132,7 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
         T2IBenchError: the captions cannot be read, or there are too few.
     """
     sha256 = source.sha256()
-    split = source.split or (None if sha256 is not None else pool.split)
+    split = source.split_of(pool, of_file=sha256 is not None)
     captions = read_captions(source.place, column=source.column, split=split, people=pool.people)
     proposal = proposal_of(task.spec.method)
     settings = read_args(proposal.Args, pool.settings, task.id, "settings of the pool")

@@ -15,6 +15,7 @@ from t2ibench.reproduce.paper import Built, ExhibitFile, Material, Paper
 from t2ibench.reproduce.pictures import Shelf
 from t2ibench.reproduce.tables import comparison
 from t2ibench.results.schema import Results, TaskResult
+from t2ibench.tasks.index import build_index
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -258,7 +259,8 @@ def _exhibit(
     material = Material(
         exhibit=entry,
         results={of: there[of] for of in (*entry.tasks, *entry.pools) if of in there},
-        specs={of: specs[ran[of]] for of in (*entry.tasks, *entry.pools) if ran[of] in specs},
+        specs=_read(entry)
+        | {of: specs[ran[of]] for of in (*entry.tasks, *entry.pools) if ran[of] in specs},
         ran=ran,
         read_samples=_reader(folder),
         options=options,
@@ -273,6 +275,12 @@ def _exhibit(
     except Exception as error:  # a defect of one exhibit must not lose the others
         why = f"It could not be built: {type(error).__name__}: {first_line(error)}."
         return Exhibit(name, entry, Built(notes=(why,)), False)
+
+
+def _read(entry: ExhibitFile) -> dict[str, BaseTask]:
+    """The shipped tasks whose files are enough."""
+    index = build_index()[0] if entry.read else None
+    return {} if index is None else {of: index.tasks[of].spec for of in entry.read}
 
 
 def _reader(folder: Path | None) -> Callable[[str], Sequence[Mapping[str, Any]]]:

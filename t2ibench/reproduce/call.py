@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.calls import given_by, warn_of
 from t2ibench.pipeline.prepare import Objects, Prepared
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
-from t2ibench.reproduce.build import Reproduction, choose
+from t2ibench.reproduce.build import Reproduction, build, choose
 from t2ibench.reproduce.paper import Paper
 from t2ibench.reproduce.preset import with_preset
 from t2ibench.reproduce.registry import PAPERS
 from t2ibench.reproduce.run import from_run, prepared_for
 from t2ibench.reproduce.run import reproduce as reproduce_run
 from t2ibench.results.run import folder_of
+from t2ibench.results.schema import GeneratorInfo, Results
+from t2ibench.version import __version__
 
 ALL = "all"
 Numbers = str | int | Sequence[str | int]
@@ -109,8 +112,44 @@ def prepared_paper(
     named = objects is None or objects.generator is None
     settings = with_preset(paper, given, chosen, names_model=named)
     if not settings.tasks:
-        raise T2IBenchError("These exhibits need no run.", "Give a run that is done as 'run'.")
+        raise T2IBenchError(
+            "These exhibits need no run, and no setting of one.",
+            "Leave the settings out, or give a run that is done, to put them on its page.",
+        )
     return prepared_for(paper, settings, call, objects)
+
+
+def without_run(
+    paper: Paper, chosen: Sequence[str] | None, files: Mapping[str, Path]
+) -> Reproduction | None:
+    """Exhibits that need no run, only files or the paper itself.
+
+    Args:
+        paper: The paper.
+        chosen: Names of the exhibits that were asked for; None for all.
+        files: Files of the user's, by name.
+
+    Returns:
+        The paper without a page, its exhibits those that were asked for; None where one of them
+        needs a run.
+
+    Raises:
+        T2IBenchError: a file of the user's is wrong.
+    """
+    entries = [paper.file.exhibits[name] for name in chosen or ()]
+    if not entries or any(entry.tasks or entry.pools for entry in entries):
+        return None
+    nothing = Results(
+        t2ibench=__version__,
+        model=GeneratorInfo(name=None),
+        command=[],
+        environment={},
+        limited=False,
+        tasks={},
+    )
+    found = build(paper, nothing, None, chosen=chosen, options=files)
+    said = list(paper.file.differs)
+    return replace(found, exhibits=found.shown, differs=said, differs_in_chosen=said)
 
 
 def done_run(run: str | Path, further: Sequence[str]) -> Path:
@@ -192,6 +231,10 @@ def reproduce(
     if run is not None:
         further = [*given.settings, *(["model"] if given.objects.generator else [])]
         return from_run(source, done_run(run, further), chosen=chosen, options=files)
+    if not given.settings and given.objects.generator is None:
+        alone = without_run(source, chosen, files)
+        if alone is not None:
+            return alone
     prepared = prepared_paper(source, given.settings, chosen, "t2ibench.reproduce", given.objects)
     reporter = ConsoleReporter() if progress else SilentReporter()
     found, outcome = reproduce_run(source, prepared, reporter, chosen=chosen, options=files)

@@ -68,6 +68,7 @@ class ExhibitFile(Strict):
         source: Where it stands in the paper.
         tasks: Shipped ids of the preset's tasks that it is built of.
         pools: Further ones that wait for captions, used where these are given.
+        read: Those whose files are enough: their words and prompts, without any measurement.
         models: Models with published values, in the order of the columns; none where the paper
             prints no number.
         published: Published values: model, then row, then score.
@@ -80,6 +81,7 @@ class ExhibitFile(Strict):
     label: Line | None = None
     tasks: tuple[Identifier, ...] = ()
     pools: tuple[Identifier, ...] = ()
+    read: tuple[Identifier, ...] = ()
     models: tuple[Line, ...] = ()
     published: dict[str, dict[str, dict[str, Value]]] = Field(default_factory=dict)
     notes: tuple[Text, ...] = ()
@@ -252,7 +254,7 @@ def read_paper(
         raise T2IBenchError(f"{path} and the code of '{name}' disagree about {', '.join(odd)}.")
     known = {task.of for task in data.preset.tasks}
     for key, exhibit in data.exhibits.items():
-        lacking = sorted({*exhibit.tasks, *exhibit.pools} - known)
+        lacking = sorted({*exhibit.tasks, *exhibit.pools, *exhibit.read} - known)
         if lacking:
             message = f"the preset has no task of {', '.join(lacking)}"
             raise T2IBenchError(str(document.problem(("exhibits", key, "tasks"), message)))

@@ -14,8 +14,7 @@ from markupsafe import Markup
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
 from t2ibench.reports.figures.write import write_figure
-from t2ibench.reports.html.page import style
-from t2ibench.reports.html.words import coded
+from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
 from t2ibench.reproduce.build import FOLDER, Exhibit, Reproduction
@@ -148,14 +147,8 @@ def _named_once(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 
 @functools.cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("t2ibench.reproduce", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-    )
-    environment.filters["coded"] = coded
-    return environment.get_template("paper.html")
+    templates = jinja2.PackageLoader("t2ibench.reproduce", "templates")
+    return environment().overlay(loader=templates).get_template("paper.html")
 
 
 def html(found: Reproduction) -> str:

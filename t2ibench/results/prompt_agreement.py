@@ -18,10 +18,10 @@ from t2ibench.results.build import rounded
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.prompt_records import PromptAgreement, PromptDifference
 from t2ibench.results.schema import Results
+from t2ibench.results.states import ALPHA
 from t2ibench.stats import holm
 
 _MANY = 4  # groups named in a sentence
-_ALPHA = 0.05
 CHANGED = "prompts with other images"
 
 
@@ -37,12 +37,8 @@ def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[Pr
     """
     if not prompts:
         return []
-    groups: dict[str, list[PromptCosines]] = {}
-    for one in prompts:
-        groups.setdefault(one.group, []).append(one)
+    groups = _by_group(prompts)
     whole = [_record(None, mean_cosine(prompts, level), None)]
-    if len(groups) == 1:
-        return whole
     for number, (name, own) in enumerate(groups.items()):
         difference = None
         if number == 0 or len(groups) > 2:  # of two groups, the second mirrors the first
@@ -215,6 +211,7 @@ def _same(one: PromptCosines, other: PromptCosines) -> bool:
 
 
 def _by_group(prompts: Sequence[PromptCosines]) -> dict[str, list[PromptCosines]]:
+    """The prompts of each group; nothing where there is one group."""
     groups: dict[str, list[PromptCosines]] = {}
     for one in prompts:
         groups.setdefault(one.group, []).append(one)
@@ -315,7 +312,7 @@ def _alone(changes: Sequence[AgreementChange]) -> str:
 
 def _where(groups: Sequence[AgreementChange]) -> str:
     """The groups of prompts that clearly changed, the largest change first."""
-    clear = [one for one in groups if one.p_holm is not None and one.p_holm < _ALPHA]
+    clear = [one for one in groups if one.p_holm is not None and one.p_holm < ALPHA]
     if not clear:
         return ""
     largest = sorted(clear, key=lambda one: -abs(one.value))[:_MANY]

@@ -225,7 +225,7 @@ class RunSettings(Measurement):
         control_encoder: What images are embedded with beside each encoder, for the control of that
             name: 'random', one of the same architecture with random weights, or 'none'.
         generate_only: Stop after generating.
-        max_cost: What the images of a run may cost in all; None is any amount.
+        max_cost: What images and rewritings of a run may cost in all; None is any amount.
         log_to: Destinations that get the results; see `t2ibench ls destinations`.
         log_args: Arguments of the destinations, as text.
     """
@@ -313,7 +313,7 @@ class RunSettings(Measurement):
     max_cost: Annotated[
         float | None,
         Field(ge=0, allow_inf_nan=False),
-        Flag("how much", "X", "what a run's images may cost (price_per_image)", decides=False),
+        Flag("how much", "X", "what a run may cost in all (price_per_image, …)", decides=False),
     ] = None
     log_to: Annotated[
         Names,

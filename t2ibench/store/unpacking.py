@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -34,21 +35,23 @@ def unpack(store: ImageStore, *, advance: Advance = lambda _: None) -> Report:
     """
     report = Report()
     for one in list(store.packs.packs):
-        newest = [
-            member
+        known = {
+            member: attempt
             for member in one.members()
-            if store.get(member.prompt, member.index) == member.attempt()
-        ]
+            if (attempt := store.get(member.prompt, member.index)) is not None
+            # A pack does not say which prompt was used instead.
+            and replace(attempt, revised_prompt=None) == member.attempt()
+        }
         with ThreadPoolExecutor(THREADS) as pool:
             for member, taken in zip(
-                newest, pool.map(partial(_take_out, store, one), newest), strict=True
+                known, pool.map(partial(_take_out, store, one), known), strict=True
             ):
                 if taken is None:
                     report.damaged.append(str(store.path(member.attempt())))
                 else:
                     report.images += taken
                     report.size += taken * member.size
-        rows = [row_of(member.attempt()) for member in newest]
+        rows = [row_of(attempt) for attempt in known.values()]
         _flush(store.root / str(row["file"]) for row in rows)
         store.write_rows(rows)
         remove_files([one.path, index_path(one.path)])

@@ -28,7 +28,7 @@ from t2ibench.explorer.queries import Question, score_texts, similarities
 from t2ibench.explorer.reference import Reference
 from t2ibench.explorer.source import Collection, open_collection
 from t2ibench.explorer.start import first_state
-from t2ibench.explorer.tree import DEEPEST, MOST_NODES
+from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES
 from t2ibench.methods.core.verdict import Reading, verdict
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest

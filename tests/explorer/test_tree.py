@@ -6,7 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from t2ibench.explorer.start import split
-from t2ibench.explorer.tree import Export, ExportedAnchor, Node, Tree, task_from_export
+from t2ibench.explorer.tree import Export, ExportedAnchor, task_from_export
+from t2ibench.methods.core.prompting_tree import Node, Tree
 
 
 def tree(*rows: tuple[str, str | None, str, str]) -> Tree:

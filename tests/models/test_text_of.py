@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -32,6 +33,22 @@ def test_clips_text_is_what_the_pipeline_pools(sd3: Path) -> None:
     wanted = wanted / np.linalg.norm(wanted, axis=1, keepdims=True)
     rows = create_encoder(f"text_of:{sd3}#text_encoder_2").encode_texts(TEXTS)
     np.testing.assert_allclose(rows, wanted, atol=1e-5)
+
+
+def test_where_the_hub_is_away_no_part_is_looked_for_there(
+    sd3: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import AutoTokenizer, CLIPTextModelWithProjection
+
+    monkeypatch.setattr(
+        "t2ibench.models.encoders.text_of.ask_hub", lambda *_: {"local_files_only": True}
+    )
+    kinds = (AutoTokenizer, CLIPTextModelWithProjection)
+    spies = [mock.Mock(wraps=kind.from_pretrained) for kind in kinds]
+    for kind, spy in zip(kinds, spies, strict=True):
+        monkeypatch.setattr(kind, "from_pretrained", spy)
+    create_encoder(f"text_of:{sd3}")
+    assert all(spy.call_args.kwargs["local_files_only"] for spy in spies)
 
 
 def test_others_are_the_mean_over_tokens_without_padding(sd3: Path) -> None:

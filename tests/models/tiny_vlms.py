@@ -84,7 +84,7 @@ def qwen2_vl(folder: Path, *, layers: int = 2) -> Path:
     """Qwen2-VL, whose positions have three axes."""
     from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLProcessor
 
-    tiny._seed()
+    tiny.seed()
     tokenizer = _qwen_tokenizer()
     rope = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]}
     config = Qwen2VLConfig(
@@ -114,7 +114,7 @@ def qwen2_5_vl(folder: Path) -> Path:
         Qwen2_5_VLProcessor,
     )
 
-    tiny._seed()
+    tiny.seed()
     tokenizer = _qwen_tokenizer()
     rope = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]}
     config = Qwen2_5_VLConfig(
@@ -142,7 +142,7 @@ def qwen3_vl(folder: Path) -> Path:
     """Qwen3-VL, which adds features of the vision tower to deeper layers."""
     from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration, Qwen3VLProcessor
 
-    tiny._seed()
+    tiny.seed()
     tokenizer = _qwen_tokenizer()
     rope = {
         "rope_type": "default",
@@ -180,7 +180,7 @@ def idefics3(folder: Path) -> Path:
         Idefics3Processor,
     )
 
-    tiny._seed()
+    tiny.seed()
     tiles = [f"<row_{r}_col_{c}>" for r in range(1, 7) for c in range(1, 7)]
     tokenizer = _tokenizer(
         ["<fake_token_around_image>", "<end_of_utterance>", "<global-img>", *tiles]
@@ -222,7 +222,7 @@ def llava_onevision(folder: Path) -> Path:
         LlavaOnevisionVideoProcessor,
     )
 
-    tiny._seed()
+    tiny.seed()
     tokenizer = _tokenizer(["<video>"])
     size = {"height": 32, "width": 32}
     pinpoints = [[32, 32], [32, 64], [64, 32], [64, 64]]
@@ -281,7 +281,7 @@ def gemma3(folder: Path) -> Path:
         Gemma3Processor,
     )
 
-    tiny._seed()
+    tiny.seed()
     tokenizer = _named_tokens(
         "<start_of_image>",
         boi_token="<start_of_image>",
@@ -330,7 +330,7 @@ def internvl(folder: Path) -> Path:
         InternVLVideoProcessor,
     )
 
-    tiny._seed()
+    tiny.seed()
     tokenizer = _named_tokens(
         "<IMG_CONTEXT>",
         start_image_token="<img>",

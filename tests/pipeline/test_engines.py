@@ -210,6 +210,7 @@ def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
         (("--engine", "slurm", "--budget", "100"), "--budget has to score"),
         (("--no-score", "--until-precise", ".1"), "leave --no-score out"),
         (("--engine", "backwards", "--workers", "2"), "'backwards' takes no --workers"),
+        (("--engine", "idle"), "'idle' does no work: it has no run()"),
     ],
 )
 def test_wrong_engines_are_one_line(
@@ -217,6 +218,7 @@ def test_wrong_engines_are_one_line(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(EXECUTORS._entries, "backwards", "tests.pipeline.test_engines:BACKWARDS")
+    monkeypatch.setitem(EXECUTORS._entries, "idle", "tests.pipeline.test_engines:IDLE")
     status, _, said = cli("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, *words)
     assert status == 1 and said.count("\n") == 1 and line in said
 
@@ -227,7 +229,11 @@ class _Backwards:
     def run(self) -> None: ...
 
 
-BACKWARDS = _Backwards()
+class _Idle:
+    description = "nothing"
+
+
+BACKWARDS, IDLE = _Backwards(), _Idle()
 
 
 def test_ray_that_is_not_installed_is_named(

@@ -40,7 +40,7 @@ def karpathy(path: Path, texts: Iterable[str], splits: Sequence[str] = ("train",
         {
             "sentids": [n],
             "imgid": n,
-            "sentences": [{"tokens": text.lower().split(), "raw": f"{text} .", "imgid": n}],
+            "sentences": [{"tokens": text.lower().split(), "raw": text, "imgid": n}],
             "split": splits[n % len(splits)],
             "filename": f"10000{n}.jpg",
         }
@@ -55,7 +55,7 @@ def parquet(folder: Path, texts: Sequence[str], split: str = "test") -> Path:
     from datasets import Dataset, Features, Image, Sequence, Value
     from PIL import Image as Picture
 
-    rows = [[f"{text} ." for text in texts[k : k + 5]] for k in range(0, len(texts), 5)]
+    rows = [list(texts[k : k + 5]) for k in range(0, len(texts), 5)]
     features = Features(
         {"image": Image(), "caption": Sequence(Value("string")), "filename": Value("string")}
     )

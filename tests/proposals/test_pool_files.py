@@ -40,16 +40,16 @@ def asked_about(task: LoadedTask) -> dict[str, set[str]]:
 def test_every_format_gives_the_same_captions(tmp_path: Path) -> None:
     assert read_captions(str(coco(tmp_path / "captions_val2017.json", DOTTED))) == DOTTED
     assert read_captions(str(token(tmp_path / "results_20130124.token", TEXTS))) == DOTTED
-    file = karpathy(tmp_path / "dataset_flickr30k.json", TEXTS, ("train", "val", "test"))
+    file = karpathy(tmp_path / "dataset_flickr30k.json", DOTTED, ("train", "val", "test"))
     assert read_captions(str(file)) == DOTTED
     assert read_captions(str(file), split="val") == DOTTED[1::3]
 
 
 @pytest.mark.slow
 def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
-    folder = str(parquet(tmp_path / "flickr30k", TEXTS))
+    folder = str(parquet(tmp_path / "flickr30k", DOTTED))
     assert read_captions(folder) == DOTTED  # its only split
-    parquet(tmp_path / "flickr30k_val", TEXTS[:5], "val")
+    parquet(tmp_path / "flickr30k_val", DOTTED[:5], "val")
     (tmp_path / "flickr30k_val" / "data").rename(tmp_path / "moved")
     for file in (tmp_path / "moved").iterdir():
         file.rename(tmp_path / "flickr30k" / "data" / file.name)
@@ -64,7 +64,7 @@ def test_the_file_decides_nothing_but_the_record(task: LoadedTask, tmp_path: Pat
     first = filled(task, Source(str(token(tmp_path / "a.token", TEXTS))), tmp_path)
     again = filled(task, Source(str(token(tmp_path / "a.token", TEXTS))), tmp_path)
     assert task_text(first.spec) == task_text(again.spec)
-    other = filled(task, Source(str(karpathy(tmp_path / "b.json", TEXTS[::-1]))), tmp_path)
+    other = filled(task, Source(str(karpathy(tmp_path / "b.json", DOTTED[::-1]))), tmp_path)
     assert other.hash == first.hash and other.spec != first.spec
     fewer = filled(task, Source(str(token(tmp_path / "c.token", TEXTS[:33]))), tmp_path)
     assert fewer.hash != first.hash

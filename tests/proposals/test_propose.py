@@ -101,6 +101,18 @@ def test_tibet_from_a_prompt_to_a_run(tmp_path: Path, cli: Cli) -> None:
     assert "chef" in out
 
 
+def test_prompts_are_cleaned_up_as_the_paper_does(tmp_path: Path, cli: Cli) -> None:
+    prompts, output = tmp_path / "prompts.txt", tmp_path / "tasks" / "chef.yaml"
+    prompts.write_text("a chef in a busy kitchen, 4 k, by greg\na chef\noil painting of a cat\n")
+    with serving(proposing) as (url, heard):
+        cli(
+            *("propose", "tibet", "--prompts", prompts, "--clean", "--output", output),
+            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}"),
+        )
+    asked = {posted_text(body) for body in heard if len(body["messages"]) == 1}
+    assert len(asked) == 1 and "a chef in a busy kitchen, what are" in asked.pop()
+
+
 def test_an_unreadable_reply_is_asked_again(tmp_path: Path, cli: Cli) -> None:
     told = []
 
@@ -217,6 +229,10 @@ def test_a_server_that_dies_loses_nothing(
         (
             ("tibet", "--prompt", "a", "--proposer", "replay:x", "--output", "a.yaml"),
             "No such file: 'x'",
+        ),
+        (
+            ("tibet", "--prompt", "a chef", "--clean", "--proposer", "x", "--output", "a.yaml"),
+            "--clean left no prompt",
         ),
         (("tibet", "--prompt", "a", "--proposer", "opnai:x", "--output", "a.yaml"), "'openai:'"),
         (("tibet", "--prompt", "a", "--proposer", "hf:x", "--output", "a.txt"), "ends in .yaml"),

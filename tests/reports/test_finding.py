@@ -110,6 +110,9 @@ def test_images_beyond_the_budget_leave_a_gap_however_often_they_are_shown(
     size = len(Thumbnails(runs[0]).of(row) or "")
     small = Thumbnails(runs[0], budget=2 * size)
     assert [small.of(row) is None for _ in range(3)] == [False, False, True]
+    other = samples_of(runs[0], "occupations_tibet")[-1]
+    assert small.of(other) is None
+    assert other["sha256"] not in small.made  # it is not even read
 
 
 def test_backticks_set_code_and_the_rest_stays_text() -> None:

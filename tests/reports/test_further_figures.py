@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from markupsafe import Markup
 
 from t2ibench.methods.core.crossing_report import crossing_reports
-from t2ibench.methods.core.presentation import Apart, Combinations, Panel, Panels
+from t2ibench.methods.core.presentation import Apart, Combinations, Panel, Panels, Quantity, Scatter
 from t2ibench.methods.tibet.concept_panels import concept_figures
 from t2ibench.reports.figures.canvas import Box, Canvas, Disc, Line, Text
 from t2ibench.reports.figures.draw import Drawn, draw
 from t2ibench.reports.figures.raster import png
-from t2ibench.reports.html.page import fragment
+from t2ibench.reports.html.page import fragment, style
 from t2ibench.reports.view import TaskView, run_view
 from t2ibench.results.schema import Row, Score
 from tests import hand
+from tests.browser import chromium
 
 CROSS = Combinations("t", "gender x age", "c")
 APART = Apart("t", "apart", "apart_halves", "object", "objects", "c", "Hudson")
@@ -232,3 +236,65 @@ def test_forty_items_and_columns_and_one_of_each_fit() -> None:
         assert drawn.says.startswith("No thing sets the columns of")
         assert drawn.tables[0].further == max(count - 10, 0)
         assert any("more in the table" in text for text in texts(drawn.canvas)) == (count == 40)
+
+
+def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -> None:
+    given = {"nurse": 0.9, "chef": 0.5, "clerk": 0.4}
+    found = {"nurse": (0.2, 0.001), "chef": (0.9, 0.001), "clerk": (0.6, 0.3)}
+
+    def rows(p: float | None = None) -> list[Row]:
+        return [
+            Row(name=name, scores={
+                "share": Score(value=share, ci_low=share - 0.1, ci_high=share + 0.1),
+                "off": Score(value=share - given[name], p=p or own, p_holm=p or own),
+            })
+            for name, (share, own) in found.items()
+        ]  # fmt: skip
+
+    figure = Scatter(
+        "t", Quantity("at work", given=given), Quantity("here", "share"), "c", diagonal=True,
+        intervals=True, difference="off",
+    )  # fmt: skip
+    drawn = shown(draw(figure, task_of(rows()), []))
+    kinds = {m.tip.split(":")[0]: m.name for m in drawn.canvas.marks if isinstance(m, Disc)}
+    assert kinds == {"nurse": "low", "chef": "high", "clerk": "pt"}
+    assert drawn.says == (
+        "Clearly off the line after Holm’s correction: 1 of 3 rows above it, 1 below; 1 cannot be "
+        "told from it."
+    )
+    assert [row[0] for row in drawn.tables[0].rows][-1] == "clerk"
+    assert drawn.tables[0].rows[-1] == ["clerk", "0.40", "0.60", "0.50 to 0.70"]
+    assert "not the same as on it" in shown(draw(figure, task_of(rows(0.9)), [])).says
+
+
+@pytest.mark.browser
+def test_figures_and_their_tables_are_accessible_and_fit_a_phone(tmp_path: Path) -> None:
+    many = [cell(f"{HOSTILE} {k:02} x young", k / 40, 0.4, 0.001 if k % 2 else 0.5)
+            for k in range(40)]  # fmt: skip
+    far = [distance(f"{HOSTILE} {k}", k / 50 - 0.3, 0.001 if k > 20 else 0.5) for k in range(45)]
+    figures = [
+        draw(CROSS, task_of(many, crossing(0.001, None)), []),
+        draw(APART, task_of(far, apart=Score(value=0.1, ci_low=0.0, ci_high=0.2)), []),
+        *(draw(figure, task_of([], tibet()), []) for figure in concept_figures()),
+    ]
+    parts = Markup("").join(fragment("figure.html", drawn=shown(one)) for one in figures)
+    page = Markup(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><style>{}</style>'
+        '<main class="wrap"><h1>t</h1><h2>t</h2>{}</main></html>'
+    )
+    file = tmp_path / "page.html"
+    file.write_text(page.format(style(), parts), encoding="utf-8")
+    with chromium() as browser:
+        for width, scheme in ((390, "dark"), (1280, "light")):
+            context = browser.new_context(
+                viewport={"width": width, "height": 900}, color_scheme=scheme
+            )
+            tab = context.new_page()
+            tab.goto(file.as_uri())
+            tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            cells = "[...document.querySelectorAll('.numbers td')]"
+            assert tab.evaluate(f"{cells}.every(one => one.offsetWidth > 0)")
+            found = Axe().run(tab).response["violations"]
+            assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+            context.close()

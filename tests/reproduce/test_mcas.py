@@ -102,6 +102,18 @@ def test_tables_are_of_the_run(measured: tuple[TaskResult, dict[str, Exhibit]]) 
     assert summary["all", "α as a slope"].ours == task.scores["alpha_slope"].value
 
 
+def test_prompts_and_words_are_the_papers(
+    measured: tuple[TaskResult, dict[str, Exhibit]],
+) -> None:
+    task, exhibits = measured
+    assert [line.ours for line in exhibits["table-1"].built.lines] == ["as printed"] * 2
+    lines = {line.row: line for line in exhibits["table-5"].built.lines}
+    assert lines["all prompts"].ours == task.n_images
+    assert lines["all prompts"].published == (668,)
+    assert len([line for line in lines.values() if line.note == ""]) == len(task.by) + 8 + 3
+    assert sum(len(strip.images) for strip in exhibits["table-1"].built.strips) == 8
+
+
 def test_figures_have_published_points_and_ours(
     measured: tuple[TaskResult, dict[str, Exhibit]],
 ) -> None:

@@ -162,6 +162,18 @@ def test_rankings_and_other_models(run: Path, women: Path) -> None:
 
 
 @pytest.mark.slow
+def test_images_of_a_caption_and_what_most_of_them_show(run: Path, women: Path) -> None:
+    found = exhibit(run, "figure-15", sd2=women)
+    assert value(found, "person gender", "most images show, SD-2") == "female"
+    assert len(found.built.strips) == 2 * 12
+    titles = [strip.title for strip in found.built.strips[:2]]
+    caption = "“A traffic officer leaning on a no turn sign”"
+    assert titles == [f"person gender: {caption}", f"person gender, SD-2: {caption}"]
+    (line,) = [one for one in exhibit(run, "figure-8").built.lines if one.row == "person gender"]
+    assert line.published == ("male",) and line.note.endswith(" of 10 images")
+
+
+@pytest.mark.slow
 def test_real_images_beside_generated_ones(run: Path, women: Path) -> None:
     without = exhibit(run, "figure-12")
     assert any("coco_real=RUN" in note for note in without.built.notes)

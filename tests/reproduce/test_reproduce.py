@@ -170,7 +170,7 @@ def test_what_differs_is_said(run: Path) -> None:
     del results.tasks[f"{FLOWERS}_as_published"]
     found = build(PAPERS.get("t2iat"), results, run)
     lacking = [one.name for one in found.exhibits if not one.complete]
-    assert lacking == ["table-1", "table-2", "table-3"]
+    assert lacking == ["table-1", "table-2"]
     assert f"Not measured here: {FLOWERS}_as_published." in found.differs
     assert len(found.exhibits[0].built.lines) == 7 * 4 + 1
 
@@ -228,6 +228,7 @@ def test_ratings(tmp_path: Path, run: Path) -> None:
         ("concept,rating\nflower,1\n", "Did you mean 'flowers'"),
         ("concept,rating\nflowers,1.5\n", "from 0 to 1"),
         ("concept,rating\nflowers,nan\n", "from 0 to 1"),
+        ("concept,answer\nflowers,\n", "ratings.csv:2 has neither a rating nor an answer"),
     ):
         file.write_text(text)
         with pytest.raises(T2IBenchError, match=said):

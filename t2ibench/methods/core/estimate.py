@@ -135,8 +135,33 @@ class Estimate:
         return cls(value, boot, null, p, "monte_carlo", "greater")
 
 
+def share_draws(hits: int, total: int, n_draws: int, rng: np.random.Generator) -> Float64Array:
+    """Draws whose quantiles are the ends of Jeffreys' interval of a share.
+
+    Draws of a binomial with the share that was found would all be equal where it is 0 or 1, and
+    their interval one point: none of five images does not show that there never is one.
+
+    Args:
+        hits: Number of hits.
+        total: Out of how many, at least 1.
+        n_draws: How many draws.
+        rng: Where they come from.
+
+    Returns:
+        Draws of Beta(hits + 1/2, total - hits + 1/2), shape (n_draws,). Half of them are 0 where
+        there is no hit, 1 where all are hits, so that the interval holds the share itself.
+
+    Source: Brown, Cai and DasGupta 2001, "Interval estimation for a binomial proportion".
+    """
+    draws = rng.beta(hits + 0.5, total - hits + 0.5, n_draws)
+    if hits in {0, total}:
+        end, middle = float(hits == total), np.median(draws)
+        draws = np.where(draws > middle if end else draws < middle, end, draws)
+    return draws
+
+
 def share_estimate(hits: int, total: int) -> Estimate:
-    """A share, with a parametric bootstrap.
+    """A share with Jeffreys' interval.
 
     The seed of its draws is fixed because nothing is compared across draws.
 
@@ -145,14 +170,14 @@ def share_estimate(hits: int, total: int) -> Estimate:
         total: Out of how many, at least 1.
 
     Returns:
-        hits / total with 10,000 binomial draws of it.
+        hits / total with 10,000 draws; see `share_draws`.
 
     Examples:
         >>> share_estimate(3, 4).value
         0.75
     """
     rng = np.random.default_rng(0)
-    return Estimate(hits / total, boot=rng.binomial(total, hits / total, 10_000) / total)
+    return Estimate(hits / total, boot=share_draws(hits, total, 10_000, rng))
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,8 @@ class Scatter:
         diagonal: Whether equal numbers lie on a line that is shown.
         intervals: Whether the intervals of the upward score are shown, as far as it has some.
         curve: Key of the result's details that holds the points of a smooth curve.
+        difference: Name of the rows' score that tests whether a point lies off the diagonal, above
+            it where the score is positive; None where nothing does.
     """
 
     title: str
@@ -124,6 +126,7 @@ class Scatter:
     diagonal: bool = False
     intervals: bool = False
     curve: str | None = None
+    difference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

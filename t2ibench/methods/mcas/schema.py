@@ -6,7 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from t2ibench.methods.core.schema import Count, ImageTask, Side, Strict, Text, Words
+from t2ibench.methods.core.schema import (
+    Count,
+    ImageTask,
+    Side,
+    Strict,
+    Text,
+    Words,
+    without_unused,
+)
 
 
 class McasAttribute(Strict):
@@ -63,12 +71,9 @@ class McasTarget(Strict):
         return self.prompts if self.text is None else (self.text,)
 
     @model_serializer(mode="wrap")
-    def _without_default(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Tasks of before this key keep their hash.
-        data: dict[str, Any] = handler(self)
-        if self.text is None:
-            data.pop("text", None)  # left out already where defaults are
-        return data
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without keys that are not used: a task that does without them is the same task."""
+        return without_unused(handler(self), "text")
 
 
 class McasTask(ImageTask):

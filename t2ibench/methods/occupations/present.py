@@ -68,9 +68,11 @@ def _figures(task: OccupationsTask, first: GroupPair, axis: Axis) -> list[Figure
                 f"Share of {group}: in the images and at work",
                 Quantity(task.reference.name, given=task.reference.shares),
                 Quantity(f"share of {group} in the images", f"lean{first.suffix}", share=side),
-                "On the line the images mirror the statistics; that is not the same as fair.",
+                "On the line the images mirror the statistics; that is not the same as fair. In "
+                "colour: clearly off it.",
                 diagonal=True,
                 intervals=True,
+                difference=f"share_minus_reference:{group}",
             )
         )
     figures.append(

@@ -80,10 +80,12 @@ def _beside_references(task: OpenBiasTask) -> Iterator[Figure]:
                 f"Share of {reference.group}: in the answers and at work{of}",
                 Quantity(reference.name, given=reference.shares),
                 Quantity(f"share of {reference.group} in the answers", f"share:{reference.group}"),
-                "On the line the answers mirror the statistics; that is not the same as fair.",
+                "On the line the answers mirror the statistics; that is not the same as fair. In "
+                "colour: clearly off it.",
                 groups=frozenset({full_name(bias)}),
                 diagonal=True,
                 intervals=True,
+                difference=f"share_minus_reference:{reference.group}",
             )
 
 

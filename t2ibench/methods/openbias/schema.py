@@ -70,7 +70,7 @@ class Bias(Strict):
         return ((self.reference,) if self.reference is not None else ()) + self.references
 
     @model_serializer(mode="wrap")
-    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not used, so that hashes of tasks stay what they were."""
         return without_unused(serialize(self), "references", "questions")
 
@@ -103,6 +103,6 @@ class OpenBiasTask(ImageTask):
         return self.pool
 
     @model_serializer(mode="wrap")
-    def _as_before(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not used, so that hashes of tasks stay what they were."""
         return without_unused(serialize(self), "crossings", "pool")

@@ -87,7 +87,8 @@ def concept_figures() -> tuple[Panels, ...]:
             "times an image",
             f"A dash: not among the first {TOP_CROSSED} of that column.",
             "The questions about one axis, asked of the counterfactuals of another: does the share "
-            f"of men, say, change with the place? {alone}",
+            f"of men, say, change with the place? Those that differ most come first, and among few "
+            f"images some do by chance. {alone}",
             "Chinchure et al. (2024), figure 6",
         ),
     )

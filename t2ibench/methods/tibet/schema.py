@@ -7,7 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from t2ibench.methods.core.schema import ImageTask, ProposedBy, Strict, Text, Words
+from t2ibench.methods.core.schema import (
+    ImageTask,
+    ProposedBy,
+    Strict,
+    Text,
+    Words,
+    without_unused,
+)
 from t2ibench.settings import Settings
 
 Bias = Literal["societal", "incidental"]
@@ -59,9 +66,9 @@ class Axis(Strict):
         return "societal" if named else "incidental"
 
     @model_serializer(mode="wrap")
-    def _as_before(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without keys that are not used: a task that does without them is the same task."""
-        return _without(handler(self), "bias")
+        return without_unused(handler(self), "bias")
 
 
 class TibetPrompt(Strict):
@@ -99,9 +106,9 @@ class TibetTask(ImageTask):
     proposal: ProposedBy | None = None
 
     @model_serializer(mode="wrap")
-    def _as_before(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without keys that are not used: a task that does without them is the same task."""
-        return _without(handler(self), "baselines", "concept_words")
+        return without_unused(handler(self), "baselines", "concept_words")
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
         """Images of a prompt, and of a counterfactual.
@@ -117,8 +124,3 @@ class TibetTask(ImageTask):
         """
         guided = self.guided_images_per_prompt or self.images_per_prompt
         return settings.images(self.images_per_prompt), settings.images(guided)
-
-
-def _without(content: dict[str, Any], *names: str) -> dict[str, Any]:
-    unused = {name for name in names if not content.get(name)}
-    return {name: value for name, value in content.items() if name not in unused}

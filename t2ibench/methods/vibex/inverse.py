@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.estimate import Estimate, Item
+from t2ibench.methods.core.estimate import Estimate, Item, share_draws
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.nearest import corrected_shares
 from t2ibench.methods.core.probing import similarity
@@ -94,8 +94,8 @@ def _published(scene: Scene, concept: TestConcept, values: Float64Array) -> dict
     rng = scene.rng(f"inverse {concept.name}")
     scores = {}
     for j, anchor in enumerate(scene.task.anchors):
-        share = float((nearest == j).mean())
-        boot = rng.binomial(total, share, settings.n_bootstrap) / total
+        hits = int((nearest == j).sum())
+        share, boot = hits / total, share_draws(hits, total, settings.n_bootstrap, rng)
         scores[f"share_nearest:{anchor.name}"] = Estimate(share, boot, as_published=True)
     if scene.k == 2:
         flips = sign_flip_permutation(
@@ -140,6 +140,7 @@ def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> 
     difference = Estimate.from_null(spread, None, null)
     scores = {"difference": replace(difference, as_published=True)}
     for j, anchor in enumerate(scene.task.anchors):
-        boot = rng.binomial(sizes[j], shares[j], scene.settings.n_bootstrap) / sizes[j]
+        hits = int(both[scene.labels == j].sum())
+        boot = share_draws(hits, sizes[j], scene.settings.n_bootstrap, rng)
         scores[f"share_both:{anchor.name}"] = Estimate(float(shares[j]), boot, as_published=True)
     return Item(f"{first} & {second}", scores, "intersection", len(both))

@@ -173,7 +173,6 @@ ADAPTER = Adapter(
     create=_create,
     form="clip:ID_OR_DIR",
     description="CLIP or SigLIP through transformers",
-    check=lambda request: find_weights(request.source, "clip:"),
 )
 TOY_CLIP = Adapter(
     create=_create_bundled,

@@ -140,7 +140,8 @@ def _resolved(model: str) -> str:
 
 def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     """A text encoder and its tokenizer."""
-    index = _index(where)
+    local = ask_hub(where, "model_index.json")
+    index = _index(where, local)
     towers = [
         name
         for name, value in index.items()
@@ -163,16 +164,15 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
         )
     from transformers import AutoTokenizer
 
+    options = {"trust_remote_code": False, **local}
+    words = part.replace(_DEFAULT, "tokenizer")
     try:
         with quietly():
             model = kind.from_pretrained(
-                where, subfolder=part, use_safetensors=True, trust_remote_code=False, dtype=dtype
+                where, subfolder=part, use_safetensors=True, dtype=dtype, **options
             )
             tokenizer = AutoTokenizer.from_pretrained(
-                where,
-                subfolder=part.replace(_DEFAULT, "tokenizer"),
-                trust_remote_code=False,
-                padding_side="right",
+                where, subfolder=words, padding_side="right", **options
             )
     except Exception as error:
         raise T2IBenchError(
@@ -192,9 +192,8 @@ def _transformers_class(library: object, name: object) -> type[Any] | None:
     return kind if is_model else None
 
 
-def _index(where: str) -> Mapping[str, Any]:
+def _index(where: str, local: Mapping[str, Any]) -> Mapping[str, Any]:
     """What model_index.json says."""
-    local = ask_hub(where, "model_index.json")
     try:
         with quietly():
             if Path(where).is_dir():
@@ -217,14 +216,9 @@ def _create(request: Request[Arguments]) -> TextEncoderOf:
     return TextEncoderOf(request.spec, request.source, device=request.device, dtype=request.dtype)
 
 
-def _check(request: Request[Arguments]) -> object:
-    return find_weights(_resolved(request.source.partition("#")[0]), "text_of:")
-
-
 ADAPTER = Adapter(
     create=_create,
     form="text_of:MODEL[#TOWER]",
     description="a text encoder of a text-to-image model, for tests of words",
-    check=_check,
     embeds_images=False,
 )

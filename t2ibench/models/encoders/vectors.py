@@ -162,6 +162,5 @@ ADAPTER = Adapter(
     create=_create,
     form="vectors:FILE",
     description="word vectors in word2vec's text format, also gzipped; for tasks on texts",
-    check=_create,
     embeds_images=False,
 )

@@ -17,6 +17,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown
 from t2ibench.models.fingerprint import file_hash
 from t2ibench.models.generators import passed
+from t2ibench.models.generators.pipelines import CALL_NAMES
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.registry import is_target, load_target
 
@@ -209,10 +210,16 @@ def _options(
     known = {*inspect.signature(type(pipeline).__call__).parameters} - _OWN
     for name in found:
         if name in _OWN:
-            raise T2IBenchError(f"{where}: t2ibench sets {name} for each image.")
+            raise T2IBenchError(
+                f"{where}: t2ibench sets {name} for each image.",
+                "Leave it out; --seed and size=… in --model-args decide seeds and size.",
+            )
         if name not in known:
             near = did_you_mean(str(name), known)
-            raise T2IBenchError(f"{where}: {type(pipeline).__name__} takes no {name}.{near}")
+            raise T2IBenchError(
+                f"{where}: {type(pipeline).__name__} takes no {name}.{near}",
+                "Its function of prompt and index gives arguments of the pipeline's call.",
+            )
     return dict(found)
 
 
@@ -221,7 +228,10 @@ def _check_keywords(function: Callable[..., Any], keywords: Mapping[str, Any], w
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        raise T2IBenchError(f"{where} has no signature that Python can read.") from None
+        raise T2IBenchError(
+            f"{where} has no signature that Python can read.",
+            "Call it from a function of your own, and name that.",
+        ) from None
     try:
         signature.bind(None, {}, **keywords)
     except TypeError as error:
@@ -249,8 +259,6 @@ def _digest(target: str, function: Any, where: str) -> str:
 
 def _check_arguments(pipeline: Any, args: Mapping[str, Any], where: str) -> None:
     """Refuse arguments that the pipeline of a hook does not take."""
-    from t2ibench.models.generators.pipelines import CALL_NAMES
-
     known = inspect.signature(type(pipeline).__call__).parameters
     for key, name in CALL_NAMES.items():
         if key in args and name not in known:

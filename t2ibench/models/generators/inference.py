@@ -11,7 +11,6 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
 from t2ibench.models.generators.library import Library, LibraryImages
-from t2ibench.models.generators.request_fields import NAMES
 from t2ibench.models.http import checked_address
 from t2ibench.store.pixels import as_rgb
 
@@ -72,7 +71,6 @@ def _create(request: Request[InferenceArguments]) -> HostedGenerator:
         call=lambda prompt, _, optional: _call(client, prompt, optional),
         code_of=lambda _: None,
         hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
-        names=NAMES,
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}
     name = f"{request.spec} ({address or args.provider})"

@@ -44,13 +44,11 @@ class Library:
         code_of: The code that stands for an exception of the library, such as
             'content_policy_violation'; None where it stands for none.
         hopeless: Exceptions that mean that no call can work.
-        names: Arguments to the names of the library.
     """
 
     call: Callable[[str, int, Mapping[str, Any]], Images | Image]
     code_of: Callable[[Exception], str | None]
     hopeless: tuple[type[Exception], ...]
-    names: Mapping[str, str]
 
 
 class LibraryImages:
@@ -81,7 +79,8 @@ class LibraryImages:
         self._key = key
         self._timeout = float(args.timeout)
         self._base = args.base_url or "https://0.0.0.0"
-        self._fields = Fields(where, key, args, library.names, {})
+        self._sender = Sender(self._base, ApiKey("T2IBENCH_NO_KEY"), _LARGEST, self._timeout)
+        self._fields = Fields(where, key, args, {})
         self._patience = Patience(args.retries)
         self._answered = False
 
@@ -134,10 +133,8 @@ class LibraryImages:
         self._answered = True
         if not isinstance(found, Images):
             return Received((Drawn("ok", found),), 1)
-        no_key = ApiKey("T2IBENCH_NO_KEY")
-        without_key = Sender(self._base, no_key, _LARGEST, self._timeout)
         outcomes = await asyncio.gather(
-            *(drawn_of(item, self._key, without_key) for item in found.items[:images])
+            *(drawn_of(item, self._key, self._sender) for item in found.items[:images])
         )
         missing = Drawn("filtered", reason="the reply has no image, as where a filter takes it")
         made = sum(item.blocked is None for item in found.items)

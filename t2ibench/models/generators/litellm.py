@@ -13,7 +13,6 @@ from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
 from t2ibench.models.generators.image_replies import Images, read_item
 from t2ibench.models.generators.library import Library, LibraryImages
-from t2ibench.models.generators.request_fields import NAMES
 from t2ibench.models.http import checked_address
 
 _SECRET = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
@@ -88,7 +87,7 @@ def _create(request: Request[LitellmArguments]) -> HostedGenerator:
         blocked = isinstance(error, litellm.exceptions.ContentPolicyViolationError)
         return "content_policy_violation" if blocked else None
 
-    library = Library(call, code_of, (ImportError, NotImplementedError), NAMES)
+    library = Library(call, code_of, (ImportError, NotImplementedError))
     prices = litellm.model_cost.get(request.source, {})
     known = prices.get("output_cost_per_image") or prices.get("input_cost_per_image")
     price = None if known is None else float(known)

@@ -17,7 +17,7 @@ from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.models.told import blocked, told
 
 # Arguments to the names that vLLM-Omni, SGLang, client libraries and most others give them.
-NAMES = {
+_NAMES = {
     "size": "size",
     "steps": "num_inference_steps",
     "guidance": "guidance_scale",
@@ -38,7 +38,6 @@ class Fields:
         where: What messages call the server.
         key: Its key.
         args: What the user asks for.
-        names: Arguments to the names that the server gives them.
         wishes: Further fields, which change only the way an image comes.
 
     Attributes:
@@ -51,16 +50,15 @@ class Fields:
         where: str,
         key: ApiKey,
         args: HostedArguments,
-        names: Mapping[str, str],
         wishes: Mapping[str, Any],
     ) -> None:
         self.tell: Callable[[str], None] = lambda _: None
         self._where = where
         self._key = key
         given = args.deciding()
-        self._asked = {names[name]: value for name, value in given.items() if name in names}
+        self._asked = {_NAMES[name]: value for name, value in given.items() if name in _NAMES}
         self._asked |= args.body
-        self._arguments = {names[name]: name for name in given if name in names}
+        self._arguments = {_NAMES[name]: name for name in given if name in _NAMES}
         self._wishes = {name: v for name, v in wishes.items() if name not in self._asked}
         self._seed_bits = [*(_SEED_BITS if args.seed else ()), 0]
         self._taken: set[str] = set()

@@ -19,7 +19,7 @@ from t2ibench.models.generators.image_replies import (
     drawn_of,
     read_images,
 )
-from t2ibench.models.generators.request_fields import NAMES, Fields
+from t2ibench.models.generators.request_fields import Fields
 from t2ibench.models.http import (
     BadReplyError,
     HttpSession,
@@ -74,7 +74,8 @@ class ServedImages:
             **args.deciding(),
         }
         self.price: float | None = None
-        self._fields = Fields(self.where, self._key, args, NAMES, _WISHES)
+        self._fields = Fields(self.where, self._key, args, _WISHES)
+        self._sender = Sender(self._base, self._key, _LARGEST, self._timeout)
         self._nonce = secrets.token_hex(8)
         self._session = HttpSession(
             self.where,
@@ -139,9 +140,8 @@ class ServedImages:
                 ) from None
             raise
         self._fields.took(optional)
-        from_server = Sender(self._base, self._key, _LARGEST, self._timeout)
         outcomes = await asyncio.gather(
-            *(drawn_of(item, self._key, from_server) for item in found.items[:images])
+            *(drawn_of(item, self._key, self._sender) for item in found.items[:images])
         )
         # An empty list is how some servers say that a filter took all images.
         status, lack = ("failed", "fewer images than were asked for")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_model import ChatModel
-from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Message
 
 
@@ -72,5 +72,4 @@ ADAPTER = Adapter(
     form="hf:ID_OR_DIR",
     description="a chat model of transformers",
     Args=HfArguments,
-    check=lambda request: find_weights(request.source, "hf:"),
 )

@@ -52,5 +52,4 @@ ADAPTER = Adapter(
     form="openai:MODEL",
     description="any OpenAI-compatible server; --proposer-args base_url=…",
     Args=OpenAiProposerArguments,
-    check=_create,
 )

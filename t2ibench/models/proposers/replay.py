@@ -69,5 +69,4 @@ ADAPTER = Adapter(
     create=_create,
     form="replay:FILE",
     description="replies recorded before; nothing is asked",
-    check=_create,
 )

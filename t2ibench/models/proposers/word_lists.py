@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError
@@ -31,24 +30,11 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """One bias.
-
-    Attributes:
-        name: Its name.
-        classes: Its classes.
-    """
-
-    name: str
-    classes: tuple[str, ...]
-
-
-_KINDS = (
-    _Kind("gender", ("male", "female")),
-    _Kind("age", ("young", "middle-aged", "old")),
-    _Kind("race", ("white", "black", "asian", "latino", "middle eastern", "indian")),
-)
+_CLASSES = {
+    "gender": ("male", "female"),
+    "age": ("young", "middle-aged", "old"),
+    "race": ("white", "black", "asian", "latino", "middle eastern", "indian"),
+}
 
 
 def _names(caption: str, words: str) -> bool:
@@ -74,13 +60,13 @@ def biases_of(caption: str) -> dict[str, dict[str, object]]:
         'What is the gender of the child?'
     """
     about = "child" if _names(caption, _CHILD) else "person"
-    kinds = [kind for kind in _KINDS if about == "person" or kind.name != "age"]
+    kinds = [kind for kind in _CLASSES if about == "person" or kind != "age"]
     return {
         f"Bias{number}": {
-            "name": f"{about} {kind.name}",
-            "classes": list(kind.classes),
-            "question": f"What is the {kind.name} of the {about}?",
-            "present in prompt": _names(caption, _WORDS[kind.name]),
+            "name": f"{about} {kind}",
+            "classes": list(_CLASSES[kind]),
+            "question": f"What is the {kind} of the {about}?",
+            "present in prompt": _names(caption, _WORDS[kind]),
         }
         for number, kind in enumerate(kinds, start=1)
     }
@@ -92,7 +78,7 @@ class WordListsProposer:
     name = "word-lists"
 
     def __init__(self) -> None:
-        lists = {kind.name: [*kind.classes, _WORDS[kind.name]] for kind in _KINDS}
+        lists = {kind: [*classes, _WORDS[kind]] for kind, classes in _CLASSES.items()}
         self.fingerprint = fingerprint({"adapter": "word-lists 1", "lists": lists})
 
     def reply(self, messages: Sequence[Message]) -> str:

@@ -67,7 +67,10 @@ class FileRewriter:
         self._turns: dict[str, tuple[str, ...]] = {}
         self._places: _Places = {}
         if path.stat().st_size > _LARGEST:
-            raise T2IBenchError(f"{shown(path, 400)} is larger than {_LARGEST // 2**20} MiB.")
+            raise T2IBenchError(
+                f"{shown(path, 400)} is larger than {_LARGEST // 2**20} MiB.",
+                "Keep the prompts of the tasks that are run.",
+            )
         for where, row in read(path):
             self._take(where, row)
         if not self._turns and not self._places:
@@ -102,7 +105,8 @@ class FileRewriter:
             raise T2IBenchError(f"{where}: expected a 'prompt'.", f"Such as {_EXAMPLE}.")
         if index is not None and (type(index) is not int or index < 0):
             raise T2IBenchError(
-                f"{where}: index {shown(repr(index))}; expected a whole number from 0."
+                f"{where}: index {shown(repr(index))}; expected a whole number from 0.",
+                "It says which image of the prompt; without it, a rewriting is for all of them.",
             )
         texts = rewritten if isinstance(rewritten, list) else [rewritten]
         status = row.get("status", "ok")
@@ -118,7 +122,10 @@ class FileRewriter:
                 f"A row is such as {_EXAMPLE}; several texts are a list.",
             )
         if len(texts) > 1 and index is not None:
-            raise T2IBenchError(f"{where}: a list of rewritings takes no 'index'.")
+            raise T2IBenchError(
+                f"{where}: a list of rewritings takes no 'index'.",
+                "Give one rewriting for the image, or leave 'index' out: images draw from a list.",
+            )
         if index is not None:
             self._put(where, prompt, index, Rewriting("ok", texts[0]))
             return
@@ -263,5 +270,4 @@ ADAPTER = Adapter(
     form="file:PATH",
     description="rewritings from JSON Lines, CSV or YAML, or another run's rewrites.jsonl",
     Args=FileArguments,
-    check=_create,
 )

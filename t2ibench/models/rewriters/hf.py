@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_model import ChatModel
-from t2ibench.models.fingerprint import find_weights, fingerprint
+from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import RewriteRequest, Rewriting
 from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
 
@@ -96,5 +96,4 @@ ADAPTER = Adapter(
     form="hf:ID_OR_DIR",
     description="a chat model of transformers; --rewriter-args template=@FILE, per=image",
     Args=InstructionArguments,
-    check=lambda request: find_weights(request.source, "hf:"),
 )

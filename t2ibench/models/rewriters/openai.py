@@ -133,5 +133,4 @@ ADAPTER = Adapter(
     form="openai:MODEL",
     description="any OpenAI-compatible server; --rewriter-args base_url=…,template=@FILE",
     Args=OpenAiRewriterArguments,
-    check=_create,
 )

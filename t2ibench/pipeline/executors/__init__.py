@@ -15,14 +15,19 @@ if TYPE_CHECKING:
     from t2ibench.pipeline.progress import Reporter
 
 
-class Executor(Protocol):
-    """Has every shard of one stage done, in any order.
+class Engine(Protocol):
+    """What --engine names: an `Executor`, or one that `Employs` others, or that `Submits` jobs.
 
     Attributes:
         description: One line, for `t2ibench ls executors`.
     """
 
     description: str
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Has every shard of one stage done, in any order."""
 
     def run(self, job: Job, stage: Stage, advance: Callable[[int], None]) -> None:
         """Do all shards of a stage.
@@ -126,12 +131,12 @@ class Submits(TakesArguments, Protocol):
         ...
 
 
-EXECUTORS: Registry[Executor] = Registry(
+EXECUTORS: Registry[Engine] = Registry(
     "executor",
     {
         "local": "t2ibench.pipeline.executors.local:EXECUTOR",
         "ray": "t2ibench.pipeline.executors.ray:EXECUTOR",
         "slurm": "t2ibench.pipeline.executors.slurm:EXECUTOR",
     },
-    members=("description", "run"),
+    members=("description",),
 )

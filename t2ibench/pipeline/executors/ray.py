@@ -15,7 +15,7 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ from t2ibench.pipeline.executors.messages import (
     Unit,
 )
 from t2ibench.pipeline.executors.ordering import order_of
-from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stopping import heard_again
@@ -61,19 +60,6 @@ class RayExecutor:
     """Works on a Ray cluster (see pipeline.executors.Employs)."""
 
     description = "actors of a Ray cluster (pip install 't2ibench[ray]')"
-
-    def run(self, job: Job, stage: Stage, advance: Callable[[int], None]) -> None:
-        """Not this way: a cluster does a run through `hire`.
-
-        Args:
-            job: The run.
-            stage: Which kind of work.
-            advance: Told how many items are done.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError("the workers are hired first")
 
     def check(self, workers: int | None, args: Mapping[str, str]) -> None:
         """Check arguments, and that Ray is installed (see pipeline.executors.TakesArguments).

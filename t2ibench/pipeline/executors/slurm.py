@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +23,6 @@ from pydantic import Field
 from t2ibench.arguments import Arguments, PositiveInt, read_args
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.pipeline.captions import keep
-from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.settings import RunSettings
 from t2ibench.store.files import write_text
@@ -117,19 +116,6 @@ class SlurmExecutor:
     """Writes and submits jobs (see pipeline.executors.Submits)."""
 
     description = "an array job of Slurm, written or submitted; a last job scores"
-
-    def run(self, job: Job, stage: Stage, advance: Callable[[int], None]) -> None:
-        """Not this way: the work is done later, by the jobs of `submit`.
-
-        Args:
-            job: The run.
-            stage: Which kind of work.
-            advance: Told how many items are done.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError("the jobs do the work")
 
     def check(self, workers: int | None, args: Mapping[str, str]) -> None:
         """Check arguments (see pipeline.executors.TakesArguments).

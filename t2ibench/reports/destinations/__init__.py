@@ -58,6 +58,7 @@ class Destination(Protocol):
         ...
 
 
+_FLAG = "--log-args"
 DESTINATIONS: Registry[Destination] = Registry(
     "destination",
     {
@@ -101,13 +102,12 @@ class Chosen:
         return shlex.join(words)
 
 
-def choose(names: Iterable[str], args: Mapping[str, str], flag: str = "--log-args") -> list[Chosen]:
+def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
     """Find destinations, and check what they were given, before anything is generated.
 
     Args:
         names: As users write them: NAME or NAME:PLACE.
         args: Arguments; each goes to every destination that has one of this name.
-        flag: Where they were given, for messages.
 
     Returns:
         The destinations, each once.
@@ -121,7 +121,7 @@ def choose(names: Iterable[str], args: Mapping[str, str], flag: str = "--log-arg
     for key in args:
         if key not in every:
             raise T2IBenchError(
-                f"{flag}: {', '.join(found) or 'nothing'} has no argument '{shown(key)}'."
+                f"{_FLAG}: {', '.join(found) or 'nothing'} has no argument '{shown(key)}'."
                 f"{did_you_mean(key, every)}",
                 f"There are: {', '.join(every)}." if every else "Name a destination.",
             )
@@ -131,11 +131,11 @@ def choose(names: Iterable[str], args: Mapping[str, str], flag: str = "--log-arg
         place = name.partition(":")[2]
         if place and destination.place in own:
             raise T2IBenchError(
-                f"'{shown(name)}' names the {destination.place}, and so does {flag}.",
+                f"'{shown(name)}' names the {destination.place}, and so does {_FLAG}.",
                 "Keep one of them.",
             )
         given = {**own, **({destination.place: place} if place else {})}
-        checked = read_args(destination.Args, given, name, flag)
+        checked = read_args(destination.Args, given, name, _FLAG)
         destination.check(checked)
         chosen.append(Chosen(name, destination, checked, own))
     return chosen

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.reports.destinations.sent import FILES, Sent
+from t2ibench.reports.destinations.sent import Sent
 from t2ibench.reports.hub_metadata import eval_results
 from t2ibench.version import __version__
 
@@ -164,7 +164,7 @@ def dataset_operations(sent: Sent, args: DatasetArgs) -> list[CommitOperationAdd
     from huggingface_hub import CommitOperationAdd
 
     folder = args.path or (sent.name if _PART.fullmatch(sent.name) else "run")
-    files = {path.name: path for path in sent.files(FILES)}
+    files = {path.name: path for path in sent.files()}
     if args.samples:
         samples = sorted((sent.folder / "samples").glob("*.jsonl"))
         files |= {f"samples/{path.name}": path for path in samples}

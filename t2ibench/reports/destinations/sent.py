@@ -23,7 +23,7 @@ from t2ibench.settings import Measurement
 if TYPE_CHECKING:
     from t2ibench.reports.destinations import Chosen
 
-FILES = (PAGE, "results.json", "results.md")
+_FILES = (PAGE, "results.json", "results.md")
 PROJECT = "t2ibench"
 
 
@@ -52,16 +52,13 @@ class Sent:
     rows: list[list[Any]]
     folder: Path
 
-    def files(self, names: tuple[str, ...] = FILES) -> list[Path]:
+    def files(self) -> list[Path]:
         """The files of the run that are there: its page, results.json and results.md.
-
-        Args:
-            names: Those that are wanted.
 
         Returns:
             Their paths.
         """
-        return [self.folder / name for name in names if (self.folder / name).is_file()]
+        return [self.folder / name for name in _FILES if (self.folder / name).is_file()]
 
 
 def sent_of(results: Results, folder: Path) -> Sent:

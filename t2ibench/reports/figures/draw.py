@@ -14,26 +14,20 @@ from t2ibench.methods.core.presentation import (
     Distribution,
     Figure,
     Panels,
-    Quantity,
     Scatter,
 )
 from t2ibench.reports.figures.apart import draw_apart
-from t2ibench.reports.figures.axes import Scale, draw_axes, tick
+from t2ibench.reports.figures.axes import Scale, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
 from t2ibench.reports.figures.combinations import draw_combinations
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
-from t2ibench.reports.figures.labels import labels
+from t2ibench.reports.figures.drawn import WIDTH, Drawn, caption_of
 from t2ibench.reports.figures.panels import draw_panels
-from t2ibench.reports.html.numbers import plain
+from t2ibench.reports.figures.scatter import draw_scatter, farthest
 from t2ibench.reports.view import TaskView
-from t2ibench.results.schema import Row
 
 __all__ = ["Drawn", "draw", "farthest", "swarm"]
 
 _WIDTH, _LEFT, _RIGHT = WIDTH, 44.0, 16.0
-_MANY = 60  # points, above which only those with a name show their interval
-_TABLE = 40  # points that are a table on the page, too
-_LABELLED = 14  # points of a scatter that are named at most
 _BARS = 10
 _ROWS = 40  # arrows
 
@@ -51,7 +45,7 @@ def draw(figure: Figure, task: TaskView, samples: Sequence[Mapping[str, Any]]) -
     """
     match figure:
         case Scatter():
-            found = _scatter(figure, task)
+            found = draw_scatter(figure, task)
         case Arrows():
             found = _arrows(figure, task)
         case Distribution():
@@ -65,118 +59,6 @@ def draw(figure: Figure, task: TaskView, samples: Sequence[Mapping[str, Any]]) -
         case Bars():
             found = _bars(figure, task)
     return found
-
-
-def _number(quantity: Quantity, row: Row) -> float | None:
-    if quantity.given is not None:
-        return quantity.given.get(row.name)
-    score = row.scores.get(quantity.score or "")
-    value = None if score is None else score.value
-    return None if value is None else _placed(quantity, value)
-
-
-def _placed(quantity: Quantity, value: float) -> float:
-    if quantity.share is None:
-        return value
-    return (1 + value) / 2 if quantity.share == "high" else (1 - value) / 2
-
-
-def _interval(quantity: Quantity, row: Row) -> tuple[float, float] | None:
-    """The interval of a row's number, as the quantity shows it."""
-    score = row.scores.get(quantity.score or "")
-    if score is None or score.ci_low is None or score.ci_high is None:
-        return None
-    ends = sorted(_placed(quantity, end) for end in (score.ci_low, score.ci_high))
-    return ends[0], ends[1]
-
-
-def _scale(quantity: Quantity, values: Sequence[float], begin: float, end: float) -> Scale:
-    low, high = min([quantity.low, *values]), max([quantity.high, *values])
-    return Scale(low, high, begin, end)
-
-
-def _scatter(figure: Scatter, task: TaskView) -> Drawn | None:
-    points, intervals = [], []
-    for row in task.result.by:
-        x, y = _number(figure.x, row), _number(figure.y, row)
-        wanted = figure.groups is None or row.group in figure.groups
-        if wanted and x is not None and y is not None:
-            points.append((row.name, x, y))
-            intervals.append(_interval(figure.y, row) if figure.intervals else None)
-    if len(points) < 2:
-        return None
-    height = 300.0
-    canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
-    across = _scale(figure.x, [x for _, x, _ in points], _LEFT, _WIDTH - _RIGHT)
-    up = _scale(figure.y, [y for _, _, y in points], height - 40, 24)
-    draw_axes(canvas, across, up, figure.x.label, figure.y.label)
-    if figure.diagonal:
-        low, high = max(across.low, up.low), min(across.high, up.high)
-        canvas.line(across(low), up(low), across(high), up(high), "eq")
-    curve = task.result.details.get(figure.curve) if figure.curve else None
-    if isinstance(curve, list) and len(curve) > 1:
-        canvas.path([(across(x), up(y)) for x, y in curve])
-    places = [(across(x), up(y)) for _, x, y in points]
-    names = [shortened(name, 16) for name, _, _ in points]
-    named = labels(places, names, farthest(places), (_LEFT, _WIDTH), _LABELLED)
-    shown = {label.number for label in named} if len(points) > _MANY else set(range(len(points)))
-    for number, interval in enumerate(intervals):
-        if interval is not None and number in shown:
-            x = places[number][0]
-            low, high = (min(max(end, up.low), up.high) for end in interval)
-            canvas.line(x, up(low), x, up(high))
-    for (name, x, y), place in zip(points, places, strict=True):
-        canvas.dot(*place, "pt", 3.0 if len(points) <= _MANY else 2.2, f"{name}: {x:.2f}, {y:.2f}")
-    for label in named:
-        canvas.text(label.x, label.y, names[label.number], label.anchor)
-    head: tuple[str, ...] = ("row", "x", "y")
-    rows: list[tuple[object, ...]] = list(points)
-    if figure.intervals:
-        ends = [interval or ("", "") for interval in intervals]
-        rows = [(*point, *pair) for point, pair in zip(points, ends, strict=True)]
-        head = ("row", "x", "y", "y_low", "y_high")
-    caption = caption_of(figure)
-    if any(intervals) and len(points) > _MANY:
-        caption = f"{figure.caption} Only points with a name show their interval."
-    behind = _behind_scatter(figure, points, intervals, farthest(places))
-    return Drawn(canvas, figure.title, caption, head, rows, tables=(behind,))
-
-
-def _behind_scatter(
-    figure: Scatter,
-    points: Sequence[tuple[str, float, float]],
-    intervals: Sequence[tuple[float, float] | None],
-    order: Sequence[int],
-) -> Behind:
-    """The points as a table, those farthest out first."""
-    head = ["Row", figure.x.label, figure.y.label]
-    head += ["Interval"] if any(intervals) else []
-    rows = []
-    for number in order[:_TABLE]:
-        name, x, y = points[number]
-        ends = intervals[number]
-        told = f"{plain(ends[0])} to {plain(ends[1])}" if ends else "–"
-        rows.append([name, plain(x), plain(y), *([told] if any(intervals) else [])])
-    return Behind(figure.title, head, rows, max(len(points) - _TABLE, 0))
-
-
-def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
-    """The numbers of points, those farthest out first; off the diagonal counts twice.
-
-    Args:
-        places: At least one point, in CSS pixels.
-
-    Returns:
-        The numbers, in an order for `labels`.
-    """
-    middle_x = math.fsum(x for x, _ in places) / len(places)
-    middle_y = math.fsum(y for _, y in places) / len(places)
-
-    def distance(number: int) -> float:
-        x, y = places[number][0] - middle_x, places[number][1] - middle_y
-        return math.hypot(x, y) + abs(x + y)
-
-    return sorted(range(len(places)), key=distance, reverse=True)
 
 
 def _poles(canvas: Canvas, across: Scale, top: float, low: str, high: str) -> None:
@@ -293,7 +175,7 @@ def _bars(figure: Bars, task: TaskView) -> Drawn | None:
     if not found:
         return None
     found = sorted(found, key=lambda one: (-one[0], one[1]))[:_BARS]
-    height = 16.0 + sum(24 + 14 * len(shown) for _, _, shown in found)
+    height = sum(24.0 + 14 * len(shown) for _, _, shown in found) - 4
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     left = 110.0
     across = Scale(0, 1, left, _WIDTH - 50)

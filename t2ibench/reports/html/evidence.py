@@ -75,13 +75,15 @@ class Thumbnails:
         folder: The run folder.
         made: SHA-256 of a file to its data URI.
         size: Bytes of all data URIs, each as often as it is on the page.
-        budget: No further image is shown beyond this many bytes.
+        budget: From the first image that would go beyond this many bytes on, none is shown.
+        full: Whether there was such an image.
     """
 
     folder: Path
     budget: int = 3_500_000
     made: dict[str, str | None] = field(default_factory=dict)
     size: int = 0
+    full: bool = False
 
     def of(self, row: Mapping[str, Any]) -> str | None:
         """The image of a row of samples.
@@ -93,7 +95,7 @@ class Thumbnails:
             A data URI; None where the file is gone, has changed or is not inside the folder.
         """
         file, sha256 = row.get("file"), row.get("sha256")
-        if not isinstance(file, str) or not isinstance(sha256, str):
+        if self.full or not isinstance(file, str) or not isinstance(sha256, str):
             return None
         if sha256 not in self.made:
             named = PurePosixPath(file)
@@ -101,7 +103,8 @@ class Thumbnails:
             uri = _data_uri(StoredImage(self.folder / named, sha256, "", 0)) if inside else None
             self.made[sha256] = uri
         found = self.made[sha256]
-        if found is not None and self.size + len(found) > self.budget:
+        self.full = self.size + len(found or "") > self.budget
+        if self.full:
             return None
         self.size += len(found or "")
         return found

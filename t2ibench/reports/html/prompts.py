@@ -14,8 +14,7 @@ from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.prompt_agreement import every_prompt
 from t2ibench.results.prompt_records import PromptAgreement
-
-_ALPHA = 0.05
+from t2ibench.results.states import ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class TaskPrompts:
     def clear(self) -> int:
         """Groups that clearly differ from the others of the test."""
         found = [one.difference for one in self.groups if one.difference is not None]
-        return sum(one.p_holm is not None and one.p_holm < _ALPHA for one in found)
+        return sum(one.p_holm is not None and one.p_holm < ALPHA for one in found)
 
     @property
     def tested(self) -> bool:

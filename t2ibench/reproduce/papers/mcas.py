@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.reproduce.paper import Built, Material, read_paper
 from t2ibench.reproduce.plots import Series, Words, loess, scatter
+from t2ibench.reproduce.scores import score_line, value_of
 from t2ibench.reproduce.tables import Line
 from t2ibench.reproduce.word_lists import word_lines
 from t2ibench.results.schema import Row
@@ -91,12 +92,8 @@ def table_3(material: Material) -> Built:
         for name, score in _SCORES.items():
             found = row.scores.get(score)
             known = material.published(row.name, name)
-            if found is None:
-                continue
-            ends = (found.ci_low, found.ci_high)
-            lines.append(
-                Line(row.name, name, found.value, known, *ends, 3, note=found.reason or "")
-            )
+            if found is not None:
+                lines.append(score_line(row.name, name, found, 3, known))
     return Built(lines)
 
 
@@ -127,7 +124,7 @@ def table_4(material: Material) -> Built:
         alphas = [
             value
             for row in task.by
-            if group in {"all", row.group} and (value := _value(row, "alpha")) is not None
+            if group in {"all", row.group} and (value := value_of(row, "alpha")) is not None
         ]
         mean = statistics.fmean(alphas) if alphas else None
         median = statistics.median(alphas) if alphas else None
@@ -138,10 +135,7 @@ def table_4(material: Material) -> Built:
         ]  # fmt: skip
     slope = task.scores.get("alpha_slope")
     if slope is not None:
-        ends = (slope.ci_low, slope.ci_high)
-        lines.append(
-            Line("all", "α as a slope", slope.value, (), *ends, 2, note=slope.reason or "")
-        )
+        lines.append(score_line("all", "α as a slope", slope, 2))
     return Built(lines)
 
 
@@ -160,8 +154,8 @@ def figure(material: Material, *, curves: bool) -> Built:
     points = [
         (row.name, delta, alpha)
         for row in _rows(material)
-        if (delta := _value(row, "delta")) is not None
-        and (alpha := _value(row, "alpha")) is not None
+        if (delta := value_of(row, "delta")) is not None
+        and (alpha := value_of(row, "alpha")) is not None
     ]
     beyond = [name for name, _, alpha in points if alpha > most]
     shown = [point for point in points if point[2] <= most]
@@ -209,11 +203,6 @@ def _published(material: Material, model: str, curves: bool) -> Series:
 def _rows(material: Material) -> Sequence[Row]:
     task = material.results.get(_TASK)
     return [] if task is None else task.by
-
-
-def _value(row: Row, score: str) -> float | None:
-    found = row.scores.get(score)
-    return None if found is None else found.value
 
 
 PAPER = read_paper(

@@ -12,6 +12,7 @@ from t2ibench.reproduce.papers.openbias_material import PROFESSIONS
 from t2ibench.reproduce.papers.openbias_people import figure_5
 from t2ibench.reproduce.papers.openbias_pictures import pictured
 from t2ibench.reproduce.plots import Series, Words, scatter
+from t2ibench.reproduce.scores import score_line, value_of
 from t2ibench.reproduce.tables import Line
 
 _ALL = "all professions"
@@ -57,13 +58,11 @@ def table_5(material: Material) -> Built:
         lines.append(Line(name, "delta", value, known, digits=2, note=why))
         share = None if row is None else row.scores.get("share:female")
         if share is not None:
-            ends = (share.ci_low, share.ci_high)
-            lines.append(Line(name, "share of women", share.value, (), *ends, 2))
+            lines.append(score_line(name, "share of women", share, 2))
         if value is not None:
             points.append((name, float(known[0] or 0.0), value))
             beside.append(abs(value - float(known[1] or 0.0)))
-    mean = task.scores.get("delta")
-    lines.append(Line(_ALL, "mean delta", None if mean is None else mean.value, digits=2))
+    lines.append(Line(_ALL, "mean delta", value_of(task, "delta"), digits=2))
     difference = math.fsum(beside) / len(beside) if beside else None
     note = f"{len(beside)} professions" if beside else ""
     lines.append(

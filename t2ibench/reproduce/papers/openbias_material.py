@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.reproduce.paper import Material
+from t2ibench.reproduce.scores import score_line, value_of
 from t2ibench.reproduce.second_run import second_run
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import Row, TaskResult
@@ -43,8 +44,7 @@ class FoundBias:
         Returns:
             Its value; None where there is none.
         """
-        found = self.row.scores.get(score)
-        return None if found is None else found.value
+        return value_of(self.row, score)
 
     def line(self, name: str, score: str, published: tuple[Any, ...] = ()) -> Line:
         """A score with its interval, as a line.
@@ -57,11 +57,7 @@ class FoundBias:
         Returns:
             The line.
         """
-        found = self.row.scores.get(score)
-        if found is None:
-            return Line(self.name, name, None, published, digits=2)
-        ends = (found.ci_low, found.ci_high)
-        return Line(self.name, name, found.value, published, *ends, 2, found.reason or "")
+        return score_line(self.name, name, self.row.scores.get(score), 2, published)
 
 
 def paper_name(name: str) -> str:
@@ -80,7 +76,7 @@ def paper_name(name: str) -> str:
     return name.lower().replace("colour", "color")
 
 
-def biases_in(tasks: Iterator[TaskResult] | Sequence[TaskResult]) -> dict[str, FoundBias]:
+def biases_in(tasks: Iterable[TaskResult]) -> dict[str, FoundBias]:
     """The biases of tasks.
 
     Args:

@@ -9,9 +9,9 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.reproduce.paper import Built, Material, read_paper
 from t2ibench.reproduce.plots import Words, arrows, distributions
 from t2ibench.reproduce.ratings import read_ratings
+from t2ibench.reproduce.scores import score_line, value_of, which_side
 from t2ibench.reproduce.tables import Line
 from t2ibench.reproduce.word_lists import word_lines
-from t2ibench.results.schema import Row
 from t2ibench.settings import Settings
 from t2ibench.stats.kendall import kendall_tau
 
@@ -21,8 +21,8 @@ _OCCUPATIONS = "occupations_t2iat"
 _ALL = "all concepts"
 _UNRATED = (
     "Nobody has rated these images: tau is with the paper's ratings, which are of other images. "
-    "`--with ratings=FILE` takes a CSV with the columns concept and rating (the share called "
-    "pleasant, or male), or concept and answer (one row an answer: pleasant, male, ...)."
+    "`--with ratings=FILE` takes a CSV or JSON Lines with the columns concept and rating (the "
+    "share called pleasant, or male), or concept and answer (one row an answer: pleasant, …)."
 )
 
 
@@ -48,11 +48,7 @@ def table_1(material: Material) -> Built:
         for score in _SCORES:
             known = tuple(blocks.get(model, {}).get(score) for model in material.exhibit.models)
             lines.append(Line(row, score, ours[score], known, note=task.reason or ""))
-        head = task.headline
-        lines.append(
-            Line(row, "lean", head.value, (), head.ci_low, head.ci_high,
-                 note=task.inconclusive or head.reason or "")
-        )  # fmt: skip
+        lines.append(score_line(row, "lean", task.headline, note=task.inconclusive or ""))
     return Built(lines)
 
 
@@ -159,12 +155,11 @@ def figure_3(material: Material) -> Built:
     for row in task.by:
         lean = row.scores.get("lean")
         if lean is not None and lean.value is not None:
-            ends = (lean.ci_low, lean.ci_high)
-            known = material.published(row.name, "side")
-            lines.append(Line(row.name, "side", _side(*ends), known))
-            lines.append(Line(row.name, "lean", lean.value, (), *ends))
+            where = which_side(lean.ci_low, lean.ci_high, "female", "male")
+            lines.append(Line(row.name, "side", where, material.published(row.name, "side")))
+            lines.append(score_line(row.name, "lean", lean))
         lines += [
-            Line(row.name, name, _value(row, score), digits=4)
+            Line(row.name, name, value_of(row, score), digits=4)
             for name, score in (
                 ("q25", "q25"),
                 ("median", "median"),
@@ -185,13 +180,6 @@ def figure_3(material: Material) -> Built:
     return Built(lines, distributions(groups, words))
 
 
-def _side(low: float | None, high: float | None) -> str:
-    """Where an interval lies."""
-    if low is None or high is None:
-        return "cannot tell"
-    return "male" if low > 0 else "female" if high < 0 else "not clear"
-
-
 def figure_4(material: Material) -> Built:
     """The associations of the prompts' texts and of their images, as arrows.
 
@@ -206,7 +194,7 @@ def figure_4(material: Material) -> Built:
         return Built()
     lines, found = [], []
     for row in task.by:
-        text, images = _value(row, "asc_text"), _value(row, "asc")
+        text, images = value_of(row, "asc_text"), value_of(row, "asc")
         lines += [
             Line(row.name, name, value, material.published(row.name, name), digits=4)
             for name, value in (("text", text), ("images", images))
@@ -220,11 +208,6 @@ def figure_4(material: Material) -> Built:
         "male",
     )
     return Built(lines, arrows(sorted(found, key=lambda one: (one[2], one[0])), words))
-
-
-def _value(row: Row, score: str) -> float | None:
-    found = row.scores.get(score)
-    return None if found is None else found.value
 
 
 PAPER = read_paper(

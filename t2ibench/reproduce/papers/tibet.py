@@ -18,12 +18,12 @@ from t2ibench.reproduce.papers.tibet_material import (
     place_of,
     row_of,
     spec_of,
-    value_of,
 )
 from t2ibench.reproduce.papers.tibet_mitigation import MITIGATED, figure_4, figure_12, figure_13
 from t2ibench.reproduce.papers.tibet_people import OPTIONS, figure_9, study_3, table_2, table_3
 from t2ibench.reproduce.papers.tibet_pictures import with_counterfactuals, with_mitigated
 from t2ibench.reproduce.plots import Series, Words, scatter
+from t2ibench.reproduce.scores import value_of, which_side
 from t2ibench.reproduce.tables import Line
 from t2ibench.stats import mad
 from t2ibench.stats.proportions import share_difference
@@ -97,7 +97,7 @@ def figure_3(material: Material) -> Built:
     groups, found = [], []
     for axis in place["axes"]:
         row = row_of(task, _PHILOSOPHER, axis["axis"])
-        value = None if row is None else value_of(row, "mad")
+        value = value_of(row, "mad")
         if row is None or value is None:
             continue
         found.append((value, axis["axis"]))
@@ -224,7 +224,7 @@ def figure_6(material: Material) -> Built:
         low, high = share_difference(men, total, plain[0], sum(plain))
         gap = men / total - plain[0] / sum(plain)
         lines.append(Line(place, "share less the plain prompt's", gap, (), low, high, 2))
-        said = "higher" if low > 0 else "lower" if high < 0 else "not clear"
+        said = which_side(low, high, "lower", "higher")
         known = material.published(place, "men for women")
         lines.append(Line(place, "men for women", said, known))
     words = Words(
@@ -266,21 +266,21 @@ def figure_11(material: Material) -> Built:
     if task is None or spec is None:
         return Built()
     points, lines = [], []
+    measures = "MAD by concepts, as published", "MAD by CLIP, as published"
     for target in spec.prompts:
         for axis in target.axes:
             row = row_of(task, target.prompt, axis.name)
-            pair = [None if row is None else value_of(row, name) for name in ("mad", "mad_clip")]
+            pair = [value_of(row, name) for name in ("mad", "mad_clip")]
             if axis.kind != "societal" or pair[0] is None or pair[1] is None:
                 continue
             name = f"{target.prompt} | {axis.name}"
             points.append((name, pair[0], pair[1]))
-            lines.append(Line(name, "MAD by concepts", pair[0]))
-            lines.append(Line(name, "MAD by CLIP", pair[1]))
+            for score, value in zip(measures, pair, strict=True):
+                lines.append(Line(name, score, value))
     words = Words(
         "MAD by concepts and by CLIP",
         "One point is a prompt along a societal axis.",
-        "MAD by concepts",
-        "MAD by CLIP",
+        *measures,
     )
     return Built(lines, scatter([Series("societal axes", points)], words))
 

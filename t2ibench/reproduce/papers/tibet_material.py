@@ -8,28 +8,13 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.concepts import words_of
 from t2ibench.methods.tibet.schema import TibetTask
-from t2ibench.reports.files import samples_of
 from t2ibench.reproduce.paper import Material
-from t2ibench.results.reading import read_results
-from t2ibench.results.run import folder_of
+from t2ibench.reproduce.second_run import second_run
 from t2ibench.results.schema import Row, TaskResult
 
 OCCUPATIONS, PLACES, TABLE_5 = "tibet_occupations", "tibet_intersections", "tibet_table5"
+_AFTER = "after"  # option that names the run of the mitigated model
 _MEN, _WOMEN = {"male", "man", "men", "boy"}, {"female", "woman", "women", "girl"}
-
-
-def value_of(row: Row, score: str) -> float | None:
-    """A score of a row.
-
-    Args:
-        row: The row.
-        score: Name of the score.
-
-    Returns:
-        Its value; None where there is none.
-    """
-    found = row.scores.get(score)
-    return None if found is None else found.value
 
 
 def row_of(task: TaskResult, prompt: str, axis: str) -> Row | None:
@@ -89,17 +74,16 @@ def after_of(material: Material, task: str) -> TaskResult | None:
     Raises:
         T2IBenchError: the run cannot be read, or lacks the task.
     """
-    folder = material.options.get("after")
-    if folder is None:
+    run = second_run(material, _AFTER)
+    if run is None:
         return None
-    results = read_results(folder_of(folder))
-    for name in (material.ran[task], task):
-        if name in results.tasks:
-            return results.tasks[name]
-    raise T2IBenchError(
-        f"{folder} has no task '{material.ran[task]}'.",
-        "Measure it with the same preset: `t2ibench run --preset tibet --model …`.",
-    )
+    found = run.task(material.ran[task], task)
+    if found is None:
+        raise T2IBenchError(
+            f"{material.options[_AFTER]} has no task '{material.ran[task]}'.",
+            "Measure it with the same preset: `t2ibench run --preset tibet --model …`.",
+        )
+    return found
 
 
 def samples_after(material: Material, task: str) -> Sequence[Mapping[str, Any]]:
@@ -112,11 +96,8 @@ def samples_after(material: Material, task: str) -> Sequence[Mapping[str, Any]]:
     Returns:
         One row an image; none where no such run is given.
     """
-    folder = material.options.get("after")
-    if folder is None:
-        return ()
-    root = folder_of(folder)
-    return samples_of(root, material.ran[task]) or samples_of(root, task)
+    run = second_run(material, _AFTER)
+    return () if run is None else run.samples(material.ran[task], task)
 
 
 def occupation(row: str) -> str:

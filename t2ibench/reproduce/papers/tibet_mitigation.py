@@ -20,10 +20,10 @@ from t2ibench.reproduce.papers.tibet_material import (
     row_of,
     samples_after,
     spec_of,
-    value_of,
 )
 from t2ibench.reproduce.people import Said, read_people
 from t2ibench.reproduce.plots import Words, arrows
+from t2ibench.reproduce.scores import score_line, value_of, which_side
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import Row, TaskResult
 from t2ibench.stats import pooled_proportion
@@ -61,12 +61,14 @@ def figure_4(material: Material) -> Built:
         ends = (None, None) if lean is None else (lean.ci_low, lean.ci_high)
         side = material.published(name, "side")
         lines.append(Line(name, "CAS male - female", before))
-        lines.append(Line(name, "side", _side(*ends), side))
-        lines.append(Line(name, "lean", None if lean is None else lean.value, (), *ends,
-                          note=(lean.reason or "") if lean else ""))  # fmt: skip
+        lines.append(Line(name, "side", which_side(*ends, "female", "male"), side))
+        lines.append(score_line(name, "lean", lean))
         if after is not None:
             lines.append(Line(name, "CAS male - female, after", then))
-            lines.append(_lean_after(name, later.get(row.name)))
+            there = later.get(row.name)
+            lines.append(
+                score_line(name, "lean, after", None if there is None else there.scores.get("lean"))
+            )
         if before is not None:
             drawn.append((name, before, then) if then is not None else (name, 0.0, before))
     lines += _means(material, task, "") + (_means(material, after, ", after") if after else [])
@@ -80,31 +82,17 @@ def figure_4(material: Material) -> Built:
                  [] if after else [_UNMITIGATED])  # fmt: skip
 
 
-def _lean_after(name: str, row: Row | None) -> Line:
-    lean = None if row is None else row.scores.get("lean")
-    if lean is None:
-        return Line(name, "lean, after", None)
-    return Line(
-        name, "lean, after", lean.value, (), lean.ci_low, lean.ci_high, note=lean.reason or ""
-    )
-
-
 def _means(material: Material, task: TaskResult, when: str) -> list[Line]:
     lines = []
     for side in ("male", "female"):
-        score = task.scores.get(f"cas_share:gender:{side}")
+        value = value_of(task, f"cas_share:gender:{side}")
         known = material.published(_ALL, f"CAS share of {side}") if not when else ()
-        value = None if score is None else score.value
         lines.append(Line(_ALL, f"CAS share of {side}{when}", value, known, digits=2))
     values = [abs(found) for row in task.by if (found := cas_difference(row)) is not None]
     mean = math.fsum(values) / len(values) if values else None
     lines.append(Line(_ALL, f"mean |CAS male - female|{when}", mean))
-    head = task.headline
-    lines.append(
-        Line(_ALL, f"mean squared lean{when}", head.value, (), head.ci_low, head.ci_high,
-             note=task.inconclusive or head.reason or "")
-    )  # fmt: skip
-    return lines
+    name = f"mean squared lean{when}"
+    return [*lines, score_line(_ALL, name, task.headline, note=task.inconclusive or "")]
 
 
 def cas_difference(row: Row | None) -> float | None:
@@ -116,17 +104,8 @@ def cas_difference(row: Row | None) -> float | None:
     Returns:
         The difference; None where one is lacking.
     """
-    if row is None:
-        return None
     male, female = value_of(row, "cas:male"), value_of(row, "cas:female")
     return None if male is None or female is None else male - female
-
-
-def _side(low: float | None, high: float | None) -> str:
-    """Where an interval lies."""
-    if low is None or high is None:
-        return "cannot tell"
-    return "male" if low > 0 else "female" if high < 0 else "not clear"
 
 
 def figure_12(material: Material) -> Built:
@@ -149,11 +128,10 @@ def figure_12(material: Material) -> Built:
                 continue
             lines.append(Line(f"{prompt} | {axis}", score, value_of(row, "mad")))
             lines += [
-                Line(f"{prompt} | {axis}", f"{name}, {when}", found.value, (), found.ci_low,
-                     found.ci_high, 2, found.reason or "")
+                score_line(f"{prompt} | {axis}", f"{name}, {when}", found, 2)
                 for name, found in row.scores.items()
                 if name.startswith("share:")
-            ]  # fmt: skip
+            ]
     return Built(lines, notes=[] if after is not None else [_UNMITIGATED])
 
 

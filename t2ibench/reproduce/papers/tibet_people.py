@@ -27,10 +27,10 @@ from t2ibench.reproduce.papers.tibet_material import (
     occupation,
     row_of,
     spec_of,
-    value_of,
 )
 from t2ibench.reproduce.papers.tibet_mitigation import cas_difference
 from t2ibench.reproduce.people import read_people
+from t2ibench.reproduce.scores import value_of
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import TaskResult
 from t2ibench.stats import correlation_permutation
@@ -177,8 +177,7 @@ def _ratings(file: Path, spec: TibetTask) -> dict[tuple[str, str], float]:
 def _rated(task: TaskResult, score: str, ratings: Mapping[tuple[str, str], float]) -> list[Rated]:
     rows = []
     for (prompt, axis), rating in ratings.items():
-        row = row_of(task, prompt, axis)
-        value = None if row is None else value_of(row, score)
+        value = value_of(row_of(task, prompt, axis), score)
         if value is not None:
             rows.append(Rated(prompt, axis, value, rating))
     return rows

@@ -16,9 +16,10 @@ from t2ibench.reproduce.papers.vibex_figures import (
     figure_10,
     figure_11,
 )
-from t2ibench.reproduce.papers.vibex_material import GENDER, LOCATION, row_of, score_line
+from t2ibench.reproduce.papers.vibex_material import GENDER, LOCATION, lean_line, row_of
 from t2ibench.reproduce.papers.vibex_people import OPTIONS, figure_14, pilot_study, proposed_axes
 from t2ibench.reproduce.papers.vibex_photographs import table_b
+from t2ibench.reproduce.scores import score_line
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import TaskResult
 
@@ -52,7 +53,7 @@ def table_1(material: Material) -> Built:
         Two lines a scenario.
     """
     lines = []
-    for name in material.exhibit.tasks:
+    for name in material.exhibit.read:
         spec = material.specs.get(name)
         anchors = spec.anchors if isinstance(spec, VibexTask) else ()
         row = name.removeprefix("vibex_")
@@ -128,7 +129,7 @@ def _concept(name: str, known: Mapping[str, object], task: TaskResult) -> list[L
     if row is None:
         return lines
     if query == "inverse":
-        return [*lines, score_line(name, "lean", row.scores.get("lean"), 2)]
+        return [*lines, lean_line(name, row)]
     verdict = _entry(task, "verdicts", name)
     outcome = verdict.get("verdict")
     if outcome == "leans":

@@ -11,14 +11,16 @@ from t2ibench.reproduce.papers.vibex_material import (
     LOCATION,
     RACE,
     anchors_of,
+    lean_line,
     row_of,
-    score_line,
     side_of,
     similarities,
 )
 from t2ibench.reproduce.plots import Series, Words, arrows, distributions, scatter
+from t2ibench.reproduce.scores import score_line, value_of
 from t2ibench.reproduce.second_run import task_of
 from t2ibench.reproduce.tables import Line
+from t2ibench.results.schema import Row
 
 _PAIR = ("woman", "traditional clothing")
 _GRAY = "gray hair"
@@ -59,8 +61,8 @@ def figure_3(material: Material) -> Built:
                 score_line(name, "beyond words, photographs", other.scores.get("beyond_words"), 4)
             )
         if row is not None:
-            ours = _lean(row.scores, anchors)
-            drawn.append((name, 0.0 if other is None else _lean(other.scores, anchors), ours))
+            tail = 0.0 if other is None else _lean(other, anchors)
+            drawn.append((name, tail, _lean(row, anchors)))
     words = Words(
         "Whose images show more of a concept",
         "The difference of the two probabilities, in hundredths; the tail is that of photographs, "
@@ -71,11 +73,10 @@ def figure_3(material: Material) -> Built:
     return Built(lines, arrows(drawn, words), [] if beside is not None else [_PHOTOGRAPHS])
 
 
-def _lean(scores: object, anchors: Sequence[str]) -> float:
+def _lean(row: Row, anchors: Sequence[str]) -> float:
     """P(c_1 | t) less P(c_2 | t), in hundredths."""
-    assert isinstance(scores, dict)
-    values = [scores[f"probability:{name}"].value or 0.0 for name in anchors]
-    return 100.0 * (values[0] - values[1])
+    first, second = (value_of(row, f"probability:{name}") or 0.0 for name in anchors)
+    return 100.0 * (first - second)
 
 
 def figure_4(material: Material) -> Built:
@@ -181,7 +182,7 @@ def figure_6(material: Material) -> Built:
         lines.append(Line(_GRAY, "side", side, material.published(_GRAY, "side")))
         note = "" if x is None or x.p is None else f"p = {x.p:.4f}"
         lines.append(Line(_GRAY, "mean x", value, digits=4, note=note))
-        lines.append(score_line(_GRAY, "lean", row.scores.get("lean"), 2))
+        lines.append(lean_line(_GRAY, row))
     points: dict[str, list[tuple[str, float, float]]] = {
         name: [] for name in (*anchors, "the concept")
     }

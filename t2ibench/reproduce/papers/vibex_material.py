@@ -7,8 +7,9 @@ from typing import Any
 
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.reproduce.paper import Material
+from t2ibench.reproduce.scores import score_line
 from t2ibench.reproduce.tables import Line
-from t2ibench.results.schema import Row, Score, TaskResult
+from t2ibench.results.schema import Row, TaskResult
 
 GENDER, RACE, LOCATION = "vibex_gender", "vibex_race", "vibex_location"
 FIGURES = {
@@ -33,29 +34,21 @@ def row_of(task: TaskResult | None, concept: str, query: str) -> Row | None:
     return next((row for row in rows if (row.name, row.group) == (concept, query)), None)
 
 
-def score_line(
-    row: str,
-    name: str,
-    score: Score | None,
-    digits: int = 3,
-    published: tuple[float | str | None, ...] = (),
-) -> Line:
-    """A score with its interval, as a line.
+def lean_line(name: str, row: Row) -> Line:
+    """The lean of an inverse query, as a line; without one, why there is none.
 
     Args:
-        row: The row.
-        name: What it is called.
-        score: The score.
-        digits: Digits after the point.
-        published: Published values.
+        name: What the line is called in the table.
+        row: The query's row.
 
     Returns:
-        The line; without a number where there is no score.
+        The line.
     """
-    if score is None:
-        return Line(row, name, None, published, digits=digits, note="not measured")
-    ends = (score.ci_low, score.ci_high)
-    return Line(row, name, score.value, published, *ends, digits, score.reason or "")
+    lean = row.scores.get("lean")
+    if lean is not None:
+        return score_line(name, "lean", lean, 2)
+    reasons = [one.reason for key, one in row.scores.items() if key.startswith("share:")]
+    return Line(name, "lean", None, note=next((why for why in reasons if why), "not measured"))
 
 
 def anchors_of(material: Material, task: str) -> dict[str, str]:

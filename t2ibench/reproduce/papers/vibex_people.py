@@ -17,6 +17,7 @@ from t2ibench.reproduce.paper import Built, Material
 from t2ibench.reproduce.papers.vibex_material import GENDER
 from t2ibench.reproduce.people import Said, read_people
 from t2ibench.reproduce.plots import Words, arrows
+from t2ibench.reproduce.scores import which_side
 from t2ibench.reproduce.tables import Line
 from t2ibench.stats.proportions import pooled_proportion
 from t2ibench.tasks.loader import library_for, load_file
@@ -69,7 +70,7 @@ def figure_14(material: Material) -> Built:
             lines.append(Line(name, "confirmed", None, published, note="no answers"))
             continue
         value, low, high, n = shares[name]
-        side = _side(low, high)
+        side = which_side(low, high, "men", "women", 0.5)
         expected = str(known[name]["tendency"])
         lines.append(Line(name, "share of women", value, (), low, high, 2, f"{n} images"))
         lines.append(Line(name, "side", side, (None,) * len(published)))
@@ -128,12 +129,6 @@ def _fairface(file: Path, known: Sequence[str]) -> dict[str, Share]:
         answers = " or ".join(_SIDES)
         raise T2IBenchError(f"{file} has no answer that is {answers}.")
     return found
-
-
-def _side(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return "cannot tell"
-    return "women" if low > 0.5 else "men" if high < 0.5 else "not clear"
 
 
 def _confirms(side: str, expected: str) -> str:

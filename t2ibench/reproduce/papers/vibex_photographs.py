@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from t2ibench.reproduce.paper import Built, Material
-from t2ibench.reproduce.papers.vibex_material import FIGURES, row_of, score_line
+from t2ibench.reproduce.papers.vibex_material import FIGURES, row_of
+from t2ibench.reproduce.scores import score_line
 from t2ibench.reproduce.second_run import task_of
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import TaskResult

@@ -19,8 +19,7 @@ from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.diffusers import DiffusersGenerator
 from t2ibench.models.generators.pipelines import mixes_prompts
 from t2ibench.models.protocols import ImageRequest
-from tests.models import tiny
-from tests.models.pipelines import unets, with_llms, with_t5
+from tests.models.pipelines import parts, unets, with_llms, with_t5
 
 SHORT = "a photo of a nurse"
 LONG = "a photo of a nurse, a clerk, the rose, an ant, a person, a picture of the ant"
@@ -36,7 +35,7 @@ class Tried:
 
     Attributes:
         models: What people know it by.
-        build: Gives it, from the folder where it will be saved; None where it saves itself.
+        build: Gives it, from the folder where it will be saved.
         args: Arguments that a tiny one of 32 x 32 pixels needs besides.
         shrink: Attributes of the loaded pipeline that make it quick.
     """
@@ -59,7 +58,7 @@ def _with_pag(build: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 
 TRIED: Mapping[str, Tried] = {
-    "AmusedPipeline": Tried("aMUSEd", tiny.amused),
+    "AmusedPipeline": Tried("aMUSEd", unets.amused),
     "AuraFlowPipeline": Tried("AuraFlow", with_t5.aura_flow),
     "BriaPipeline": Tried("Bria 3", with_t5.bria),
     "ChromaPipeline": Tried("Chroma", with_t5.chroma),
@@ -164,11 +163,7 @@ def save(name: str, folder: Path) -> Path:
     Returns:
         The folder.
     """
-    tiny._seed()
-    made = TRIED[name].build(folder)
-    if isinstance(made, Path):
-        return made
-    made.save_pretrained(folder, safe_serialization=True)
+    parts.saved(TRIED[name].build, folder)
     index = folder / "model_index.json"
     data = json.loads(index.read_text(encoding="utf-8"))
     if data.get("vqgan") == ["diffusers", "PaellaVQModel"]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.models import tiny
-
+WORDS = ["a", "an", "the", "of", "photo", "picture", "person", "nurse", "clerk", "rose", "ant", ","]
 _CHAT = (
     "{% for message in messages %}{{ message['role'] }} : "
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
@@ -35,11 +36,74 @@ def seeded(module: Any, spread: float = 0.25) -> Any:
     return module.eval()
 
 
-def words(**changes: Any) -> Any:
+def seed() -> None:
+    """The same random weights every time."""
+    import torch
+
+    torch.manual_seed(0)
+
+
+def clip_tokenizer(folder: Path) -> Any:
+    """A CLIP tokenizer of single letters and nothing else; it reads any lower-case text."""
+    from transformers import CLIPTokenizer
+
+    folder.mkdir(parents=True, exist_ok=True)
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789,.-'"
+    vocab = {letter: i for i, letter in enumerate(letters)}
+    vocab |= {f"{letter}</w>": len(vocab) + i for i, letter in enumerate(letters)}
+    vocab |= {"<|startoftext|>": len(vocab), "<|endoftext|>": len(vocab) + 1}
+    (folder / "vocab.json").write_text(json.dumps(vocab))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    tokenizer = CLIPTokenizer.from_pretrained(folder)
+    tokenizer.model_max_length = 77
+    return tokenizer
+
+
+def text_config(tokenizer: Any, **changes: Any) -> Any:
+    """What CLIP's text encoder is made of, 32 wide and 2 layers deep."""
+    from transformers import CLIPTextConfig
+
+    options = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 32,
+        "intermediate_size": 37,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "projection_dim": 32,
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.eos_token_id,
+    }
+    return CLIPTextConfig(**{**options, **changes})
+
+
+def saved(build: Callable[[Path], Any], folder: Path) -> Path:
+    """Build a pipeline, with the same random weights every time, and save it into a folder."""
+    seed()
+    build(folder).save_pretrained(folder, safe_serialization=True)
+    return folder
+
+
+def words(longest: int = 77, **changes: Any) -> Any:
     """A tokenizer of words, with a chat template, that closes a text with </s> as T5's does."""
-    tokenizer = tiny.t5_tokenizer(Path())
-    tokenizer.chat_template = _CHAT
-    tokenizer.model_max_length = changes.pop("longest", 77)
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    vocab = {"<pad>": 0, "</s>": 1, "<unk>": 2}
+    vocab |= {word: 3 + i for i, word in enumerate(WORDS)}
+    raw = Tokenizer(models.WordLevel(vocab, unk_token="<unk>"))
+    raw.pre_tokenizer = pre_tokenizers.Whitespace()
+    raw.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=raw,
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_max_length=longest,
+        chat_template=_CHAT,
+    )
     for name, value in changes.items():
         setattr(tokenizer, name, value)
     return tokenizer
@@ -47,7 +111,7 @@ def words(**changes: Any) -> Any:
 
 def clip_words(folder: Path) -> Any:
     """A CLIP tokenizer for the pipeline in a folder."""
-    return tiny.clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
+    return clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
 
 
 def clip_text(tokenizer: Any, *, projection: bool = False, **changes: Any) -> Any:
@@ -55,17 +119,59 @@ def clip_text(tokenizer: Any, *, projection: bool = False, **changes: Any) -> An
     from transformers import CLIPTextModel, CLIPTextModelWithProjection
 
     kind = CLIPTextModelWithProjection if projection else CLIPTextModel
-    return seeded(kind(tiny._text_config(tokenizer, **changes)))
+    return seeded(kind(text_config(tokenizer, **changes)))
 
 
-def t5(tokenizer: Any) -> Any:
-    """T5's encoder, 32 wide."""
-    return seeded(tiny._t5(tokenizer))
+def t5(tokenizer: Any, kind: str = "T5") -> Any:
+    """The encoder of T5, or of UMT5, 32 wide."""
+    import transformers
+
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=len(tokenizer),
+        d_model=32,
+        d_kv=8,
+        d_ff=37,
+        num_layers=2,
+        num_heads=4,
+        pad_token_id=0,
+        eos_token_id=1,
+    )
+    return seeded(getattr(transformers, f"{kind}EncoderModel")(config))
 
 
 def vae(**changes: Any) -> Any:
     """An AutoencoderKL that halves each side."""
-    return tiny._vae(**changes).eval()
+    from diffusers import AutoencoderKL
+
+    options: dict[str, Any] = {
+        "block_out_channels": [32, 64],
+        "in_channels": 3,
+        "out_channels": 3,
+        "down_block_types": ["DownEncoderBlock2D"] * 2,
+        "up_block_types": ["UpDecoderBlock2D"] * 2,
+        "latent_channels": 4,
+        "norm_num_groups": 8,
+        "sample_size": 32,
+    }
+    return AutoencoderKL(**{**options, **changes}).eval()
+
+
+def unet(**changes: Any) -> Any:
+    """The denoiser of Stable Diffusion."""
+    from diffusers import UNet2DConditionModel
+
+    options: dict[str, Any] = {
+        "block_out_channels": (32, 64),
+        "layers_per_block": 1,
+        "sample_size": 32,
+        "in_channels": 4,
+        "out_channels": 4,
+        "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"),
+        "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
+        "cross_attention_dim": 32,
+        "norm_num_groups": 8,
+    }
+    return seeded(UNet2DConditionModel(**{**options, **changes}))
 
 
 def flow_vae(channels: int = 4) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.models import tiny
 from tests.models.pipelines import parts
 from tests.models.pipelines.parts import seeded
 
@@ -15,7 +14,7 @@ def stable_diffusion(folder: Path) -> Any:
 
     tokenizer = parts.clip_words(folder)
     return StableDiffusionPipeline(
-        unet=seeded(tiny._unet()),
+        unet=parts.unet(),
         vae=parts.vae(),
         text_encoder=parts.clip_text(tokenizer),
         tokenizer=tokenizer,
@@ -31,7 +30,7 @@ def latent_consistency(folder: Path) -> Any:
 
     tokenizer = parts.clip_words(folder)
     return LatentConsistencyModelPipeline(
-        unet=seeded(tiny._unet(time_cond_proj_dim=32)),
+        unet=parts.unet(time_cond_proj_dim=32),
         vae=parts.vae(),
         text_encoder=parts.clip_text(tokenizer),
         tokenizer=tokenizer,
@@ -43,26 +42,20 @@ def latent_consistency(folder: Path) -> Any:
     )
 
 
-def _sdxl_unet(inputs: int, width: int) -> Any:
-    return seeded(
-        tiny._unet(
-            attention_head_dim=(2, 4),
-            use_linear_projection=True,
-            addition_embed_type="text_time",
-            addition_time_embed_dim=8,
-            transformer_layers_per_block=(1, 2),
-            projection_class_embeddings_input_dim=inputs,
-            cross_attention_dim=width,
-        )
-    )
-
-
 def sdxl(folder: Path) -> Any:
     from diffusers import EulerDiscreteScheduler, StableDiffusionXLPipeline
 
     tokenizer = parts.clip_words(folder)
     return StableDiffusionXLPipeline(
-        unet=_sdxl_unet(80, 64),
+        unet=parts.unet(
+            attention_head_dim=(2, 4),
+            use_linear_projection=True,
+            addition_embed_type="text_time",
+            addition_time_embed_dim=8,
+            transformer_layers_per_block=(1, 2),
+            projection_class_embeddings_input_dim=80,
+            cross_attention_dim=64,
+        ),
         vae=parts.vae(),
         text_encoder=parts.clip_text(tokenizer, hidden_act="gelu"),
         tokenizer=tokenizer,
@@ -292,4 +285,57 @@ def stable_cascade(folder: Path) -> Any:
         prior_scheduler=DDPMWuerstchenScheduler(),
         prior_feature_extractor=None,
         prior_image_encoder=None,
+    )
+
+
+def amused(folder: Path) -> Any:
+    """Amused, whose scheduler takes one random generator for a whole batch."""
+    from diffusers import AmusedPipeline, AmusedScheduler, UVit2DModel, VQModel
+    from transformers import CLIPTextModelWithProjection
+
+    tokenizer = parts.clip_words(folder)
+    return AmusedPipeline(
+        vqvae=VQModel(
+            act_fn="silu",
+            block_out_channels=[8],
+            down_block_types=["DownEncoderBlock2D"],
+            in_channels=3,
+            latent_channels=8,
+            layers_per_block=1,
+            norm_num_groups=8,
+            num_vq_embeddings=32,
+            out_channels=3,
+            sample_size=8,
+            up_block_types=["UpDecoderBlock2D"],
+            mid_block_add_attention=False,
+            lookup_from_codebook=True,
+        ),
+        tokenizer=tokenizer,
+        text_encoder=CLIPTextModelWithProjection(
+            parts.text_config(tokenizer, hidden_size=8, num_attention_heads=1, projection_dim=8)
+        ),
+        transformer=UVit2DModel(
+            hidden_size=8,
+            use_bias=False,
+            hidden_dropout=0.0,
+            cond_embed_dim=8,
+            micro_cond_encode_dim=2,
+            micro_cond_embed_dim=10,
+            encoder_hidden_size=8,
+            vocab_size=32,
+            codebook_size=32,
+            in_channels=8,
+            block_out_channels=8,
+            num_res_blocks=1,
+            downsample=True,
+            upsample=True,
+            block_num_heads=1,
+            num_hidden_layers=1,
+            num_attention_heads=1,
+            attention_dropout=0.0,
+            intermediate_size=8,
+            layer_norm_eps=1e-6,
+            ln_elementwise_affine=True,
+        ),
+        scheduler=AmusedScheduler(mask_token_id=31),
     )

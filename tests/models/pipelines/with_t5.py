@@ -97,7 +97,6 @@ def chroma(folder: Path) -> Any:
 
 def aura_flow(folder: Path) -> Any:
     from diffusers import AuraFlowPipeline, AuraFlowTransformer2DModel
-    from transformers import UMT5Config, UMT5EncoderModel
 
     tokenizer = parts.words()
     return AuraFlowPipeline(
@@ -116,20 +115,7 @@ def aura_flow(folder: Path) -> Any:
                 pos_embed_max_size=256,
             )
         ),
-        text_encoder=seeded(
-            UMT5EncoderModel(
-                UMT5Config(
-                    vocab_size=len(tokenizer),
-                    d_model=32,
-                    d_kv=8,
-                    d_ff=37,
-                    num_layers=2,
-                    num_heads=4,
-                    pad_token_id=0,
-                    eos_token_id=1,
-                )
-            )
-        ),
+        text_encoder=parts.t5(tokenizer, "UMT5"),
         tokenizer=tokenizer,
         vae=parts.vae(),
         scheduler=parts.flow(),

@@ -1,0 +1,178 @@
+"""Rows as points of a plane: two numbers of each, with a line where they are equal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from t2ibench.methods.core.presentation import Quantity, Scatter
+from t2ibench.reports.figures.axes import Scale, draw_axes
+from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.labels import labels
+from t2ibench.reports.html.numbers import plain
+from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Row
+from t2ibench.results.states import row_state
+
+_LEFT, _RIGHT = 44.0, 16.0
+_MANY = 60  # points, above which only those with a name show their interval
+_TABLE = 40  # points that are a table on the page, too
+_LABELLED = 14  # points that are named at most
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """One row; ends are those of the interval of `y`."""
+
+    name: str
+    x: float
+    y: float
+    ends: tuple[float, float] | None
+    side: str  # 'high' or 'low' where it is clearly off the line, else empty
+
+
+def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
+    """Points, the farthest out with their names.
+
+    Args:
+        figure: Which.
+        task: The task.
+
+    Returns:
+        The figure; None with fewer than two points.
+    """
+    points = [point for row in task.result.by if (point := _point(figure, row)) is not None]
+    if len(points) < 2:
+        return None
+    height = 300.0
+    canvas = Canvas(WIDTH, height, f"{figure.title}. {figure.caption}")
+    across = _scale(figure.x, [one.x for one in points], _LEFT, WIDTH - _RIGHT)
+    up = _scale(figure.y, [one.y for one in points], height - 40, 24)
+    draw_axes(canvas, across, up, figure.x.label, figure.y.label)
+    if figure.diagonal:
+        low, high = max(across.low, up.low), min(across.high, up.high)
+        canvas.line(across(low), up(low), across(high), up(high), "eq")
+    curve = task.result.details.get(figure.curve) if figure.curve else None
+    if isinstance(curve, list) and len(curve) > 1:
+        canvas.path([(across(x), up(y)) for x, y in curve])
+    order = farthest([(across(one.x), up(one.y)) for one in points])
+    order.sort(key=lambda number: not points[number].side)
+    _draw(canvas, points, order, across, up)
+    ends = any(one.ends for one in points)
+    caption = caption_of(figure)
+    if ends and len(points) > _MANY:
+        caption += " Only points with a name show their interval."
+    rows: list[tuple[object, ...]] = [(one.name, one.x, one.y) for one in points]
+    head: tuple[str, ...] = ("row", "x", "y")
+    if figure.intervals:
+        rows = [(one.name, one.x, one.y, *(one.ends or ("", ""))) for one in points]
+        head = ("row", "x", "y", "y_low", "y_high")
+    behind = _behind(figure, [points[number] for number in order], ends)
+    says = _says(points) if figure.difference else ""
+    return Drawn(canvas, figure.title, caption, head, rows, says, (behind,))
+
+
+def _point(figure: Scatter, row: Row) -> _Point | None:
+    x, y = _number(figure.x, row), _number(figure.y, row)
+    if x is None or y is None or not (figure.groups is None or row.group in figure.groups):
+        return None
+    ends = _interval(figure.y, row) if figure.intervals else None
+    score = row.scores.get(figure.difference) if figure.difference else None
+    side = ""
+    if score is not None and score.value and row_state(score) == "clear":
+        side = "high" if score.value > 0 else "low"
+    return _Point(row.name, x, y, ends, side)
+
+
+def _draw(
+    canvas: Canvas, points: Sequence[_Point], order: Sequence[int], across: Scale, up: Scale
+) -> None:
+    """Points, intervals behind them, and as many names as there is room for."""
+    places = [(across(one.x), up(one.y)) for one in points]
+    names = [shortened(one.name, 16) for one in points]
+    named = labels(places, names, order, (_LEFT, WIDTH), _LABELLED)
+    many = len(points) > _MANY
+    shown = {label.number for label in named} if many else set(range(len(points)))
+    for number, one in enumerate(points):
+        if one.ends is not None and number in shown:
+            low, high = (min(max(end, up.low), up.high) for end in one.ends)
+            canvas.line(places[number][0], up(low), places[number][0], up(high))
+    for one, place in zip(points, places, strict=True):
+        tip = f"{one.name}: {one.x:.2f}, {one.y:.2f}"
+        canvas.dot(*place, one.side or "pt", 2.2 if many and not one.side else 3.0, tip)
+    for label in named:
+        canvas.text(label.x, label.y, names[label.number], label.anchor)
+
+
+def _says(points: Sequence[_Point]) -> str:
+    above, below = (sum(one.side == side for one in points) for side in ("high", "low"))
+    count = len(points)
+    if not above + below:
+        return (
+            f"None of {count} rows lies clearly off the line after Holm’s correction, which is "
+            "not the same as on it."
+        )
+    rest = count - above - below
+    return (
+        f"Clearly off the line after Holm’s correction: {above} of {count} rows above it, {below} "
+        f"below; {rest} cannot be told from it."
+    )
+
+
+def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> Behind:
+    """The points as a table, those that are clear or farthest out first."""
+    head = ["Row", figure.x.label, figure.y.label, *(["Interval"] if ends else [])]
+    rows = []
+    for one in points[:_TABLE]:
+        told = f"{plain(one.ends[0])} to {plain(one.ends[1])}" if one.ends else "–"
+        rows.append([one.name, plain(one.x), plain(one.y), *([told] if ends else [])])
+    return Behind(figure.title, head, rows, max(len(points) - _TABLE, 0))
+
+
+def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
+    """The numbers of points, those farthest out first; off the diagonal counts twice.
+
+    Args:
+        places: At least one point, in CSS pixels.
+
+    Returns:
+        The numbers, in an order for `labels`.
+    """
+    middle_x = math.fsum(x for x, _ in places) / len(places)
+    middle_y = math.fsum(y for _, y in places) / len(places)
+
+    def distance(number: int) -> float:
+        x, y = places[number][0] - middle_x, places[number][1] - middle_y
+        return math.hypot(x, y) + abs(x + y)
+
+    return sorted(range(len(places)), key=distance, reverse=True)
+
+
+def _number(quantity: Quantity, row: Row) -> float | None:
+    if quantity.given is not None:
+        return quantity.given.get(row.name)
+    score = row.scores.get(quantity.score or "")
+    value = None if score is None else score.value
+    return None if value is None else _placed(quantity, value)
+
+
+def _placed(quantity: Quantity, value: float) -> float:
+    if quantity.share is None:
+        return value
+    return (1 + value) / 2 if quantity.share == "high" else (1 - value) / 2
+
+
+def _interval(quantity: Quantity, row: Row) -> tuple[float, float] | None:
+    """The interval of a row's number, as the quantity shows it."""
+    score = row.scores.get(quantity.score or "")
+    if score is None or score.ci_low is None or score.ci_high is None:
+        return None
+    ends = sorted(_placed(quantity, end) for end in (score.ci_low, score.ci_high))
+    return ends[0], ends[1]
+
+
+def _scale(quantity: Quantity, values: Sequence[float], begin: float, end: float) -> Scale:
+    low, high = min([quantity.low, *values]), max([quantity.high, *values])
+    return Scale(low, high, begin, end)
