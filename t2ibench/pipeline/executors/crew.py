@@ -94,8 +94,6 @@ class Crew:
         reporter: Told what workers say, and that one has died.
     """
 
-    description = "workers in processes of their own"
-
     def __init__(self, hands: Hands, generator: str | None, reporter: Reporter) -> None:
         self._hands = hands
         self._generator = generator

@@ -44,7 +44,7 @@ def ranking(material: Material, *, pool: str) -> Built:
     for place, bias in enumerate(ranked, start=1):
         known = material.published(bias.name, "severity")
         fair = bias.detail.get("severity_fair")
-        note = f"{place}. of {len(ranked)}"
+        note = f"rank {place} of {len(ranked)}"
         if fair is not None:
             note += f"; {fair:.2f} without any bias"
         lines.append(
@@ -93,10 +93,10 @@ def figure_9(material: Material) -> Built:
     for bias in orders[0]:
         aware, free = bias.value("severity"), bias.value("severity_free")
         lines.append(Line(bias.name, "context-aware", aware, digits=2,
-                          note=f"{places[0][bias.name]}."))  # fmt: skip
+                          note=f"rank {places[0][bias.name]}"))  # fmt: skip
         place = places[1].get(bias.name)
         lines.append(Line(bias.name, "context-free", free, digits=2,
-                          note="" if place is None else f"{place}."))  # fmt: skip
+                          note="" if place is None else f"rank {place}"))  # fmt: skip
         if aware is not None and free is not None:
             known = material.published(bias.name, "within captions")
             said = "higher" if aware > free + 1e-9 else "no higher"
@@ -113,12 +113,13 @@ def figure_9(material: Material) -> Built:
         lines.append(Line(_ALL, score, found.tau if finite else None, digits=2))
     else:
         lines.append(Line(_ALL, score, None, note="fewer than 3 biases"))
-    absent = [name for name in material.exhibit.published[material.exhibit.models[0]]
-              if name not in biases]  # fmt: skip
+    shown = {name for name, _, _ in points}
     lines += [
-        Line(name, "within captions", None, material.published(name, "within captions"))
-        for name in absent
-    ]
+        Line(name, "within captions", None, material.published(name, "within captions"),
+             note="" if name in biases else "not asked about these captions")
+        for name in material.exhibit.published[material.exhibit.models[0]]
+        if name not in shown
+    ]  # fmt: skip
     words = Words(
         "Within captions and over all of them",
         "One point is a bias; below the diagonal, captions lean in different ways.",
