@@ -142,6 +142,7 @@ def test_json_and_the_page_say_the_same(cli: Cli, tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8").split("```")[2] == text.split("```")[2]
 
 
+@pytest.mark.slow
 def test_worker_processes_give_the_same_table() -> None:
     jobs = [job for job in choose(quick=True, sets=20) if job.method not in {"broken", "narrow"}]
     jobs = [job for job in jobs if job.method != "coin"][:1]

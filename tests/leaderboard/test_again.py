@@ -40,6 +40,7 @@ from tests.leaderboard.forging import (
 )
 
 Cli = Callable[..., tuple[int, str, str]]
+pytestmark = pytest.mark.slow  # each test draws, embeds and scores again
 
 
 @pytest.fixture

@@ -86,6 +86,7 @@ def test_the_first_rows_say_what_they_should() -> None:
         assert toy > fair and toy > null, family
 
 
+@pytest.mark.slow
 def test_models_of_other_encoders_stand_in_tables_of_their_own(tmp_path: Path) -> None:
     data = site.build(board_of(SUBMISSIONS), tmp_path)
     first, second = data["strata"]

@@ -173,6 +173,7 @@ def test_changed_embeddings_are_refused(kind: str, submission: Path) -> None:
     assert message in "\n".join(verdict.problems)
 
 
+@pytest.mark.slow
 def test_changed_influences_are_refused(submission: Path) -> None:
     path = submission / FILE
     honest = read_paired(path)
