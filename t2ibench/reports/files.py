@@ -104,6 +104,8 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
                 images[task.id] = found
             figures[task.id] = figures_of(task, samples)
         for task in run.tasks:  # once every test has the images it must show
+            if thumbnails.full:
+                break
             strips = each_stimulus(task, samples_of(folder, task.id), thumbnails)
             if strips is not None:
                 each[task.id] = strips

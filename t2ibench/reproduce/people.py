@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.stats.proportions import pooled_proportion
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.problems import reading
 
@@ -128,6 +131,20 @@ def read_people(file: Path, columns: Sequence[str], optional: Sequence[str] = ()
     if not rows:
         raise T2IBenchError(f"{file} has no rows.", wanted)
     return rows
+
+
+def share_of(hits: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """The share of hits among what was looked at, one answer each.
+
+    Args:
+        hits: 1 for a hit, 0 for none, at least one; between the two where it is half a hit.
+
+    Returns:
+        The share, and its interval; None where one answer says nothing of how they vary.
+    """
+    share = pooled_proportion(hits, np.ones(len(hits)))
+    low, high = share.interval() if len(hits) > 1 else (None, None)
+    return share.value, low, high
 
 
 def _complete(there: Mapping[str, object], columns: Sequence[str], where: str, wanted: str) -> None:

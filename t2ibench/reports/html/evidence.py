@@ -26,6 +26,7 @@ from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
 SHOWN = 8  # images in a strip
+_STRIPS = 5  # of a test that asks a judge
 _EACH = 4  # of each stimulus
 _SIDE = 96
 _QUALITY = 70
@@ -221,7 +222,7 @@ def _groups(
         if group is not None:
             groups.setdefault(group, []).append(row)
     strips = []
-    for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1])):
+    for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1]))[:_STRIPS]:
         chosen, rule = _random(f"{task.id}\0{group}", members), "at random"
         value = series.value
         if value is not None:
@@ -233,11 +234,11 @@ def _groups(
         )
         said = series.said.format(group=group)
         strips.append(Strip(said, f"{len(tiles)} of {len(members):,}, {rule}", tiles))
-    if series.value is not None:
+    if series.value is not None and len(strips) < _STRIPS:
         drawn = _random(task.id, [row for members in groups.values() for row in members])
         tiles = tuple(_tile(row, thumbnails, None, row.get("prompt", "")) for row in drawn)
         strips.append(Strip("at random", _seeded(len(drawn)), tiles))
-    return name, strips[:5]
+    return name, strips
 
 
 def _largest(task: TaskView, score: str) -> str | None:

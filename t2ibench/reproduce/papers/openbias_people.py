@@ -7,14 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from t2ibench.reproduce.paper import Built, Material
 from t2ibench.reproduce.papers.openbias_material import FoundBias, paper_name, pool_or_examples
-from t2ibench.reproduce.people import read_people
+from t2ibench.reproduce.people import read_people, share_of
 from t2ibench.reproduce.plots import Series, Words, scatter
 from t2ibench.reproduce.tables import Line
-from t2ibench.stats.proportions import pooled_proportion
 
 _ALL = "all biases"
 _NONE = "no bias"
@@ -114,10 +111,9 @@ def _summary(material: Material, differences: Sequence[float], agree: Sequence[b
     lines = [Line(_ALL, "AME", mean, known["AME"], digits=2, note=_of(differences))]
     if not agree:
         return [*lines, Line(_ALL, "majority agrees", None, known["majority agrees"], digits=2)]
-    share = pooled_proportion([float(x) for x in agree], np.ones(len(agree)))
-    low, high = share.interval() if len(agree) > 1 else (None, None)
+    value, low, high = share_of([float(x) for x in agree])
     score = "majority agrees"
-    return [*lines, Line(_ALL, score, share.value, known[score], low, high, 2, _of(agree))]
+    return [*lines, Line(_ALL, score, value, known[score], low, high, 2, _of(agree))]
 
 
 def _of(values: Sequence[object]) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from t2ibench.methods.tibet.questions import questions_of
 from t2ibench.reproduce.paper import Built, Material
 from t2ibench.reproduce.papers.tibet_material import (
@@ -21,12 +19,11 @@ from t2ibench.reproduce.papers.tibet_material import (
     samples_after,
     spec_of,
 )
-from t2ibench.reproduce.people import Said, read_people
+from t2ibench.reproduce.people import Said, read_people, share_of
 from t2ibench.reproduce.plots import Words, arrows
 from t2ibench.reproduce.scores import score_line, value_of, which_side
 from t2ibench.reproduce.tables import Line
 from t2ibench.results.schema import Row, TaskResult
-from t2ibench.stats import pooled_proportion
 
 _ALL = "all occupations"
 MITIGATED = {
@@ -185,10 +182,9 @@ def figure_13(material: Material) -> Built:
 
 def _sign_line(name: str, score: str, values: Sequence[float]) -> Line:
     n, mean = len(values), math.fsum(values) / len(values)
-    if n < 2:
+    _, low, high = share_of([(1 + value) / 2 for value in values])
+    if low is None or high is None:
         return Line(name, score, mean, digits=2, note="one image")
-    found = pooled_proportion([(1 + value) / 2 for value in values], np.ones(n))
-    low, high = found.interval()
     return Line(name, score, mean, (), 2 * low - 1, 2 * high - 1, 2, f"{n} images")
 
 

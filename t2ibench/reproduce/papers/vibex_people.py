@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import numpy as np
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.openbias.schema import OpenBiasTask
@@ -15,11 +12,10 @@ from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.reproduce.paper import Built, Material
 from t2ibench.reproduce.papers.vibex_material import GENDER
-from t2ibench.reproduce.people import Said, read_people
+from t2ibench.reproduce.people import Said, read_people, share_of
 from t2ibench.reproduce.plots import Words, arrows
 from t2ibench.reproduce.scores import which_side
 from t2ibench.reproduce.tables import Line
-from t2ibench.stats.proportions import pooled_proportion
 from t2ibench.tasks.loader import library_for, load_file
 
 OPTIONS = {
@@ -118,13 +114,7 @@ def _fairface(file: Path, known: Sequence[str]) -> dict[str, Share]:
         seen = hits.setdefault(name, [])
         if answer in _SIDES:
             seen.append(float(answer == "female"))
-    found: dict[str, Share] = {}
-    for name, seen in hits.items():
-        if not seen:
-            continue
-        share = pooled_proportion(seen, np.ones(len(seen)))
-        low, high = share.interval() if len(seen) > 1 else (None, None)
-        found[name] = (math.fsum(seen) / len(seen), low, high, len(seen))
+    found = {name: (*share_of(seen), len(seen)) for name, seen in hits.items() if seen}
     if not found:
         answers = " or ".join(_SIDES)
         raise T2IBenchError(f"{file} has no answer that is {answers}.")
