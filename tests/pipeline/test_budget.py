@@ -27,6 +27,7 @@ def images_of(run: Path) -> int:
     return len({(row["prompt"], row["index"]) for row in rows})
 
 
+@pytest.mark.slow
 def test_a_budget_is_kept_and_the_widest_interval_grows(cli: Cli, tmp_path: Path) -> None:
     words = ("run", "--model", "toyland", "--tasks", TASKS, *QUICK, "--output-dir", tmp_path)
     status, _, err = cli(*words, "--budget", "1300")

@@ -44,6 +44,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return one
 
 
+@pytest.mark.slow
 def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.05)
     said = runs.end(process)
@@ -149,6 +150,7 @@ def test_workers_that_only_die_end_the_run() -> None:
     assert hands.starts == 1 + MOST_RESTARTS == len(reporter.warnings)
 
 
+@pytest.mark.slow
 def test_an_error_of_a_worker_is_one_line(runs: Runs) -> None:
     flags = list(FLAGS)
     flags[flags.index("tests.pipeline.slow:Encoder")] = "tests.pipeline.slow:Nobody"
@@ -283,6 +285,7 @@ def test_errors_of_any_kind_come_back() -> None:
     assert (known.value.message, known.value.hint) == ("What.", "Then.")
 
 
+@pytest.mark.slow
 def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
     words = ("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "2")
     words += ("--permutations", "200", "--bootstrap", "100", "--output-dir", str(tmp_path))

@@ -177,6 +177,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "staggered", "extra"),
     [
@@ -208,6 +209,7 @@ def test_processes_of_one_command_share_its_work(
     assert not runs.claims()
 
 
+@pytest.mark.slow
 def test_different_tasks_at_once_are_all_kept(runs: Runs, alone: Runs) -> None:
     tasks = BOTH.split(",")
     for name in tasks:
@@ -226,6 +228,7 @@ def test_different_tasks_at_once_are_all_kept(runs: Runs, alone: Runs) -> None:
     assert len(open_run(runs.run).record.history) == len(tasks)
 
 
+@pytest.mark.slow
 def test_work_of_a_killed_process_is_taken_over(runs: Runs, alone: Runs) -> None:
     killed = runs.start(meet=(2, 9))  # holds a claim, and waits for ever
     runs.until(lambda: bool(runs.attempts()) and bool(list(runs.folder.glob("here-*"))))
@@ -240,6 +243,7 @@ def test_work_of_a_killed_process_is_taken_over(runs: Runs, alone: Runs) -> None
     assert not runs.claims()
 
 
+@pytest.mark.slow
 def test_a_process_without_progress_is_not_waited_for(runs: Runs, alone: Runs) -> None:
     stuck = runs.start(meet=(2, 2))
     runs.until(lambda: bool(runs.attempts()) and bool(list(runs.folder.glob("here-*"))))
@@ -356,6 +360,7 @@ def test_scoring_while_a_run_is_going(runs: Runs, alone: Runs) -> None:
     assert first in kept["tasks"]
 
 
+@pytest.mark.slow
 def test_scoring_sees_the_evidence_that_is_there_when_it_writes(runs: Runs, alone: Runs) -> None:
     """`score` read little evidence, then a run ended: what it read must not replace the run's."""
     run = runs.start(pause=0.1)
@@ -378,6 +383,7 @@ def test_scoring_sees_the_evidence_that_is_there_when_it_writes(runs: Runs, alon
     assert runs.outputs() == alone.outputs()
 
 
+@pytest.mark.slow
 def test_labels_imported_at_once_are_all_kept(runs: Runs) -> None:
     program = """
     import sys, time
@@ -446,6 +452,7 @@ def test_one_process_begins_at_the_beginning_and_others_elsewhere(tmp_path: Path
     assert claims.start() == 0.0 and not list(tmp_path.glob(f"{FOLDER}/claim-*"))
 
 
+@pytest.mark.slow
 def test_history_has_every_call(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"

@@ -383,6 +383,7 @@ def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
     assert cli(*flags)[0] == 0  # nothing was lost: they are made again when that is possible
 
 
+@pytest.mark.slow
 def test_an_image_made_again_with_other_bytes_is_the_one_that_counts(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
