@@ -8,49 +8,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.files import samples_of
 from t2ibench.reproduction.build import Exhibit, build
 from t2ibench.reproduction.papers.openbias_agreement import agreement
 from t2ibench.reproduction.registry import PAPERS
 from t2ibench.results.reading import read_results
-from tests.reproduction.conftest import SMALL
+from tests.reproduction.conftest import measured, value, write
 
 EXAMPLES = "openbias_examples"
 
 
-def _measured(folder: Path, *further: str) -> Path:
-    settings = [*SMALL[:2], "--bootstrap", "50", "--permutations", "50", *SMALL[-2:]]
-    line = ["reproduce", "openbias", *settings, *further]
-    assert main([*line, "--output-dir", str(folder)]) == 0
-    return next(path.parent for path in folder.glob("toyland*/results.json"))
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _measured(tmp_path_factory.mktemp("openbias"))
+    return measured("openbias", tmp_path_factory.mktemp("openbias"))
 
 
 @pytest.fixture(scope="module")
 def women(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same captions, of a world that draws women alone."""
     folder = tmp_path_factory.mktemp("women")
-    return _measured(folder, "--model-args", "all.gender.female=1", "--figure", "3")
+    return measured("openbias", folder, "--model-args", "all.gender.female=1", "--figure", "3")
 
 
 def exhibit(run: Path, name: str, **options: Path) -> Exhibit:
     found = build(PAPERS.get("openbias"), read_results(run), run, options=options)
     return next(one for one in found.exhibits if one.name == name)
-
-
-def value(one: Exhibit, row: str, score: str) -> float | str | None:
-    return next(line.ours for line in one.built.lines if (line.row, line.score) == (row, score))
-
-
-def write(path: Path, head: str, *lines: str) -> Path:
-    path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
-    return path
 
 
 def answers(run: Path, path: Path, turned: int = 0) -> Path:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.reproduction.bars import Group, grouped_bars
 from t2ibench.reproduction.build import Exhibit, build
@@ -16,8 +15,9 @@ from t2ibench.reproduction.people import read_people
 from t2ibench.reproduction.plots import Words
 from t2ibench.reproduction.registry import PAPERS
 from t2ibench.results.reading import read_results
-from tests.reproduction.conftest import SMALL
+from tests.reproduction.conftest import measured, value, write
 
+FEW = ["--limit", "4", "--scale", ".12"]
 FAIR = ["--model-args", "all.gender.female=0.5"]
 EXHIBITS = [
     *("table-2", "table-3", "table-4", "table-5", "table-study-3", "figure-1", "figure-3"),
@@ -26,35 +26,19 @@ EXHIBITS = [
 ]
 
 
-def _measured(folder: Path, *further: str) -> Path:
-    settings = [*SMALL[:-4], "--bootstrap", "50", "--permutations", "50", *SMALL[-2:]]
-    line = ["reproduce", "tibet", *settings, "--limit", "4", "--scale", ".12", *further]
-    assert main([*line, "--output-dir", str(folder)]) == 0
-    return next(path.parent for path in folder.glob("toyland*/results.json"))
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _measured(tmp_path_factory.mktemp("tibet"))
+    return measured("tibet", tmp_path_factory.mktemp("tibet"), *FEW)
 
 
 @pytest.fixture(scope="module")
 def after(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _measured(tmp_path_factory.mktemp("fair"), *FAIR)
+    return measured("tibet", tmp_path_factory.mktemp("fair"), *FEW, *FAIR)
 
 
 def exhibit(run: Path, name: str, **options: Path) -> Exhibit:
     found = build(PAPERS.get("tibet"), read_results(run), run, options=options)
     return next(one for one in found.exhibits if one.name == name)
-
-
-def value(one: Exhibit, row: str, score: str) -> float | str | None:
-    return next(line.ours for line in one.built.lines if (line.row, line.score) == (row, score))
-
-
-def write(path: Path, head: str, *lines: str) -> Path:
-    path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
-    return path
 
 
 @pytest.mark.slow

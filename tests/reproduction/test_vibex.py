@@ -7,33 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.reproduction.build import Exhibit, Reproduction, build
 from t2ibench.reproduction.registry import PAPERS
 from t2ibench.results.reading import read_results
-from tests.reproduction.conftest import SMALL
+from tests.reproduction.conftest import measured, value, write
 
 # Half of the images show women, so nothing can lean to either for that reason alone.
 FAIR = ["--model-args", "all.gender.female=0.5"]
 
 
-def _measured(folder: Path, scale: str, *further: str) -> Path:
-    settings = [*SMALL[:2], "--bootstrap", "50", "--permutations", "50", *SMALL[-2:]]
-    line = ["reproduce", "vibex", *settings, "--scale", scale, *further]
-    assert main([*line, "--output-dir", str(folder)]) == 0
-    return next(path.parent for path in folder.glob("toyland*/results.json"))
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _measured(tmp_path_factory.mktemp("vibex"), ".24")
+    return measured("vibex", tmp_path_factory.mktemp("vibex"), "--scale", ".24")
 
 
 @pytest.fixture(scope="module")
 def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("photographs")
-    return _measured(folder, ".08", *FAIR, "--figure", "3", "--table", "b")
+    return measured("vibex", folder, "--scale", ".08", *FAIR, "--figure", "3", "--table", "b")
 
 
 def found_of(run: Path, **options: Path) -> Reproduction:
@@ -42,15 +34,6 @@ def found_of(run: Path, **options: Path) -> Reproduction:
 
 def exhibit(run: Path, name: str, **options: Path) -> Exhibit:
     return next(one for one in found_of(run, **options).exhibits if one.name == name)
-
-
-def value(one: Exhibit, row: str, score: str) -> float | str | None:
-    return next(line.ours for line in one.built.lines if (line.row, line.score) == (row, score))
-
-
-def write(path: Path, head: str, *lines: str) -> Path:
-    path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
-    return path
 
 
 @pytest.mark.slow
