@@ -12,8 +12,8 @@ from t2ibench.errors import T2IBenchError, shown, visible, visible_lines
 from t2ibench.settings import flags
 
 if TYPE_CHECKING:
-    from t2ibench.reproduce.build import Reproduction
-    from t2ibench.reproduce.paper import Paper
+    from t2ibench.reproduction.build import Reproduction
+    from t2ibench.reproduction.paper import Paper
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -26,8 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
         The exit status: 1 where a paper cannot be reproduced, 3 where an exhibit lacks numbers.
     """
     from t2ibench.cli.failure import say
-    from t2ibench.reproduce.call import ALL
-    from t2ibench.reproduce.registry import PAPERS
+    from t2ibench.reproduction.call import ALL
+    from t2ibench.reproduction.registry import PAPERS
 
     names = list(PAPERS) if arguments.paper == ALL else [arguments.paper]
     numbered = arguments.table or arguments.figure or arguments.options
@@ -47,8 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _one(arguments: argparse.Namespace, paper: Paper) -> int:
     from t2ibench.cli.run import settings_given
-    from t2ibench.reproduce.call import checked_files, chosen_exhibits, done_run, without_run
-    from t2ibench.reproduce.run import from_run
+    from t2ibench.reproduction.call import checked_files, chosen_exhibits, done_run, without_run
+    from t2ibench.reproduction.run import from_run
 
     chosen = chosen_exhibits(paper, arguments.table or (), arguments.figure or ())
     options = checked_files(paper, _files(arguments.options or []))
@@ -73,8 +73,8 @@ def _measured(
     from t2ibench.cli.run import announce, settings_given
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.stopping import on_sigterm
-    from t2ibench.reproduce.call import prepared_paper
-    from t2ibench.reproduce.run import reproduce
+    from t2ibench.reproduction.call import prepared_paper
+    from t2ibench.reproduction.run import reproduce
 
     reporter = ConsoleReporter()
     call = visible(shlex.join(arguments.argv))
@@ -97,7 +97,7 @@ def _measured(
 def _show(found: Reproduction) -> int:
     """Print the exhibits; the exit status."""
     from t2ibench.cli.failure import say
-    from t2ibench.reproduce.write import exhibit_text
+    from t2ibench.reproduction.write import exhibit_text
 
     file = found.paper.file
     print(visible(f"{file.title}, {found.results.model.name or 'without a run'}"))

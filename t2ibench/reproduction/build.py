@@ -1,0 +1,290 @@
+"""From a run's results to a paper's tables and figures: pure, but for the reading of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.reports.files import samples_of, task_files
+from t2ibench.reproduction.differences import differences
+from t2ibench.reproduction.paper import Built, ExhibitFile, Material, Paper
+from t2ibench.reproduction.pictures import Shelf
+from t2ibench.reproduction.tables import comparison
+from t2ibench.results.schema import Results, TaskResult
+from t2ibench.tasks.index import build_index
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FOLDER = "reproduce"  # of a run, for pages
+_NUMBERS = ("table", "figure")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Exhibit:
+    """A table or a figure with our numbers.
+
+    Attributes:
+        name: Such as 'table-1'.
+        file: Its entry in the paper's data.
+        built: Its lines and figure.
+        complete: Whether every task that it needs has a score, and it could be built.
+        paths: Its files: CSV, and SVG and PNG of a figure; none where none were written.
+    """
+
+    name: str
+    file: ExhibitFile
+    built: Built
+    complete: bool
+    paths: Sequence[Path] = field(default=(), compare=False)
+
+    @property
+    def label(self) -> str:
+        """Such as 'Table 1'."""
+        if self.file.label is not None:
+            return self.file.label
+        kind, _, number = self.name.partition("-")
+        return f"{kind.capitalize()} {number}"
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return self.file.title
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of it."""
+        return [*self.file.notes, *self.built.notes]
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Its numbers with all of their digits, one record a row, all with the same keys.
+
+        Of a table: 'row', 'score', 'published: MODEL' and 'ours - MODEL' of each published model,
+        'ours', its interval 'ci_low' and 'ci_high', and 'note'; None where there is none. Of a
+        figure without a table: its points.
+        """
+        if self.built.lines:
+            table = comparison(self.built.lines, self.file.models)
+            return [dict(record) for record in table.records]
+        drawn = self.built.figure
+        if drawn is None:
+            return []
+        return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Its numbers as a data frame.
+
+        Returns:
+            `rows`, one a row.
+        """
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows)
+        return frame
+
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        lacking = "" if self.complete else ", lacks numbers"
+        return f"<{self.label}: {self.title}, {len(self.rows)} rows{lacking}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Reproduction:
+    """A paper with our numbers.
+
+    Attributes:
+        paper: The paper.
+        results: The run.
+        exhibits: Its tables and figures, in the paper's order.
+        differs: What differs from the paper, in sentences.
+        differs_in_chosen: The same of the exhibits that were asked for alone.
+        chosen: Names of the exhibits that were asked for.
+        folder: The run folder with its pages; None where none were written.
+    """
+
+    paper: Paper
+    results: Results
+    exhibits: Sequence[Exhibit]
+    differs: Sequence[str]
+    differs_in_chosen: Sequence[str]
+    chosen: Sequence[str]
+    folder: Path | None = field(default=None, compare=False)
+
+    @property
+    def shown(self) -> list[Exhibit]:
+        """The exhibits that were asked for."""
+        return [exhibit for exhibit in self.exhibits if exhibit.name in self.chosen]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all exhibits that were asked for have their numbers."""
+        return all(exhibit.complete for exhibit in self.shown)
+
+    @property
+    def page(self) -> Path | None:
+        """Its page in HTML; a page in Markdown is beside it. None where none were written."""
+        return None if self.folder is None else self.folder / FOLDER / f"{self.paper.name}.html"
+
+    def __iter__(self) -> Iterator[Exhibit]:
+        """The exhibits that were asked for."""
+        return iter(self.shown)
+
+    def __getitem__(self, name: str) -> Exhibit:
+        """An exhibit by its name, whether it was asked for or not.
+
+        Args:
+            name: Such as 'table-1' or 'Table 1'.
+
+        Returns:
+            The exhibit.
+
+        Raises:
+            T2IBenchError: the paper has none of that name here.
+        """
+        by_name = {exhibit.name: exhibit for exhibit in self.exhibits}
+        wanted = name.lower().replace(" ", "-")
+        if wanted not in by_name:
+            raise T2IBenchError(
+                f"'{self.paper.name}' has no '{shown(name)}' here.{did_you_mean(wanted, by_name)}",
+                f"It has: {', '.join(by_name)}.",
+            )
+        return by_name[wanted]
+
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        names = ", ".join(exhibit.label for exhibit in self.shown)
+        return f"<{self.paper.file.title}, {self.results.model.name}: {names or 'nothing'}>"
+
+
+def choose(paper: Paper, numbers: Mapping[str, Sequence[str]]) -> list[str] | None:
+    """Exhibits by the numbers of a command line.
+
+    Args:
+        paper: The paper.
+        numbers: 'table' and 'figure' to the numbers that were asked for.
+
+    Returns:
+        Names of exhibits, in the paper's order; None where nothing was asked for.
+
+    Raises:
+        T2IBenchError: the paper has no such table or figure here.
+    """
+    wanted = {f"{kind}-{number}" for kind in _NUMBERS for number in numbers.get(kind) or ()}
+    if not wanted:
+        return None
+    known = list(paper.file.exhibits)
+    for name in sorted(wanted):
+        if name not in known:
+            kind, _, number = name.partition("-")
+            raise T2IBenchError(
+                f"'{paper.name}' has no {kind} '{shown(number)}' here.{did_you_mean(name, known)}",
+                f"It has: {', '.join(known)}.",
+            )
+    return [name for name in known if name in wanted]
+
+
+def build(
+    paper: Paper,
+    results: Results,
+    folder: Path | None,
+    *,
+    chosen: Sequence[str] | None = None,
+    options: Mapping[str, Path] | None = None,
+) -> Reproduction:
+    """A paper's tables and figures from what a run has measured.
+
+    Args:
+        paper: The paper.
+        results: The run.
+        folder: Its folder, for samples; None where only results are at hand.
+        chosen: Names of the exhibits that were asked for; None for all.
+        options: Files of the user's, by name.
+
+    Returns:
+        The paper with our numbers.
+
+    Raises:
+        T2IBenchError: a file of the user's is wrong.
+    """
+    wanted = list(paper.file.exhibits) if chosen is None else list(chosen)
+    ran = {task.of: task.name for task in paper.file.preset.tasks}
+    there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
+    specs = task_files(results, folder)
+    shelf = Shelf(folder)
+    exhibits = [
+        _exhibit(paper, name, ran, there, specs, folder, shelf, options or {})
+        for name in paper.file.exhibits
+    ]
+    return Reproduction(
+        paper,
+        results,
+        exhibits,
+        _differs(paper, list(paper.file.exhibits), ran, there, results),
+        _differs(paper, wanted, ran, there, results),
+        wanted,
+    )
+
+
+def _differs(
+    paper: Paper,
+    exhibits: Sequence[str],
+    ran: Mapping[str, str],
+    there: Mapping[str, TaskResult],
+    results: Results,
+) -> list[str]:
+    """What differs, as far as some exhibits are concerned."""
+    entries = [paper.file.exhibits[name] for name in exhibits]
+    needed = {task for entry in entries for task in entry.tasks}
+    needed |= {task for entry in entries for task in entry.pools if task in there}
+    tasks = {name: there.get(of) for of, name in ran.items() if of in needed}
+    return differences(paper, results, tasks)
+
+
+def _exhibit(
+    paper: Paper,
+    name: str,
+    ran: Mapping[str, str],
+    there: Mapping[str, TaskResult],
+    specs: Mapping[str, BaseTask],
+    folder: Path | None,
+    shelf: Shelf,
+    options: Mapping[str, Path],
+) -> Exhibit:
+    entry = paper.file.exhibits[name]
+    material = Material(
+        exhibit=entry,
+        results={of: there[of] for of in (*entry.tasks, *entry.pools) if of in there},
+        specs=_read(entry)
+        | {of: specs[ran[of]] for of in (*entry.tasks, *entry.pools) if ran[of] in specs},
+        ran=ran,
+        read_samples=_reader(folder),
+        options=options,
+        exhibits=paper.file.exhibits,
+        shelf=shelf,
+    )
+    complete = all(of in there and not there[of].reason for of in entry.tasks)
+    try:
+        return Exhibit(name, entry, paper.builders[name](material), complete)
+    except T2IBenchError:
+        raise
+    except Exception as error:  # a defect of one exhibit must not lose the others
+        why = f"It could not be built: {type(error).__name__}: {first_line(error)}."
+        return Exhibit(name, entry, Built(notes=(why,)), False)
+
+
+def _read(entry: ExhibitFile) -> dict[str, BaseTask]:
+    """The shipped tasks whose files are enough."""
+    index = build_index()[0] if entry.read else None
+    return {} if index is None else {of: index.tasks[of].spec for of in entry.read}
+
+
+def _reader(folder: Path | None) -> Callable[[str], Sequence[Mapping[str, Any]]]:
+    def read(task: str) -> Sequence[Mapping[str, Any]]:
+        return [] if folder is None else samples_of(folder, task)
+
+    return read

@@ -1,0 +1,246 @@
+"""A paper reproduced by one call, from the command line or from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.models.language import Rewriter
+from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.pipeline.calls import given_by, warn_of
+from t2ibench.pipeline.prepare import Objects, Prepared
+from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
+from t2ibench.reproduction.build import Reproduction, build, choose
+from t2ibench.reproduction.paper import Paper
+from t2ibench.reproduction.preset import with_preset
+from t2ibench.reproduction.registry import PAPERS
+from t2ibench.reproduction.run import from_run, prepared_for
+from t2ibench.reproduction.run import reproduce as reproduce_run
+from t2ibench.results.run import folder_of
+from t2ibench.results.schema import GeneratorInfo, Results
+from t2ibench.version import __version__
+
+ALL = "all"
+Numbers = str | int | Sequence[str | int]
+
+
+def paper_of(name: str) -> Paper:
+    """A paper by its name.
+
+    Args:
+        name: See `t2ibench ls papers`.
+
+    Returns:
+        The paper.
+
+    Raises:
+        T2IBenchError: there is none of that name, or all are meant.
+    """
+    if name == ALL:
+        raise T2IBenchError("One call is about one paper.", f"Papers: {', '.join(PAPERS)}.")
+    return PAPERS.get(name)
+
+
+def chosen_exhibits(
+    paper: Paper, tables: Sequence[str | int], figures: Sequence[str | int]
+) -> list[str] | None:
+    """Exhibits by their numbers.
+
+    Args:
+        paper: The paper.
+        tables: Numbers of tables, such as 1 or 'c'.
+        figures: Numbers of figures.
+
+    Returns:
+        Names of exhibits, in the paper's order; None where no number was given.
+
+    Raises:
+        T2IBenchError: the paper has no such table or figure here.
+    """
+    numbers = {"table": [str(one) for one in tables], "figure": [str(one) for one in figures]}
+    return choose(paper, numbers)
+
+
+def checked_files(paper: Paper, given: Mapping[str, str | Path]) -> dict[str, Path]:
+    """Files for exhibits, by the names that a paper knows.
+
+    Args:
+        paper: The paper.
+        given: Name to file.
+
+    Returns:
+        The same as paths.
+
+    Raises:
+        T2IBenchError: the paper reads no file of a name.
+    """
+    for name in given:
+        if name not in paper.options:
+            listed = "; ".join(f"{key}: {line}" for key, line in paper.options.items())
+            raise T2IBenchError(
+                f"'{paper.name}' reads no file '{shown(name)}'.{did_you_mean(name, paper.options)}",
+                f"It reads {listed or 'none'}.",
+            )
+    return {name: Path(path) for name, path in given.items()}
+
+
+def prepared_paper(
+    paper: Paper,
+    given: Mapping[str, Any],
+    chosen: Sequence[str] | None,
+    call: str,
+    objects: Objects | None = None,
+) -> Prepared:
+    """Plan the run of a paper, or of some of its exhibits.
+
+    Args:
+        paper: The paper.
+        given: Settings by name; they win over the paper's.
+        chosen: Names of exhibits; None for all.
+        call: The command line or the function that asked, for the history.
+        objects: Adapters that were given as objects.
+
+    Returns:
+        The run before anything is generated.
+
+    Raises:
+        T2IBenchError: the request cannot work; the message gives the reason.
+    """
+    named = objects is None or objects.generator is None
+    settings = with_preset(paper, given, chosen, names_model=named)
+    if not settings.tasks:
+        raise T2IBenchError(
+            "These exhibits need no run, and no setting of one.",
+            "Leave the settings out, or give a run that is done, to put them on its page.",
+        )
+    return prepared_for(paper, settings, call, objects)
+
+
+def without_run(
+    paper: Paper, chosen: Sequence[str] | None, files: Mapping[str, Path]
+) -> Reproduction | None:
+    """Exhibits that need no run, only files or the paper itself.
+
+    Args:
+        paper: The paper.
+        chosen: Names of the exhibits that were asked for; None for all.
+        files: Files of the user's, by name.
+
+    Returns:
+        The paper without a page, its exhibits those that were asked for; None where one of them
+        needs a run.
+
+    Raises:
+        T2IBenchError: a file of the user's is wrong.
+    """
+    entries = [paper.file.exhibits[name] for name in chosen or ()]
+    if not entries or any(entry.tasks or entry.pools for entry in entries):
+        return None
+    nothing = Results(
+        t2ibench=__version__,
+        model=GeneratorInfo(name=None),
+        command=[],
+        environment={},
+        limited=False,
+        tasks={},
+    )
+    found = build(paper, nothing, None, chosen=chosen, options=files)
+    said = list(paper.file.differs)
+    return replace(found, exhibits=found.shown, differs=said, differs_in_chosen=said)
+
+
+def done_run(run: str | Path, further: Sequence[str]) -> Path:
+    """The folder of a run that is done, for exhibits without a new run.
+
+    Args:
+        run: The run folder, or a file in it.
+        further: Names of settings that were given beside it.
+
+    Returns:
+        The folder.
+
+    Raises:
+        T2IBenchError: a setting was given too, or it is no run.
+    """
+    if further:
+        raise T2IBenchError(
+            "A run that is done is taken as it is: no other setting goes with it.",
+            f"Leave out {', '.join(further)}; or leave the run out to measure anew; what is "
+            "stored already is not made again.",
+        )
+    return folder_of(Path(run))
+
+
+def reproduce(
+    paper: str,
+    *,
+    model: str | Generator | None = None,
+    run: str | Path | None = None,
+    with_: Mapping[str, str | Path] | None = None,
+    tables: Numbers = (),
+    figures: Numbers = (),
+    scale: float | None = None,
+    encoder: str | Encoder | Sequence[str | Encoder] = (),
+    judge: str | Judge | Sequence[str | Judge] = (),
+    rewriter: str | Rewriter | None = None,
+    progress: bool = False,
+    **settings: Any,
+) -> Reproduction:
+    """A paper's tables and figures with our numbers, as `t2ibench reproduce` makes them.
+
+    Args:
+        paper: Its name; see `t2ibench ls papers`.
+        model: As for `t2ibench.evaluate`; None for the paper's own.
+        run: A run that is done; nothing is generated, and no setting goes with it.
+        with_: Files and runs that exhibits read, by name, such as people's ratings
+            (docs/reproduce.md).
+        tables: Only these tables, by number; with `figures`, both.
+        figures: Only these figures. Without either, everything that the paper has here.
+        scale: Times the paper's numbers of images.
+        encoder: As for `t2ibench.evaluate`; empty for the paper's.
+        judge: As for `t2ibench.evaluate`; empty for the paper's.
+        rewriter: As for `t2ibench.evaluate`.
+        progress: Show progress on standard error.
+        **settings: As for `t2ibench.evaluate`; they win over the paper's, setting by setting.
+
+    Returns:
+        The exhibits, what differs from the paper, the run and its pages.
+
+    Raises:
+        T2IBenchError: the request cannot work; the message gives the next step.
+
+    Example:
+        A table beside the published one, small and without network::
+
+            found = t2ibench.reproduce("t2iat", model="toy", scale=0.2, tables=1)
+            found["Table 1"].to_pandas()
+            found.differs_in_chosen, found.page
+
+            for exhibit in t2ibench.reproduce("t2iat", run="runs/sdxl"):
+                print(exhibit.label, exhibit.title, exhibit.notes, exhibit.paths)
+    """
+    source = paper_of(paper)
+    chosen = chosen_exhibits(source, _several(tables), _several(figures))
+    files = checked_files(source, with_ or {})
+    if scale is not None:
+        settings["times"] = scale
+    given = given_by(model, encoder, judge, rewriter, settings)
+    if run is not None:
+        further = [*given.settings, *(["model"] if given.objects.generator else [])]
+        return from_run(source, done_run(run, further), chosen=chosen, options=files)
+    if not given.settings and given.objects.generator is None:
+        alone = without_run(source, chosen, files)
+        if alone is not None:
+            return alone
+    prepared = prepared_paper(source, given.settings, chosen, "t2ibench.reproduce", given.objects)
+    reporter = ConsoleReporter() if progress else SilentReporter()
+    found, outcome = reproduce_run(source, prepared, reporter, chosen=chosen, options=files)
+    warn_of(prepared, reporter, [*outcome.damaged, *outcome.problems])
+    return found
+
+
+def _several(given: Numbers) -> Sequence[str | int]:
+    return [given] if isinstance(given, (str, int)) else given

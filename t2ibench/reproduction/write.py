@@ -1,0 +1,182 @@
+"""The pages of a reproduction: Markdown, HTML, and CSV and figures of each exhibit."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from t2ibench.errors import visible_lines
+from t2ibench.reports.csv import WRITER as CSV
+from t2ibench.reports.figures.write import write_figure
+from t2ibench.reports.html.page import environment, style
+from t2ibench.reports.markdown import WRITER as MARKDOWN
+from t2ibench.reports.writers import Table
+from t2ibench.reproduction.build import FOLDER, Exhibit, Reproduction
+from t2ibench.reproduction.differences import sentence_list
+from t2ibench.reproduction.pictures import caption, sheet, tiles
+from t2ibench.reproduction.tables import comparison
+from t2ibench.store.files import write_bytes, write_text
+
+_LEGEND = (
+    "Published is the paper's number, ours that of {model}, with its interval where one is "
+    "vouched for. The difference is ours less the published one. – stands where there is no number."
+)
+_LONG = 24  # characters of a cell that is a text rather than a number
+
+
+def write_pages(found: Reproduction, run: Path) -> dict[str, tuple[Path, ...]]:
+    """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/.
+
+    Args:
+        found: The paper with our numbers.
+        run: The run folder.
+
+    Returns:
+        Name of an exhibit to its files.
+    """
+    folder = run / FOLDER
+    name = found.paper.name
+    written = {one.name: _write_exhibit(found, one, folder / name) for one in found.exhibits}
+    write_text(folder / f"{name}.md", markdown(found))
+    write_text(folder / f"{name}.html", html(found))
+    return written
+
+
+def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple[Path, ...]:
+    """An exhibit's files: its lines as CSV, its figure with its points, its images as a sheet."""
+    written: list[Path] = []
+    if exhibit.built.lines:
+        table = comparison(exhibit.built.lines, exhibit.file.models)
+        written.append(folder / f"{exhibit.name}.csv")
+        write_text(written[-1], CSV.table(table))
+    drawn = exhibit.built.figure
+    if drawn is not None:
+        about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
+        points = f"{exhibit.name}-points" if exhibit.built.lines else ""
+        written += write_figure(drawn, about, folder, exhibit.name, points)
+    pictures = sheet(exhibit.built.strips)
+    if pictures is not None:
+        written.append(folder / f"{exhibit.name}-images.png")
+        write_bytes(written[-1], pictures)
+    return tuple(sorted(written))
+
+
+def markdown(found: Reproduction) -> str:
+    """The paper's tables and figures as Markdown.
+
+    Args:
+        found: The paper with our numbers.
+
+    Returns:
+        A page that ends in a newline.
+    """
+    file = found.paper.file
+    parts = [f"# {file.title}: {found.results.model.name}\n", f"{file.citation}\n"]
+    parts.append(f"{_legend(found)}\n")
+    parts += ["## What differs from the paper\n", sentence_list(found.differs)]
+    for exhibit in found.exhibits:
+        parts.append(f"## {exhibit.label}. {exhibit.file.title}\n")
+        parts += [exhibit_text(exhibit)]
+        if exhibit.built.figure is not None:
+            place = f"{found.paper.name}/{exhibit.name}.svg"
+            parts.append(f"![{exhibit.built.figure.caption}]({place})\n")
+        if any(strip.images for strip in exhibit.built.strips):
+            place = f"{found.paper.name}/{exhibit.name}-images.png"
+            parts.append(f"![{caption(exhibit.built.strips)}]({place})\n")
+    return visible_lines("\n".join(parts))
+
+
+def exhibit_text(exhibit: Exhibit) -> str:
+    """The table of an exhibit and its notes, for a terminal or a page of Markdown.
+
+    Args:
+        exhibit: The exhibit.
+
+    Returns:
+        Markdown that ends in a newline.
+    """
+    parts = [f"{exhibit.file.source}.\n"]
+    if exhibit.built.lines:
+        table = comparison(exhibit.built.lines, exhibit.file.models)
+        rows = [row for _, rows in _grouped(table) for row in _named_once(rows)]
+        parts.append(MARKDOWN.table(replace(table, rows=rows)))
+    elif exhibit.built.figure is None and not exhibit.built.strips:
+        parts.append("No numbers.\n")
+    if exhibit.built.strips:
+        parts.append(f"{_counted(exhibit)}\n")
+    notes = [*exhibit.file.notes, *exhibit.built.notes]
+    if notes:
+        parts.append(sentence_list(notes))
+    return "\n".join(parts)
+
+
+def _legend(found: Reproduction) -> str:
+    return _LEGEND.format(model=found.results.model.name or "the encoder")
+
+
+def _texts(table: Table) -> list[bool]:
+    """Of every column, whether it holds texts: they are set to the left and may wrap."""
+    return [
+        k < 2 or head == "note" or any(len(row[k]) > _LONG for row in table.rows)
+        for k, head in enumerate(table.headers)
+    ]
+
+
+def _counted(exhibit: Exhibit) -> str:
+    """Which images there are, in words."""
+    strips = exhibit.built.strips
+    if not any(strip.images for strip in strips):
+        return "No images at hand."
+    return f"{sum(len(strip.images) for strip in strips)} images. {caption(strips)}"
+
+
+def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
+    """Rows of one name together, where they follow each other."""
+    return [(name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row[0])]
+
+
+def _named_once(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    return [row if number == 0 else ["", *row[1:]] for number, row in enumerate(rows)]
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    templates = jinja2.PackageLoader("t2ibench.reproduction", "templates")
+    return environment().overlay(loader=templates).get_template("paper.html")
+
+
+def html(found: Reproduction) -> str:
+    """The paper's tables and figures as one file of HTML, without network and scripts.
+
+    Args:
+        found: The paper with our numbers.
+
+    Returns:
+        The page; whatever comes from models and files is escaped.
+    """
+    tables = [comparison(one.built.lines, one.file.models) for one in found.exhibits]
+    return _template().render(
+        paper=found.paper,
+        model=found.results.model.name or "texts",
+        version=found.results.t2ibench,
+        differs=found.differs,
+        legend=_legend(found),
+        exhibits=[
+            (
+                exhibit,
+                table.headers,
+                _texts(table),
+                _grouped(table),
+                None if exhibit.built.figure is None else exhibit.built.figure.canvas.svg(),
+                [(strip.title, tiles(strip)) for strip in exhibit.built.strips],
+            )
+            for exhibit, table in zip(found.exhibits, tables, strict=True)
+        ],
+        style=Markup(style()),
+    )
