@@ -218,8 +218,6 @@ def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, 
 def _loess(by: Sequence[Item]) -> list[list[float]] | None:
     """The smoothed curve of alpha over delta (Figures 2 to 4), where there are enough targets.
 
-    This is the only use of statsmodels; drop the dependency once reports draw the curve.
-
     Returns:
         Points (delta, alpha), or None for too few targets.
     """
