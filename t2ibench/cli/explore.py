@@ -61,7 +61,7 @@ def _listener(port: int) -> socket.socket:
     """A socket on this machine alone.
 
     Returns:
-        The socket, bound to the port.
+        The socket, which listens already.
 
     Raises:
         T2IBenchError: the port is taken.
@@ -70,6 +70,7 @@ def _listener(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # who comes before the server is up waits for it
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or "ports go up to 65535"
         raise T2IBenchError(

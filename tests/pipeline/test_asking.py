@@ -83,8 +83,6 @@ AT_ONCE = {
     "truncated": response(b'{"choices', length=500),
     "hangs up": b"",
     "hangs up after the status": b"HTTP/1.1 200 OK\r\n",
-    # A question that is declined is put in plainer words.
-    "echoed refusal": response(json.dumps({"error": f"Bearer {KEY}"}).encode(), 400),
 }
 ANSWERED = {
     "wrong type": response(completion("Red."), 200, "Content-Type: text/html"),
@@ -100,6 +98,8 @@ LATER_ON = {
     "huge": response(b" " * 8_100_000),
     "bomb": response(bomb(300), 200, "Content-Encoding: gzip"),
     "deep": response(b"[" * 100_000),
+    # Others were answered in the same words, so this is about the question.
+    "echoed refusal": response(json.dumps({"error": f"Bearer {KEY}"}).encode(), 400),
 }
 TRICKLED = range(40, 48)  # all of one batch, so that the test waits for them once
 FAULTS = [*AT_ONCE, *ANSWERED, *LATER_ON]
