@@ -30,7 +30,7 @@ from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.figures.raster import SCALE, is_png_of, png
 from t2ibench.reports.figures.write import write_figure
 from t2ibench.reports.html.numbers import at
-from t2ibench.reports.html.page import environment
+from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.view import Mark, TaskView, run_view, series_view
 from t2ibench.results.schema import Row, Score
 from tests import hand
@@ -121,6 +121,13 @@ def test_a_name_goes_to_the_left_where_there_is_no_room() -> None:
 
 def picture(canvas: Canvas) -> Image.Image:
     return Image.open(io.BytesIO(png(canvas))).convert("RGB")
+
+
+def test_a_page_has_a_colour_for_every_mark() -> None:
+    """What has none is black, over whatever it covers."""
+    styled = set(re.findall(r"\.fig (?:circle|text)?([.\w]*) ?\{", style()))
+    named = {f".{'.'.join(name.split())}" for kind in (LINES, DISCS, BOXES) for name in kind}
+    assert named <= styled and {f".{name}" for name in TEXTS if name} <= styled
 
 
 def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
