@@ -11,13 +11,15 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.calls import given_by, warn_of
-from t2ibench.pipeline.prepare import Objects, Prepared
+from t2ibench.pipeline.employing import check_engine
+from t2ibench.pipeline.executors import Submits
+from t2ibench.pipeline.prepare import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.reproduction.build import Reproduction, build, choose
 from t2ibench.reproduction.paper import Paper
 from t2ibench.reproduction.preset import with_preset
 from t2ibench.reproduction.registry import PAPERS
-from t2ibench.reproduction.run import from_run, prepared_for
+from t2ibench.reproduction.run import from_run
 from t2ibench.reproduction.run import reproduce as reproduce_run
 from t2ibench.results.run import folder_of
 from t2ibench.results.schema import GeneratorInfo, Results
@@ -116,7 +118,13 @@ def prepared_paper(
             "These exhibits need no run, and no setting of one.",
             "Leave the settings out, or give a run that is done, to put them on its page.",
         )
-    return prepared_for(paper, settings, call, objects)
+    if isinstance(check_engine(settings), Submits) or settings.no_score or settings.generate_only:
+        raise T2IBenchError(
+            "reproduce has to score, and then builds tables.",
+            f"`t2ibench run --preset {paper.name} …` does as you wish; `t2ibench reproduce "
+            f"{paper.name} --run RUN` builds the tables from what it leaves.",
+        )
+    return prepare(settings, objects, call)
 
 
 def without_run(

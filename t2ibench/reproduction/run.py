@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError
-from t2ibench.pipeline.employing import check_engine
-from t2ibench.pipeline.executors import Submits
-from t2ibench.pipeline.prepare import Objects, Prepared, prepare
+from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.reports.files import write_reports
@@ -17,33 +14,6 @@ from t2ibench.reproduction.build import Reproduction, build
 from t2ibench.reproduction.paper import Paper
 from t2ibench.reproduction.write import write_pages
 from t2ibench.results.reading import read_results
-from t2ibench.settings import RunSettings
-
-
-def prepared_for(
-    paper: Paper, settings: RunSettings, call: str = "", objects: Objects | None = None
-) -> Prepared:
-    """Plan the run of a paper.
-
-    Args:
-        paper: The paper.
-        settings: What `preset.with_preset` gave.
-        call: The command line or the function that asked, for the history.
-        objects: Adapters that were given as objects.
-
-    Returns:
-        The run before anything is generated.
-
-    Raises:
-        T2IBenchError: the request cannot work; the message gives the reason.
-    """
-    if isinstance(check_engine(settings), Submits) or settings.no_score or settings.generate_only:
-        raise T2IBenchError(
-            "reproduce has to score, and then builds tables.",
-            f"`t2ibench run --preset {paper.name} …` does as you wish; `t2ibench reproduce "
-            f"{paper.name} --run RUN` builds the tables from what it leaves.",
-        )
-    return prepare(settings, objects, call)
 
 
 def reproduce(
