@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,7 @@ from t2ibench.leaderboard.table import Entry, asked_images, departures, extended
 from t2ibench.leaderboard.verdicts import LEVELS, REFUSED, Finding
 from t2ibench.results.paired import PairedTask, read_paired_run
 from t2ibench.results.reading import read_results
-from t2ibench.results.schema import Results
+from t2ibench.results.schema import Results, TaskResult
 from t2ibench.tasks.index import build_index
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -239,18 +239,21 @@ def folder_problems(root: Path) -> Iterator[str]:
 def _measure(board: Board, tell: Callable[[str], None]) -> None:
     """Compute the cells of all models; only what was verified says which tasks a family has."""
     extended = extended_tasks()
-    sizes = family_sizes([entry for entry in board.entries if entry.verified], extended)
+    ranked = {
+        entry.id: {name: one for name, one in entry.results.tasks.items() if name not in extended}
+        for entry in board.entries
+    }
+    sizes = family_sizes([ranked[entry.id] for entry in board.entries if entry.verified])
     asked = asked_images()
     broken: dict[str, str] = {}
     for entry in board.entries:
-        found = family_sizes([entry], extended)
+        found = family_sizes([ranked[entry.id]])
         own = {name: max(size, sizes.get(name, 0)) for name, size in found.items()}
-        ranked = {name: one for name, one in entry.results.tasks.items() if name not in extended}
         try:
             # What nobody recomputed has no interval here and no part in ranks.
             paired: dict[str, PairedTask] = read_paired_run(entry.folder) if entry.verified else {}
             of = dict(sorted((sizes | own).items()))
-            entry.families = families(ranked, of, paired, asked)
+            entry.families = families(ranked[entry.id], of, paired, asked)
             entry.departures = departures(entry.results.tasks, asked)
         except Exception as error:  # as above: one submission ends nothing
             broken[entry.id] = names.visible(f"{type(error).__name__}: {first_line(error)}")
@@ -262,18 +265,16 @@ def _measure(board: Board, tell: Callable[[str], None]) -> None:
         _measure(board, tell)
 
 
-def family_sizes(entries: Sequence[Entry], extended: Collection[str] = ()) -> dict[str, int]:
+def family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> dict[str, int]:
     """Number of tasks of each family.
 
     Args:
-        entries: The submissions to look at.
-        extended: Ids of tasks that do not count.
+        ran: Task id to its result, of each submission.
 
     Returns:
         Family to the number of its tasks that any of them ran.
     """
-    ran = {(task.family, name) for entry in entries for name, task in entry.results.tasks.items()}
-    tasks = {(family, name) for family, name in ran if name not in extended}
+    tasks = {(task.family, name) for found in ran for name, task in found.items()}
     sizes: dict[str, int] = {}
     for family, _ in tasks:
         sizes[family] = sizes.get(family, 0) + 1
