@@ -104,29 +104,22 @@ def _read(details: Mapping[str, Any]) -> tuple[_Prompt, ...]:
 
 def _overall(details: Mapping[str, Any]) -> Sequence[Panel]:
     return [
-        _panel(
-            f"{one.prompt}, {axis.axis}",
-            f"{one.prompt} | {axis.axis}",
-            {_AS_IT_STANDS: one.concepts, **{cf.name: cf.concepts for cf in axis.counterfactuals}},
-            TOP_K,
-        )
+        _along(one, axis, one.concepts, {cf.name: cf.concepts for cf in axis.counterfactuals})
         for one, axis in _axes(details)
     ]
 
 
 def _aligned(details: Mapping[str, Any]) -> Sequence[Panel]:
     return [
-        _panel(
-            f"{one.prompt}, {axis.axis}",
-            f"{one.prompt} | {axis.axis}",
-            {
-                _AS_IT_STANDS: axis.concepts,
-                **{cf.name: cf.axis_concepts for cf in axis.counterfactuals},
-            },
-            TOP_K,
-        )
+        _along(one, axis, axis.concepts, {cf.name: cf.axis_concepts for cf in axis.counterfactuals})
         for one, axis in _axes(details)
     ]
+
+
+def _along(one: _Prompt, axis: _Axis, own: Concepts, others: Mapping[str, Concepts]) -> Panel:
+    """A prompt's own concepts beside those of the counterfactuals of an axis."""
+    columns = {_AS_IT_STANDS: own, **others}
+    return _panel(f"{one.prompt}, {axis.axis}", f"{one.prompt} | {axis.axis}", columns, TOP_K)
 
 
 def _crossed(details: Mapping[str, Any]) -> Sequence[Panel]:
