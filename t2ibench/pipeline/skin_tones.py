@@ -15,7 +15,7 @@ from t2ibench.models.skin_tone import ITA_CLASSES, ita_class
 from t2ibench.pipeline.asking import ask
 from t2ibench.pipeline.observers import JudgeRun
 from t2ibench.pipeline.plan import Plan
-from t2ibench.stats.cluster_means import Grouped, Mean, cluster_mean, mean_difference
+from t2ibench.stats.cluster_means import Mean, cluster_mean, mean_difference
 from t2ibench.stats.proportions import clustered_proportion
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
@@ -117,17 +117,27 @@ class Tones:
                 found.setdefault(self._unit(reading), []).append(value)
         return found
 
+    def missing(self) -> dict[Any, list[float]]:
+        """Which images have no tone.
+
+        Returns:
+            What varies to a number for each image: 1 without a tone, 0 with one.
+        """
+        found: dict[Any, list[float]] = {}
+        for reading in self.readings:
+            found.setdefault(self._unit(reading), []).append(float(reading.ita is None))
+        return found
+
     def abstained(self) -> tuple[float, float, float]:
         """The share of images without a tone.
 
         Returns:
             The share with its interval; nan without images.
         """
-        totals = Counter(self._unit(reading) for reading in self.readings)
-        if not totals:
+        missing = self.missing().values()
+        if not missing:
             return (float("nan"),) * 3
-        missing = Counter(self._unit(one) for one in self.readings if one.ita is None)
-        found = clustered_proportion([missing[unit] for unit in totals], list(totals.values()))
+        found = clustered_proportion([sum(one) for one in missing], [len(one) for one in missing])
         low, high = found.interval(self.level)
         return found.value, low, high
 
@@ -288,12 +298,5 @@ def compare(first: Tones, second: Tones) -> Comparison:
     def apart(what: str) -> Mean:
         return mean_difference(first.values(what), second.values(what), level)
 
-    missing = mean_difference(_missing(first), _missing(second), level)
+    missing = mean_difference(first.missing(), second.missing(), level)
     return Comparison(first, second, apart("ita"), apart("surroundings"), missing)
-
-
-def _missing(tones: Tones) -> Grouped:
-    found: dict[Any, list[float]] = {}
-    for reading in tones.readings:
-        found.setdefault(tones._unit(reading), []).append(float(reading.ita is None))
-    return found
