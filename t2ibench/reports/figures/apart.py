@@ -6,9 +6,8 @@ from t2ibench.methods.core.presentation import Apart
 from t2ibench.reports.cells import format_p, level_name
 from t2ibench.reports.figures.axes import Scale, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.combinations import between, percent
 from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
-from t2ibench.reports.html.numbers import plain
+from t2ibench.reports.html.numbers import between, percent, plain, plain_ends
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Row, Score
 from t2ibench.results.states import row_state
@@ -124,14 +123,14 @@ def _table(
     level: str,
 ) -> Behind:
     cells = [
-        [name, plain(one.value), _interval(one), format_p(one.p), format_p(one.p_holm)]
+        [
+            name,
+            plain(one.value),
+            plain_ends(one.ci_low, one.ci_high),
+            format_p(one.p),
+            format_p(one.p_holm),
+        ]
         for name, one in [*over, *((name, score) for name, score, _ in rows[:_TABLE])]
     ]
     head = (figure.noun.capitalize(), "Apart", level, "p", "p (Holm)")
     return Behind(figure.title, head, cells, max(len(rows) - _TABLE, 0))
-
-
-def _interval(score: Score) -> str:
-    if score.ci_low is None or score.ci_high is None:
-        return "–"
-    return f"{plain(score.ci_low)} to {plain(score.ci_high)}"

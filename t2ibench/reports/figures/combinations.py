@@ -12,6 +12,7 @@ from t2ibench.reports.cells import format_p, level_name
 from t2ibench.reports.figures.axes import Scale
 from t2ibench.reports.figures.canvas import Canvas, shortened
 from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.html.numbers import between, percent
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Row
 from t2ibench.results.states import ALPHA, row_state
@@ -171,30 +172,6 @@ def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:
     canvas.dot(ends[1], y, cell.side if cell.clear else "plain", 4.5, tip)
 
 
-def percent(value: float | None, digits: int = 0, sign: bool = False) -> str:
-    """A share in per cent, with a true minus.
-
-    Args:
-        value: The share.
-        digits: Digits after the point.
-        sign: Whether a positive one has its sign.
-
-    Returns:
-        The text; a dash for None, and a zero has no sign.
-
-    Examples:
-        >>> percent(0.256), percent(-0.0311, 1), percent(0.02, 1, sign=True), percent(None)
-        ('26 %', '−3.1 %', '+2.0 %', '–')
-        >>> percent(-0.001), percent(0.001, sign=True)
-        ('0 %', '0 %')
-    """
-    if value is None:
-        return "–"
-    text = f"{100 * value:{'+' if sign else ''}.{digits}f}"
-    text = text.lstrip("+-") if not float(text) else text.replace("-", "−")
-    return f"{text} %"
-
-
 def _table(cells: Sequence[_Cell], level: str) -> Behind:
     rows = [
         [
@@ -209,28 +186,6 @@ def _table(cells: Sequence[_Cell], level: str) -> Behind:
     ]
     head = ("Combination", "Images", "Parts alone", "Difference", level, "p (Holm)")
     return Behind("Combinations", head, rows[:_TABLE], max(len(rows) - _TABLE, 0))
-
-
-def between(low: float | None, high: float | None, digits: int = 0, sign: bool = False) -> str:
-    """Both ends of an interval of shares.
-
-    Args:
-        low: Lower end.
-        high: Upper end.
-        digits: Digits after the point.
-        sign: Whether positive ends have their sign.
-
-    Returns:
-        Such as '−3 to 5 %'; a dash where there is none.
-
-    Examples:
-        >>> between(-0.031, 0.052), between(None, None)
-        ('−3 to 5 %', '–')
-    """
-    if low is None or high is None:
-        return "–"
-    ends = [percent(end, digits, sign).removesuffix(" %") for end in (low, high)]
-    return f"{ends[0]} to {ends[1]} %"
 
 
 def _tests(report: CrossingReport | None) -> tuple[Behind, ...]:

@@ -11,7 +11,7 @@ from t2ibench.reports.figures.axes import Scale, draw_axes
 from t2ibench.reports.figures.canvas import Canvas, shortened
 from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
 from t2ibench.reports.figures.labels import labels
-from t2ibench.reports.html.numbers import plain
+from t2ibench.reports.html.numbers import plain, plain_ends
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Row
 from t2ibench.results.states import row_state
@@ -126,7 +126,7 @@ def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> Behind:
     head = ["Row", figure.x.label, figure.y.label, *(["Interval"] if ends else [])]
     rows = []
     for one in points[:_TABLE]:
-        told = f"{plain(one.ends[0])} to {plain(one.ends[1])}" if one.ends else "–"
+        told = plain_ends(*(one.ends or (None, None)))
         rows.append([one.name, plain(one.x), plain(one.y), *([told] if ends else [])])
     return Behind(figure.title, head, rows, max(len(points) - _TABLE, 0))
 

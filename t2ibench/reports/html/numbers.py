@@ -34,6 +34,65 @@ def plain(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}".replace("-", "−")
 
 
+def plain_ends(low: float | None, high: float | None) -> str:
+    """Both ends of an interval, without their sign where they are positive.
+
+    Args:
+        low: Lower end.
+        high: Upper end.
+
+    Returns:
+        Such as '0.12 to 0.40'; a dash where there is none.
+    """
+    return "–" if low is None or high is None else f"{plain(low)} to {plain(high)}"
+
+
+def percent(value: float | None, digits: int = 0, sign: bool = False) -> str:
+    """A share in per cent, with a true minus.
+
+    Args:
+        value: The share.
+        digits: Digits after the point.
+        sign: Whether a positive one has its sign.
+
+    Returns:
+        The text; a dash for None, and a zero has no sign.
+
+    Examples:
+        >>> percent(0.256), percent(-0.0311, 1), percent(0.02, 1, sign=True), percent(None)
+        ('26 %', '−3.1 %', '+2.0 %', '–')
+        >>> percent(-0.001), percent(0.001, sign=True)
+        ('0 %', '0 %')
+    """
+    if value is None:
+        return "–"
+    text = f"{100 * value:{'+' if sign else ''}.{digits}f}"
+    text = text.lstrip("+-") if not float(text) else text.replace("-", "−")
+    return f"{text} %"
+
+
+def between(low: float | None, high: float | None, digits: int = 0, sign: bool = False) -> str:
+    """Both ends of an interval of shares.
+
+    Args:
+        low: Lower end.
+        high: Upper end.
+        digits: Digits after the point.
+        sign: Whether positive ends have their sign.
+
+    Returns:
+        Such as '−3 to 5 %'; a dash where there is none.
+
+    Examples:
+        >>> between(-0.031, 0.052), between(None, None)
+        ('−3 to 5 %', '–')
+    """
+    if low is None or high is None:
+        return "–"
+    ends = [percent(end, digits, sign).removesuffix(" %") for end in (low, high)]
+    return f"{ends[0]} to {ends[1]} %"
+
+
 def at(value: float, span: float = 1.0, from_zero: bool = False) -> str:
     """A place on an axis, cut at its ends.
 
