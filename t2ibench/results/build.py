@@ -31,12 +31,12 @@ from t2ibench.stats import (
 from t2ibench.tasks.loader import LoadedTask
 
 ScoreT = TypeVar("ScoreT", bound=Score)
-# Twelve significant digits: more than any score means, fewer than the last bit of a sum.
-_DIGITS = 12
+# More digits than any score means, and well above what another processor's arithmetic moves.
+_DIGITS = 9
 
 
 def rounded(value: float | None) -> float | None:
-    """Round to twelve significant digits.
+    """Round to nine significant digits.
 
     Args:
         value: A number, or None.

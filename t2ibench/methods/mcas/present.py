@@ -43,9 +43,8 @@ def present(task: McasTask) -> Presentation:
                 "What the images add to the words",
                 Quantity("δ, as published", "delta", high=0.05),
                 Quantity("α, as published", "alpha"),
-                "One point is a target; the curve is a LOESS.",
+                "One point is a target.",
                 "Mandal et al. (2024), figures 2 to 4",
-                curve="alpha_by_delta_loess",
             ),
         ),
     )
