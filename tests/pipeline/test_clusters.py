@@ -18,8 +18,9 @@ import ray
 from ray.cluster_utils import Cluster
 
 from tests.pipeline.engines import WAIT, Runs, alive, end, environment
+from tests.system import programs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 _CONFIGURATION = """
 ClusterName=t2ibench
@@ -107,6 +108,9 @@ def test_a_folder_that_a_node_does_not_see(runs: Runs, cluster: Any) -> None:
 @pytest.fixture
 def slurm() -> Iterator[dict[str, str]]:
     """The environment that reaches a Slurm of this machine alone, which ends with the test."""
+    programs("slurm-wlm munge", "munged", "slurmctld", "slurmd")
+    if os.geteuid() != 0:
+        pytest.skip("needs root, as which Slurm's own processes run here")
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="slurm"))  # sockets have short names
         stack.callback(shutil.rmtree, folder, ignore_errors=True)

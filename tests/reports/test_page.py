@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import run_view, verdict
 from t2ibench.results.reading import read_results
 from tests import hand
-from tests.browser import chromium
 
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_science_arts,openbias_examples,occupations_tibet,tibet_occupations,vibex_gender"
@@ -33,12 +32,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     few = ["--permutations", "300", "--bootstrap", "100", "--output-dir", str(folder)]
     assert main(["--model", "toyland", *words, *few, "--control-encoder", "none"]) == 0
     return folder / "toyland"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 def text_of(run: Path) -> str:
@@ -181,6 +174,7 @@ def test_the_page_is_accessible_and_fits(browser: Any, run: Path, width: int, sc
     context.close()
 
 
+@pytest.mark.smoke
 def test_the_page_is_whole_without_javascript(browser: Any, run: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
