@@ -105,7 +105,7 @@ CAPPED = {"opencv-python-headless"}
 
 
 def test_every_dependency_has_a_lower_bound_that_can_be_installed() -> None:
-    """`.ci/nightly` installs the bounds themselves; an upper bound would need a reason of its own."""
+    """`.ci/nightly` installs the bounds themselves; an upper bound would need a reason."""
     for one in [*RUNTIME, *OPTIONAL, *DEV]:
         bounds = {bound.operator for bound in one.specifier}
         assert bounds - ({"<"} if one.name in CAPPED else set()) == {">="}, one

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import ray
-from ray.cluster_utils import Cluster
 
 from tests.pipeline.engines import WAIT, Runs, alive, end, environment
 from tests.system import programs
@@ -67,6 +65,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A head without room for workers; nodes are added by the test."""
+    import ray  # an import of seconds, as below: not while tests are collected
+    from ray.cluster_utils import Cluster
+
     for name, value in environment(T2I_MEET=1, T2I_PAUSE=0.5).items():
         monkeypatch.setenv(name, value)  # what the processes of a node inherit
     found = Cluster()

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import s3fs
-from moto.server import ThreadedMotoServer
 
 from t2ibench import evaluate
 from t2ibench.store import remote, syncing
@@ -29,6 +28,8 @@ URL = "s3://bucket/a/runs"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
     running = ThreadedMotoServer(port=0, verbose=False)
     running.start()
     host, port = running.get_host_and_port()
