@@ -12,7 +12,7 @@ import pytest
 
 from tests.chaos.tools import FLAGS, RUN, one_line, outputs, quietly, sizes
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]
+pytestmark = pytest.mark.nightly
 
 Damage = Callable[[Path, random.Random], None]
 KINDS = {

@@ -14,7 +14,7 @@ import pytest
 from tests.chaos.tools import FLAGS, RUN, outputs, sizes
 from tests.processes import Process
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]
+pytestmark = pytest.mark.nightly
 
 # t2ibench itself. It kills itself before its N-th call that opens, makes, renames or removes
 # something in the folder of runs; with 0 it does not.

@@ -42,7 +42,7 @@ from tests.chaos.tools import (
 from tests.leaderboard.forging import seal
 from tests.tasks.files import JOBS, TEA
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]
+pytestmark = pytest.mark.nightly
 
 YAML = any_text(
     [

@@ -29,7 +29,7 @@ LOOKED_AT = (
 )
 # The theme's copy buttons come from its script, each in a landmark of its own.
 THEME = {"exclude": [[".md-code__nav"]]}
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")

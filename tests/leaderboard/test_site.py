@@ -67,6 +67,7 @@ def row(page: Any, name: str) -> Any:
     return page.locator(f'.board tr[data-name="{name}"]')
 
 
+@pytest.mark.slow
 def test_the_first_rows_say_what_they_should() -> None:
     """The submissions of this repository: a biased model, and two that are not."""
     entries = {entry.manifest.name: entry for entry in board_of(SUBMISSIONS).entries}
@@ -92,6 +93,7 @@ def test_models_of_other_encoders_stand_in_tables_of_their_own(tmp_path: Path) -
     assert not json.loads((tmp_path / "pairs/toyland-fair-5adbc63b.js").read_text()[21:-3])[1]
 
 
+@pytest.mark.slow
 def test_words_alone_are_a_table_of_encoders(tmp_path: Path) -> None:
     data = site.build(board_of(SUBMISSIONS), tmp_path)
     assert all("weat" not in one["families"] for one in data["strata"])

@@ -164,7 +164,7 @@ def shifted(rng: np.random.Generator, shares: list[float], n: int) -> dict[str, 
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_the_headline_is_unbiased_and_covered(share: float) -> None:
     rng = np.random.default_rng(11)

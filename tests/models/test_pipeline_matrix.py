@@ -10,7 +10,7 @@ import pytest
 from tests.models.pipelines import matrix
 from tests.models.pipelines.matrix import TRIED, Row
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]  # loads torch models
+pytestmark = pytest.mark.nightly  # loads torch models
 
 PAGE = Path(__file__).parents[2] / "docs" / "models" / "diffusers.md"
 

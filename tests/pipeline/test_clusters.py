@@ -18,7 +18,7 @@ import pytest
 from tests.pipeline.engines import WAIT, Runs, alive, end, environment
 from tests.system import programs
 
-pytestmark = [pytest.mark.slow, pytest.mark.nightly]
+pytestmark = pytest.mark.nightly
 
 _CONFIGURATION = """
 ClusterName=t2ibench

@@ -73,6 +73,7 @@ def test_a_test_that_decides_nothing_is_in_the_table_alone(tmp_path: Path) -> No
     assert [row[0] for row in sent.rows] == ["square", "undecided"]
 
 
+@pytest.mark.slow
 def test_wandb_keeps_a_run_offline(
     toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ def text_of(run: Path) -> str:
     return (run / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_run_writes_a_page_that_loads_nothing_from_elsewhere(run: Path) -> None:
     text = text_of(run)
     assert len(text.encode()) < 5_000_000

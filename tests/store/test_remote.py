@@ -74,6 +74,7 @@ def tasks(data: bytes) -> Any:
     return json.loads(data)["tasks"]
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_there_and_goes_on_from_an_empty_machine(
     s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_run_is_kept_there_and_goes_on_from_an_empty_machine(
     )
 
 
+@pytest.mark.slow
 def test_more_images_come_beside_those_that_are_there(
     s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +134,7 @@ def test_more_images_come_beside_those_that_are_there(
     )
 
 
+@pytest.mark.slow
 def test_commands_read_a_run_that_is_there(
     s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +215,7 @@ def test_a_machine_that_dies_costs_what_came_since_the_last_push(
     )
 
 
+@pytest.mark.slow
 def test_a_second_machine_is_refused_until_the_first_is_silent(
     s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
