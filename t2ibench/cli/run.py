@@ -257,10 +257,8 @@ def announce(prepared: Prepared, reporter: Any) -> None:
         prepared: The run.
         reporter: Told of it.
     """
-    for line in prepared.warnings:
+    for line in [*prepared.warnings, *prepared.exclusions]:
         reporter.warn(line)
-    for task, why in prepared.skipped.items():
-        reporter.warn(f"{task} is excluded: {why}.")
     shortages: tuple[tuple[str, Callable[[int], bool]], ...] = (
         ("prompts have fewer images than the tasks ask for:", lambda available: available > 0),
         ("prompts have no image:", lambda available: available == 0),

@@ -24,7 +24,13 @@ from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, K
 from t2ibench.models.resolve import checked
 from t2ibench.models.rewritten import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
-from t2ibench.pipeline.feasible import cut, feasible, nothing_feasible
+from t2ibench.pipeline.feasible import (
+    cut,
+    exclusions,
+    feasible,
+    nothing_feasible,
+    without_images,
+)
 from t2ibench.pipeline.made_with import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
@@ -103,6 +109,11 @@ class Prepared:
         """
         fingerprint = self.generator.fingerprint if self.generator else None
         return pushed(self.settings.output_dir, self.folder.path, fingerprint, notices)
+
+    @property
+    def exclusions(self) -> list[str]:
+        """Which tasks are not run, and why: lines."""
+        return exclusions(self.plan, self.skipped)
 
     @property
     def from_folder(self) -> bool:
@@ -230,11 +241,11 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     needs_of, defects = _needs(loaded, measurement)
     plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
     tasks, skipped, lacking = feasible(plan, generator, settings.allow_missing)
+    if not tasks and defects:
+        raise T2IBenchError(next(iter(defects.values())))
+    if not tasks or (generator is not None and without_images(tasks, plan, skipped)):
+        raise nothing_feasible(settings.model, plan, skipped, lacking)
     skipped = defects | skipped
-    if not tasks:
-        raise T2IBenchError(
-            next(iter(defects.values()), nothing_feasible(settings.model, plan, lacking))
-        )
     if plan.questions:
         named = [name for name in settings.judge if name not in objects.judges]
         check_judges(named, settings.judge_args)

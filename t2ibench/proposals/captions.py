@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown, visible
+from t2ibench.models.generators.folder import ImageFolder, normal
+from t2ibench.store.files import delimiter_of
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.problems import reading
 
@@ -42,7 +45,8 @@ def read_captions(
 
     Args:
         source: COCO's annotations JSON, Flickr30k's token file or results.csv, Karpathy's JSON of
-            either, a CSV, JSON Lines or text file, or what `datasets` loads: an id, or a folder.
+            either, a CSV, JSON Lines or text file, 'folder:DIR' for the prompts of a folder of
+            images, or what `datasets` loads: an id, or a folder.
         column: Column of a table that holds the captions.
         split: Split of what `datasets` loads, or of Karpathy's JSON. None is all of the latter;
             of the former the only split, or 'train'.
@@ -58,7 +62,10 @@ def read_captions(
     """
     path = Path(source).expanduser()
     captions: Iterable[str]
-    if path.is_file():
+    folder = images_in(source)
+    if folder is not None:
+        captions = folder
+    elif path.is_file():
         captions = _from_file(path, column, split)
     elif path.is_dir():
         captions = _from_datasets(str(path), column, split)
@@ -79,6 +86,29 @@ def read_captions(
         what = "captions of one person" if people else "captions"
         raise T2IBenchError(f"'{shown(source)}' has no {what} to propose biases for.")
     return list(kept)
+
+
+def images_in(source: str) -> Counter[str] | None:
+    """The prompts of a folder of images.
+
+    Args:
+        source: 'folder:DIR', as --model takes it.
+
+    Returns:
+        Prompt to its number of images, each prompt once, as it is spelt first; None where the
+        source is something else.
+
+    Raises:
+        T2IBenchError: there is no such folder, or it holds no images with prompts.
+    """
+    scheme, _, folder = source.partition(":")
+    if scheme != "folder":
+        return None
+    counts: Counter[str] = Counter()
+    spelt: dict[str, str] = {}
+    for _, prompt in ImageFolder(Path(folder).expanduser()).pictures():
+        counts[spelt.setdefault(normal(prompt), prompt)] += 1
+    return counts
 
 
 def is_id(source: str) -> bool:
@@ -199,9 +229,7 @@ def _from_text(text: str, column: str | None, path: Path) -> Iterator[str]:
     if _FLICKR.match(first):  # results_20130124.token
         yield from (line.partition("\t")[2] for line in text.splitlines())
     elif path.suffix.lower() in {".csv", ".tsv"}:
-        # Flickr30k's results.csv is separated by bars.
-        bars = "|" in first and "," not in first
-        delimiter = "|" if bars else "\t" if path.suffix.lower() == ".tsv" else ","
+        delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(first)
         rows = [
             {(key or "").strip(): value for key, value in row.items()}
             for row in csv.DictReader(text.splitlines(), delimiter=delimiter)

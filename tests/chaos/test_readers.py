@@ -42,6 +42,8 @@ from tests.chaos.tools import (
 from tests.leaderboard.forging import seal
 from tests.tasks.files import JOBS, TEA
 
+pytestmark = pytest.mark.nightly
+
 YAML = any_text(
     [
         *("- ", "? ", "a: ", "<<: ", "&a ", "*a ", "!!set ", "!x ", "{", "}", "[", "]", "|\n"),

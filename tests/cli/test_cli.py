@@ -32,6 +32,7 @@ def modules_after(*argv: str) -> set[str]:
     return set(done.stdout.rsplit("MODULES", 1)[1].split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "argv",
     [("--help",), ("run", "--help"), ("ls",), ("ls", "models"), ("ls", "encoders"), ("ls", "tags")],
@@ -207,6 +208,7 @@ def test_the_example_of_contributing_runs(
     assert task in out
 
 
+@pytest.mark.slow
 def test_text_of_tasks_cannot_break_the_tables(cli: Cli, tmp_path: Path) -> None:
     task = tmp_path / "mine.yaml"
     task.write_text(

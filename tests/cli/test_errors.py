@@ -167,6 +167,7 @@ def test_other_places_that_cannot_be_written(
 # --- standard output and error ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "argv", [("ls",), ("ls", "--json"), ("--help",), ("--version",), ("validate",)]
 )
@@ -190,7 +191,7 @@ def test_a_full_standard_output_loses_no_results(run: Path, tmp_path: Path) -> N
     assert before.items() <= contents(run).items()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
 def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
     for argv in ("ls", "ls --json", " ".join(SMALL)):
@@ -222,6 +223,7 @@ def test_a_reader_that_has_enough(tmp_path: Path) -> None:
         assert b"Error" not in done.stderr
 
 
+@pytest.mark.slow
 def test_an_ascii_terminal_gets_escapes(tmp_path: Path) -> None:
     environment = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0"}
     done = subprocess_of("--model", "né日", "--tasks", "all", cwd=tmp_path, env=environment)

@@ -13,17 +13,10 @@ import yaml
 from playwright.sync_api import expect
 
 from t2ibench import evaluate
-from tests.browser import chromium
 from tests.explorer.page import Watch, add, concept, serving, shots, word
 
 Cli = Callable[..., tuple[int, str, str]]
 WOMAN = "picture that shows a woman"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +75,7 @@ def drawn(page: Any, plot: str) -> int:
     return int(canvas.get_attribute("data-drawn"))
 
 
+@pytest.mark.smoke
 def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     page = watch.page
     anchors = page.locator("#anchors .name").all_text_contents()

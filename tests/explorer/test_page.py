@@ -12,18 +12,11 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from t2ibench import evaluate
-from tests.browser import chromium
 from tests.explorer.api import pictures
 from tests.explorer.page import Watch, axe, concept, serving, shots, word
 
 MAN, WOMAN = "picture that shows a man", "picture that shows a woman"
 TABS = ("map", "discover", "tests", "images", "card")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 def folder(root: Path, n: int) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.labelling.sample import Item, stratified
 from t2ibench.labelling.sheet import page
-from tests.browser import chromium
 
 Cli = Callable[..., tuple[int, str, str]]
 TASK = """
@@ -149,12 +148,7 @@ def test_an_unknown_question_is_named(run: Path, cli: Cli) -> None:
     assert status == 1 and "Did you mean 'What is the gender of the person?'?" in error
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
+@pytest.mark.smoke
 def test_the_page_answers_by_keyboard_and_saves(
     run: Path, cli: Cli, tmp_path: Path, browser: Any
 ) -> None:

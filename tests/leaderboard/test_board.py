@@ -82,6 +82,7 @@ def test_deeply_nested_verdicts_end_nothing(root: Path, tmp_path: Path) -> None:
     assert [entry.level for entry in read_board(root, verifier).entries] == ["recomputed"]
 
 
+@pytest.mark.slow
 def test_an_edited_result_is_never_shown(root: Path) -> None:
     (folder,) = root.iterdir()
     assert levels(root) == {"toyland": "recomputed"}
@@ -153,6 +154,7 @@ def test_an_unknown_level_is_not_verified(level: Any) -> None:
     assert Finding.of({"level": level, "notes": "no list", "parts": 7}).level == "not verified"
 
 
+@pytest.mark.slow
 def test_only_what_was_verified_is_ranked(tmp_path: Path) -> None:
     """Fabricated zeros without evidence push no honest row down, nor do tasks nobody else ran."""
     for name, shares in SHARES.items():
@@ -285,6 +287,7 @@ def test_verdicts_are_kept_where_nobody_submits(root: Path, tmp_path: Path) -> N
     assert key_of(folder) is None
 
 
+@pytest.mark.slow
 def test_build_and_table_verify_first(cli: Cli, root: Path, tmp_path: Path) -> None:
     forged(root, "mine")
     file = tmp_path / "kept.json"

@@ -134,6 +134,7 @@ def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -
     assert sorted(root.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) -> None:
     write_submission(tmp_path, "mine", model_results(0, SHARES["toy"]))
     to = ("--to", str(tmp_path))
@@ -144,6 +145,7 @@ def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) 
     assert list(tmp_path.glob("ours-2-*"))
 
 
+@pytest.mark.slow
 def test_verify_sees_the_folder_as_a_whole(cli: Cli, packed: Path, tmp_path: Path) -> None:
     root = tmp_path / "submissions"
     shutil.copytree(packed, root / packed.name)

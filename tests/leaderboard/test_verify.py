@@ -202,6 +202,7 @@ def test_a_difference_of_arithmetic_is_none_and_a_larger_one_is(submission: Path
     assert "headline.value" in "\n".join(verify(submission).problems)
 
 
+@pytest.mark.slow
 def test_agreement_with_the_prompts_is_recomputed_where_it_is_claimed(submission: Path) -> None:
     results = json.loads((submission / "results.json").read_text())
     name, task = next(
@@ -308,6 +309,7 @@ def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:
         pack(copy, tmp_path / "out", SilentReporter())
 
 
+@pytest.mark.slow
 def test_a_run_without_its_image_files_packs_the_same(run: Path, tmp_path: Path) -> None:
     whole = pack(run, tmp_path / "whole", SilentReporter())
     copy = Path(shutil.copytree(run, tmp_path / "copy"))

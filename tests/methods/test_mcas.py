@@ -276,6 +276,7 @@ def test_three_against_three_can_be_significant_at_one_per_cent() -> None:
     assert p is not None and p < 0.01
 
 
+@pytest.mark.slow
 def test_a_fair_world_is_rarely_rejected() -> None:
     """Binomial(60, .05) is above 8 with probability .002."""
     p_values = []

@@ -61,6 +61,7 @@ def test_replies(reply: str, answer: str) -> None:
 _CLASSES = ["male", "female", "middle old", "old"]
 
 
+@pytest.mark.slow
 @given(
     reply=st.text() | st.lists(st.sampled_from([*_CLASSES, "{", "}", '"', ":", " "])).map("".join)
 )

@@ -562,7 +562,7 @@ def test_an_interrupted_run_asks_for_nothing_again_that_it_has(tmp_path: Path) -
     assert api.charged.total() <= len(wanted) + workers  # what was under way, and no more
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -590,7 +590,7 @@ def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
     assert waits
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_all_tasks_on_a_served_toy_have_the_images_of_toy(tmp_path: Path) -> None:
     words = ["run", "--tasks", "all", "--limit", "1", "--images-per-prompt", "1"]
     words += ["--guided-images-per-prompt", "1", "--generate-only", "--output-dir", str(tmp_path)]

@@ -308,7 +308,7 @@ def slurm_scripts(runs: Runs, *more: str) -> Path:
     return script.parent
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_slurm_scripts_do_the_run(runs: Runs, alone: Runs, tmp_path: Path) -> None:
     """As Slurm would run them, with a stand-in for its commands."""
     options = "time=4:00:00,gpus=1,cpus=1,options=--qos=high --mail-type=END,setup=export A=b"

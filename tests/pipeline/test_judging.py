@@ -50,6 +50,7 @@ def flags(tasks: Path, *more: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_planted_shares_come_back(tmp_path: Path) -> None:
     results = evaluate("toyland", "openbias_winobias", output_dir=tmp_path, **QUICK)
     task = results.tasks["openbias_winobias"]
@@ -165,6 +166,7 @@ def test_a_server_that_dies_loses_nothing(
     assert results["tasks"]["hand"]["excluded"].get("missing", 0) == 0
 
 
+@pytest.mark.slow
 def test_a_rate_limit_is_said_and_waited_for(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -358,6 +358,7 @@ def images_of(folder: Path) -> list[Path]:
     return sorted((folder / "images").rglob("*.png"))
 
 
+@pytest.mark.slow
 def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -485,6 +486,7 @@ def test_a_method_that_raises_costs_its_own_task_alone(
         assert status == 3
 
 
+@pytest.mark.slow
 def test_the_stored_command_repeats_all_that_was_measured_alike(tmp_path: Path, cli: Cli) -> None:
     text = load_tasks(TASK)[0].path.read_text()
     (tmp_path / "more").mkdir()
@@ -513,6 +515,7 @@ def test_adapters_are_stored_as_the_user_named_them(tmp_path: Path, cli: Cli) ->
     assert score(tmp_path / "toyland").command == results.command
 
 
+@pytest.mark.slow
 def test_an_executor_decides_only_the_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import run_view, verdict
 from t2ibench.results.reading import read_results
 from tests import hand
-from tests.browser import chromium
 
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_science_arts,openbias_examples,occupations_tibet,tibet_occupations,vibex_gender"
@@ -35,16 +34,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "toyland"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
 def text_of(run: Path) -> str:
     return (run / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_run_writes_a_page_that_loads_nothing_from_elsewhere(run: Path) -> None:
     text = text_of(run)
     assert len(text.encode()) < 5_000_000
@@ -181,6 +175,7 @@ def test_the_page_is_accessible_and_fits(browser: Any, run: Path, width: int, sc
     context.close()
 
 
+@pytest.mark.smoke
 def test_the_page_is_whole_without_javascript(browser: Any, run: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

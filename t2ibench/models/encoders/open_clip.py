@@ -16,10 +16,15 @@ from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dt
 from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
 from t2ibench.models.encoders.untrained import untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.hub import ask_hub
 
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
+
+
+_CONFIG = "open_clip_config.json"
+_WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 
 
 class OpenClipEncoder:
@@ -69,6 +74,8 @@ class OpenClipEncoder:
         self._dtype = torch_dtype(dtype_name(dtype) or "float32")
         self._batch, self.batch_size = batch_sizes(self._device)
         pretrained = str(weights) if local else tag
+        if not local:
+            _ask_hub(open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or "")
         try:
             with quietly():
                 model, _, self._preprocess = open_clip.create_model_and_transforms(
@@ -127,6 +134,16 @@ class OpenClipEncoder:
 
         rows: Float32Array = unit_rows(encode(texts, self._batch, call))
         return np.ascontiguousarray(rows)
+
+
+def _ask_hub(place: str) -> None:
+    """Find out whether weights can be had, before the library asks for a minute."""
+    from huggingface_hub import try_to_load_from_cache
+
+    source, _, file = place.rpartition("/")
+    names = (file,) if file else _WEIGHTS
+    if source and not any(isinstance(try_to_load_from_cache(source, n), str) for n in names):
+        ask_hub(source, file or _CONFIG)
 
 
 def _create(request: Request[Arguments]) -> OpenClipEncoder:
