@@ -16,7 +16,7 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     """
     board = verbs.add_parser(
         "leaderboard",
-        help="pack a run as a submission, verify submissions, build the site",
+        help="submit a run (add), recompute submissions (verify), build the site",
         description="A submission is one folder: results, samples, and the evidence that every "
         "score is recomputed from, without images.",
     )

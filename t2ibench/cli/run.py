@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
 
-        show(prepared)
+        show(prepared, arguments.budget, arguments.verbose)
         return 0
     if isinstance(executor, Submits):
         _scoring(arguments, prepared, settings.engine)
@@ -85,7 +85,7 @@ def _run(
             outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
         if outcome.results is not None:
             write_reports(outcome.results, outcome.folder)
-    status = _finish(outcome, prepared, reporter, total)
+    status = _finish(outcome, prepared, reporter, total, arguments.verbose)
     for line in closing:
         reporter.say(line)
     for line in warnings:
@@ -276,10 +276,12 @@ def announce(prepared: Prepared, reporter: Any) -> None:
         for line in lines[:_SHOWN]:
             reporter.say(line)
         if len(lines) > _SHOWN:
-            reporter.say(f"  and {len(lines) - _SHOWN} more (--dry-run lists them all)")
+            reporter.say(f"  and {len(lines) - _SHOWN} more (--dry-run --verbose lists them all)")
 
 
-def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | None = None) -> int:
+def _finish(
+    outcome: Outcome, prepared: Prepared, reporter: Any, total: int | None, verbose: bool
+) -> int:
     for line in outcome.damaged[:_SHOWN]:
         reporter.warn(f"{line}.")
     if len(outcome.damaged) > _SHOWN:
@@ -302,8 +304,8 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | No
     if outcome.results is None:
         reporter.say(_next(outcome, prepared))
         return 0 if outcome.complete else 3
-    print_results(outcome.results, {task.id: task.spec for task in prepared.plan.tasks})
-    reporter.say(f"Results: {outcome.folder / 'results.json'}, results.md and report.html")
+    specs = {task.id: task.spec for task in prepared.plan.tasks}
+    print_results(outcome.results, specs, folder=outcome.folder, verbose=verbose)
     if not outcome.complete:
         reporter.warn("some evidence is missing; the lines above and results.md say what.")
     return 0 if outcome.complete else 3
@@ -359,30 +361,35 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
 
 
 def print_results(
-    results: Any, specs: Mapping[str, Any] | None = None, width: int | None = None
+    results: Results,
+    specs: Mapping[str, Any] | None = None,
+    width: int | None = None,
+    folder: Path | None = None,
+    verbose: bool = False,
 ) -> None:
-    """Print the results: bars with rich on a terminal, Markdown into a pipe.
+    """Print the results: one screen, in colour on a terminal.
 
     Args:
         results: What results.json holds.
         specs: Task id to its file, for the words at the ends of axes.
-        width: Columns of the terminal; None asks the terminal.
+        width: Columns; None asks the terminal.
+        folder: The run folder, for where everything is.
+        verbose: Whether the text of results.md follows.
     """
+    import shutil
+
     from rich.console import Console
 
-    from t2ibench.reports import overview
-    from t2ibench.reports.markdown import EXPLANATION, results_markdown
+    from t2ibench.reports.markdown import results_markdown
     from t2ibench.reports.rails import signs_for
-    from t2ibench.reports.terminal import results_table
+    from t2ibench.reports.terminal import screen
     from t2ibench.reports.view import run_view
 
+    width = width or shutil.get_terminal_size((100, 50)).columns
     console = Console(width=width, emoji=False, highlight=False)
     run = run_view(results, specs)
     with contextlib.suppress(BrokenPipeError):
-        if not console.is_terminal:
-            print(results_markdown(results, run))
-            return
-        console.print(results_table(results, console.width, signs_for(console.encoding), run))
-        for name, text in overview.findings(run):
-            console.print(visible(f"{name}: {text}"), markup=False)
-        console.print(EXPLANATION, style="dim", markup=False)
+        for line in screen(run, max(width, 60), signs_for(console.encoding), folder):
+            console.print(line, crop=False, overflow="ignore")
+        if verbose:
+            print(f"\n{results_markdown(results, run)}")

@@ -23,6 +23,10 @@ def run(arguments: argparse.Namespace) -> int:
     reporter = ConsoleReporter()
     rescored = rescore(Path(arguments.run), reporter)
     write_reports(rescored.results, rescored.folder)
-    print_results(rescored.results, task_files(rescored.results, rescored.folder))
-    reporter.say(f"Results: {rescored.folder / 'results.json'}, results.md and report.html")
+    print_results(
+        rescored.results,
+        task_files(rescored.results, rescored.folder),
+        folder=rescored.folder,
+        verbose=arguments.verbose,
+    )
     return 0 if rescored.complete else 3
