@@ -32,6 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status: 3 if evidence is missing, 4 where --fail-on says so.
     """
+    from t2ibench.pipeline.progress import ConsoleReporter
+
+    reporter = ConsoleReporter()
+    with reporter.opening("Reading the tasks, loading the models …"):
+        return _prepare_and_run(arguments, reporter)
+
+
+def _prepare_and_run(arguments: argparse.Namespace, reporter: Any) -> int:
     from t2ibench.results.gates import RUN, parse_gates
 
     gates = parse_gates(arguments.fail_on or [], RUN)
@@ -39,11 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.employing import check_engine
     from t2ibench.pipeline.executors import Submits
     from t2ibench.pipeline.prepare import prepare
-    from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.stopping import on_sigterm
     from t2ibench.reports.destinations import chosen_by
 
-    reporter = ConsoleReporter()
     destinations = chosen_by(settings)
     executor = check_engine(settings)
     prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ _WINDOW = 30.0  # seconds that the speed is measured over
 _LEAST = 3  # and reports of progress, where they come more slowly
 _FIRST_LINE = 15.0  # seconds
 _LONGEST_SILENCE = 600.0
+_SILENCE = 2.0  # seconds, after which a command says that it has begun
 
 
 class Ticker(Protocol):
@@ -145,7 +147,8 @@ class _Lines:
         self._console, self._name, self._pace = console, name, pace
         self._started = time.monotonic()
         self._next = self._started + _FIRST_LINE
-        _print(console, f"{name}: {pace.total:,} {pace.unit}")
+        unit = pace.unit.removesuffix("s") if pace.total == 1 else pace.unit
+        _print(console, f"{name}: {pace.total:,} {unit}")
 
     def advance(self, count: int) -> None:
         self._pace.advance(count)
@@ -169,6 +172,25 @@ class ConsoleReporter:
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(stderr=True, emoji=False)
+        self._silence = threading.Timer(0.0, lambda: None)
+
+    @contextmanager
+    def opening(self, text: str) -> Iterator[None]:
+        """Write a line unless something else is written within two seconds.
+
+        Args:
+            text: The line.
+
+        Yields:
+            Nothing.
+        """
+        self._silence = threading.Timer(_SILENCE, self.say, [text])
+        self._silence.daemon = True
+        self._silence.start()
+        try:
+            yield
+        finally:
+            self._silence.cancel()
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
@@ -182,6 +204,7 @@ class ConsoleReporter:
         Yields:
             The ticker that moves it.
         """
+        self._silence.cancel()
         pace = _Pace(total, unit)
         if not self.console.is_terminal:
             yield _Lines(self.console, name, pace)
@@ -201,6 +224,7 @@ class ConsoleReporter:
         Args:
             text: The line.
         """
+        self._silence.cancel()
         _print(self.console, text)
 
     def warn(self, text: str) -> None:
@@ -209,6 +233,7 @@ class ConsoleReporter:
         Args:
             text: The line.
         """
+        self._silence.cancel()
         _print(self.console, f"warning: {text}", "yellow")
 
 

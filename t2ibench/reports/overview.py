@@ -103,15 +103,17 @@ def too_wide(task: TaskView) -> bool:
     Returns:
         True where more images or prompts would help.
     """
-    return task.mark.state == "cannot_tell" and not task.result.inconclusive
+    result = task.result
+    unsure = task.mark.state == "cannot_tell" and not result.inconclusive
+    return unsure and result.headline.p is not None
 
 
 def _why(task: TaskView) -> str:
     if too_wide(task):
-        ends = _interval(task)
-        return f"its interval, {ends}, is too wide" if ends else "its interval is too wide"
+        return f"its interval, {_interval(task)}, is too wide"
     result = task.result
-    return result.inconclusive or result.reason or result.headline.reason or "no score"
+    why = result.inconclusive or result.reason or result.headline.reason
+    return why or ("it has no p-value" if task.mark.value is not None else "no score")
 
 
 def _cut(text: str, width: int, signs: Signs) -> str:
