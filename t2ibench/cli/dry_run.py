@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PNG_BYTES = 1.5  # of a pixel of a photograph
 _MANY = 20  # tasks, beyond which groups are shown
 _ROWS = 25
+_LIST = 60  # characters of a list of tasks that fit
 _NUMBERS = 47  # columns beside the name
 _COUNT = 9  # of them that count tasks
 _LONG = 7200.0  # seconds, from which a budget is proposed
@@ -197,7 +198,8 @@ def _within(
     sized = [(images_at(part, pilot), name, part) for name, part in parts(plan)]
     for images, name, part in sorted(sized, key=lambda one: one[:2]):
         union = replace(plan, tasks=(*chosen, *part.tasks))
-        if images and images_at(union, pilot) <= allowed:
+        fits = images_at(union, pilot) <= allowed and len(",".join([*names, name])) <= _LIST
+        if images and fits:
             chosen += part.tasks
             names.append(name)
     if names:

@@ -19,6 +19,7 @@ from rich.progress import (
     TaskID,
     TextColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
 from t2ibench.errors import one_line
@@ -118,13 +119,13 @@ class _Pace:
             return ""
         (began, before), (now, done) = self._seen[0], self._seen[-1]
         rate = (done - before) / max(now - began, 1e-9)
-        left = duration((self.total - done) / rate) if rate else "?"
-        return f"{rate:.1f} {self.unit}/s, {left} left"
+        left = f", {duration((self.total - done) / rate)} left" if done < self.total else ""
+        return f"{rate:.1f} {self.unit}/s{left}"
 
 
 class _PaceColumn(ProgressColumn):
     def __init__(self, pace: _Pace) -> None:
-        super().__init__()
+        super().__init__(Column(no_wrap=True))  # the bar gives way
         self._pace = pace
 
     def render(self, task: Task) -> Text:
@@ -141,14 +142,12 @@ class _Bar:
 
 
 class _Lines:
-    """For logs: a line at the start, after fifteen seconds, and less and less often."""
+    """For logs: a line after fifteen seconds, and less and less often."""
 
     def __init__(self, console: Console, name: str, pace: _Pace) -> None:
         self._console, self._name, self._pace = console, name, pace
         self._started = time.monotonic()
         self._next = self._started + _FIRST_LINE
-        unit = pace.unit.removesuffix("s") if pace.total == 1 else pace.unit
-        _print(console, f"{name}: {pace.total:,} {unit}")
 
     def advance(self, count: int) -> None:
         self._pace.advance(count)
@@ -207,7 +206,9 @@ class ConsoleReporter:
         self._silence.cancel()
         pace = _Pace(total, unit)
         if not self.console.is_terminal:
-            yield _Lines(self.console, name, pace)
+            one = unit.removesuffix("s") if total == 1 else unit
+            with self.opening(f"{name}: {total:,} {one}"):
+                yield _Lines(self.console, name, pace)
             return
         columns = (
             TextColumn("{task.description}"),
