@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -310,6 +309,8 @@ def _finish(
     if outcome.results is None:
         reporter.say(_next(outcome, prepared))
         return 0 if outcome.complete else 3
+    from t2ibench.reports.terminal import print_results
+
     specs = {task.id: task.spec for task in prepared.plan.tasks}
     print_results(outcome.results, specs, folder=outcome.folder, verbose=verbose)
     if not outcome.complete:
@@ -364,38 +365,3 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
         reporter.warn(f"and {rest} more images; results.md has the reasons.")
     if lost and prepared.from_folder:
         reporter.say("Replace these files, or take them out, and run the same command again.")
-
-
-def print_results(
-    results: Results,
-    specs: Mapping[str, Any] | None = None,
-    width: int | None = None,
-    folder: Path | None = None,
-    verbose: bool = False,
-) -> None:
-    """Print the results: one screen, in colour on a terminal.
-
-    Args:
-        results: What results.json holds.
-        specs: Task id to its file, for the words at the ends of axes.
-        width: Columns; None asks the terminal.
-        folder: The run folder, for where everything is.
-        verbose: Whether the text of results.md follows.
-    """
-    import shutil
-
-    from rich.console import Console
-
-    from t2ibench.reports.markdown import results_markdown
-    from t2ibench.reports.rails import signs_for
-    from t2ibench.reports.terminal import screen
-    from t2ibench.reports.view import run_view
-
-    width = width or shutil.get_terminal_size((100, 50)).columns
-    console = Console(width=width, emoji=False, highlight=False)
-    run = run_view(results, specs)
-    with contextlib.suppress(BrokenPipeError):
-        for line in screen(run, max(width, 60), signs_for(console.encoding), folder):
-            console.print(line, crop=False, overflow="ignore")
-        if verbose:
-            print(f"\n{results_markdown(results, run)}")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import visible
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import overview
-from t2ibench.reports.rails import UNICODE, Signs
-from t2ibench.reports.view import RunView, TaskView
+from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.rails import UNICODE, Signs, signs_for
+from t2ibench.reports.view import RunView, TaskView, run_view
+from t2ibench.results.schema import Results
 from t2ibench.results.states import State
 
 if TYPE_CHECKING:
@@ -103,3 +108,31 @@ def _next(run: RunView, folder: Path, width: int) -> list[str]:
     if any(map(overview.too_wide, run.tasks)):
         lines.append((f"Next: t2ibench power {name}", "   (images that a narrow interval takes)"))
     return [line + more if len(line + more) <= width else line for line, more in lines]
+
+
+def print_results(
+    results: Results,
+    specs: Mapping[str, BaseTask] | None = None,
+    width: int | None = None,
+    folder: Path | None = None,
+    verbose: bool = False,
+) -> None:
+    """Print the results: one screen, in colour on a terminal.
+
+    Args:
+        results: What results.json holds.
+        specs: Task id to its file, for the words at the ends of axes.
+        width: Columns; None asks the terminal.
+        folder: The run folder, for where everything is.
+        verbose: Whether the text of results.md follows.
+    """
+    from rich.console import Console
+
+    width = width or shutil.get_terminal_size((100, 50)).columns
+    console = Console(width=width, emoji=False, highlight=False)
+    run = run_view(results, specs)
+    with contextlib.suppress(BrokenPipeError):
+        for line in screen(run, max(width, 60), signs_for(console.encoding), folder):
+            console.print(line, crop=False, overflow="ignore")
+        if verbose:
+            print(f"\n{results_markdown(results, run)}")

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.cli.run import print_results
 from t2ibench.reports.rails import ASCII, UNICODE, Signs, rail, scale, signs_for
-from t2ibench.reports.terminal import screen
+from t2ibench.reports.terminal import print_results, screen
 from t2ibench.reports.view import Mark, run_view
 from tests import hand
 
