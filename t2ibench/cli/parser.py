@@ -44,7 +44,7 @@ _RUN_EXAMPLES = """examples:
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
       --rewriter-args base_url=http://127.0.0.1:8000/v1        prompts rewritten first
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
-  t2ibench run --model sdxl --tasks all --budget 4000      what 4,000 images can tell best
+  t2ibench run --model sdxl --tasks all --budget 8000      what 8,000 images can tell best
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: what is stored already is not made again.

@@ -52,8 +52,8 @@ _NEEDS_KEY = "api.openai.com"  # it answers no request without; others say so th
 _WORTH_SAYING = 5.0  # seconds; shorter waits are not announced
 _EXAMPLE = "expected an address such as http://127.0.0.1:8000/v1"
 _ADDRESS = (
-    "Is it running, and is base_url=… (--model-args, --judge-args, --rewriter-args, "
-    "--proposer-args) its address?"
+    "Check that it is running and that base_url=… (in --model-args, --judge-args, --rewriter-args "
+    "or --proposer-args) is its address."
 )
 
 
