@@ -194,7 +194,7 @@ def _within(
         f"{duration(first * seconds)}, so it does not fit."
     )
     chosen: list[LoadedTask] = []
-    names = []
+    names: list[str] = []
     sized = [(images_at(part, pilot), name, part) for name, part in parts(plan)]
     for images, name, part in sorted(sized, key=lambda one: one[:2]):
         union = replace(plan, tasks=(*chosen, *part.tasks))
