@@ -42,7 +42,7 @@ def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
     """
     verb = verbs.add_parser(
         "skin-tone",
-        help="measure the skin tones that a run's images show, by group of prompts",
+        help="the skin tones that a run's images show, by group of prompts",
         description="Measure the tone of the skin (ITA and the nearest Monk tone) on the one face "
         "of each image of a run, and show it by group of prompts. What is measured is stored with "
         "the run; scores stay as they are.",

@@ -317,6 +317,19 @@ class ReportsWaits(Protocol):
 
 
 @runtime_checkable
+class ChecksAccess(Protocol):
+    """A judge that knows, before it is asked, that it cannot be (optional)."""
+
+    def check_access(self) -> None:
+        """Say what is missing, such as a key; called before the images of a run are made.
+
+        Raises:
+            T2IBenchError: it cannot be asked.
+        """
+        ...
+
+
+@runtime_checkable
 class Releasable(Protocol):
     """A model that can give its device memory back (optional)."""
 

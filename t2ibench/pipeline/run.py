@@ -10,7 +10,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
-from t2ibench.models.protocols import Charges, ReportsWaits
+from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline.captions import carried, keep
 from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
@@ -168,6 +168,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
 
 def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
     """Everything before scoring."""
+    _check_access(job)
     _generate(job, prepared, executor, reporter)
     job.release()
     embed_all_texts(job, executor, reporter)
@@ -176,6 +177,17 @@ def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporte
         raise T2IBenchError(next(iter(job.stopped.values())))
     run_stage(job, "ask", executor, reporter)
     repair(job, executor, reporter, prepared.from_folder)
+
+
+def _check_access(job: Job) -> None:
+    """Stop before images are made that a judge could not be asked about."""
+    for run in job.judges:
+        if isinstance(run.judge, ChecksAccess):
+            try:
+                run.judge.check_access()
+            except T2IBenchError as error:
+                if job.pending("generate") or job.pending("ask"):
+                    raise T2IBenchError(f"{run.judge.name}: {error.message}", error.hint) from None
 
 
 def _observed(job: Job) -> int:
