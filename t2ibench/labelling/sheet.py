@@ -19,7 +19,7 @@ from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import ImageStore, StoredImage
 from t2ibench.store.labels import Label
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
-from t2ibench.store.problems import reading
+from t2ibench.store.tables import read_table
 
 SHEET = "sheet.csv"
 PAGE = "label.html"
@@ -147,7 +147,7 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
     return list(labels.values())
 
 
-def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str | None]]]:
+def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """The rows of a sheet.
 
     Args:
@@ -160,18 +160,14 @@ def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, s
     Raises:
         T2IBenchError: the file cannot be read, or a column is missing.
     """
-    with (
-        reading(file, "Give a filled sheet.csv."),
-        file.open(encoding="utf-8-sig", newline="") as stream,
-    ):
-        reader = csv.DictReader(stream)
-        lacking = [name for name in needed if name not in (reader.fieldnames or ())]
-        if lacking:
+    table = read_table(file, "Give a filled sheet.csv.")
+    for name in needed:
+        if name not in table.columns:
             raise T2IBenchError(
-                f"{file} has no column '{lacking[0]}'.",
+                f"{file} has no column '{name}'.{did_you_mean(name, table.columns)}",
                 f"Columns of a sheet: {', '.join(_COLUMNS)}.",
             )
-        return [(reader.line_num, dict(row)) for row in reader]
+    return table.rows
 
 
 def option_of(answer: str, classes: Sequence[str], question: str, where: str) -> str:

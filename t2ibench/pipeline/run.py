@@ -16,6 +16,7 @@ from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.kept import KeptScores
+from t2ibench.pipeline.label_judge import label_judge, record_label_judge
 from t2ibench.pipeline.made_with import spent, tell_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
@@ -169,6 +170,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
 def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
     """Everything before scoring."""
     _generate(job, prepared, executor, reporter)
+    job.check_looked_up()
     job.release()
     embed_all_texts(job, executor, reporter)
     run_stage(job, "embed", executor, reporter)
@@ -266,8 +268,10 @@ def _score(
             for name, run in job.controls.items()
         },
         labels,
+        label_judge(folder.evidence, labels),
     )
     scored = score_plan(prepared.plan, images, stores, reporter, kept=KeptScores(folder.path))
+    record_label_judge(folder, scored)
     written = write_results(
         folder,
         folder.record.repeatable(),
