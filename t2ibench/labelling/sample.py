@@ -22,7 +22,7 @@ class Item:
         image: SHA-256 of the image file.
         file: Name of the image file within images/.
         question: What is asked.
-        classes: What it can be answered with; 'unknown' always can.
+        classes: What it can be answered with, besides 'unknown' and 'not in the picture'.
     """
 
     id: str

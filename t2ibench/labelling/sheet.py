@@ -24,6 +24,8 @@ from t2ibench.store.tables import read_table
 SHEET = "sheet.csv"
 PAGE = "label.html"
 CLASSES_BETWEEN = "|"  # in the column 'classes'
+ABSENT = "not in the picture"  # what is asked about; 'unknown' is there, but cannot be told
+NO_CLASS = (UNKNOWN, ABSENT)  # answers to every question
 _COLUMNS = ("id", "file", "question", "classes", "answer")
 _SIDE = 768  # pixels of the longest side: as much as a person needs to answer
 _STATIC = Path(__file__).parent / "static"
@@ -77,7 +79,7 @@ def _csv(rows: Iterable[dict[str, object]]) -> str:
     for row in rows:
         classes = row["classes"]
         assert isinstance(classes, list)
-        shown = f" {CLASSES_BETWEEN} ".join([*classes, UNKNOWN])
+        shown = f" {CLASSES_BETWEEN} ".join([*classes, *NO_CLASS])
         writer.writerow([row["id"], row["file"], cell(str(row["question"])), cell(shown), ""])
     return out.getvalue()
 
@@ -96,7 +98,8 @@ def page(rows: Sequence[dict[str, object]]) -> str:
     style = (_STATIC / "label.css").read_text(encoding="utf-8")
     digest = hashlib.sha256("\n".join(str(row["id"]) for row in rows).encode()).hexdigest()
     data = json.dumps(
-        {"sheet": digest[:16], "unknown": UNKNOWN, "rows": rows}, ensure_ascii=True
+        {"sheet": digest[:16], "unknown": UNKNOWN, "absent": ABSENT, "rows": rows},
+        ensure_ascii=True,
     ).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; img-src 'self' file:; script-src {_hash(script)}; "
@@ -131,10 +134,10 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
     labels: dict[str, Label] = {}
     for line, row in sheet_rows(file, ("id", "answer")):
         where = f"{file}:{line}"
-        answer = (row["answer"] or "").strip()
+        answer = row["answer"].strip()
         if not answer:
             continue
-        item = known.get((row["id"] or "").strip())
+        item = known.get(row["id"].strip())
         if item is None:
             raise T2IBenchError(
                 f"{where}: no image of this run has the id '{shown(row['id'])}'.",
@@ -175,17 +178,17 @@ def option_of(answer: str, classes: Sequence[str], question: str, where: str) ->
 
     Args:
         answer: What is written in the sheet.
-        classes: What can be answered, besides 'unknown'.
+        classes: What can be answered, besides 'unknown' and 'not in the picture'.
         question: What was asked, for the message.
         where: File and line, for the message.
 
     Returns:
-        The class as it is written in `classes`, or 'unknown'.
+        The class as it is written in `classes`, 'unknown' or 'not in the picture'.
 
     Raises:
         T2IBenchError: it is none of them.
     """
-    options = [*classes, UNKNOWN]
+    options = [*classes, *NO_CLASS]
     for option in options:
         if answer.casefold() == option.casefold():
             return option

@@ -68,10 +68,12 @@ class AnswerStore:
         fingerprint: The judge's fingerprint.
 
     Attributes:
+        name: The judge's name.
         damage: What is damaged, and so counts as missing.
     """
 
     def __init__(self, root: Path, name: str, fingerprint: str) -> None:
+        self.name = name
         self.folder = root / f"answers-{slug(name)}-{fingerprint[:12]}"
         self._rows: dict[Key, StoredAnswer] = {}
         self.damage = Damage(f"line of answers by {name}", f"lines of answers by {name}")

@@ -27,7 +27,7 @@ class Label:
         classes: What it could be answered with.
         image: SHA-256 of the image file.
         labeller: Who answered; a name of their choice, or a number.
-        answer: A class, or 'unknown'.
+        answer: A class, 'unknown' or 'not in the picture'.
     """
 
     question: str
