@@ -74,10 +74,8 @@ def run_import(arguments: argparse.Namespace) -> int:
         print(f"{store.damage.found()} The damaged file is kept beside the new one.")
     store.add(labels)
     print(f"{len(labels)} answers of {arguments.labeller}, {len(store) - before} of them new.")
-    print(
-        f"Now run `t2ibench score {arguments.run}`: they correct the judge's answers, or stand alone"
-    )
-    print("where no judge has named a class.")
+    print("They correct the judge, and stand alone where no judge has named a class. Now:")
+    print(f"  t2ibench score {arguments.run}")
     return 0
 
 

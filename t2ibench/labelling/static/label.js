@@ -41,8 +41,8 @@ function show() {
   const buttons = [...row.classes, unknown, absent].map((name, number) => {
     const button = document.createElement("button");
     button.type = "button";
-    const key = name === unknown ? "0" : name === absent ? "N" : number < 9 ? `${number + 1}` : "";
-    button.textContent = `${key} ${name === unknown ? "cannot tell" : name}`.trim();
+    const hint = name === unknown ? "0" : name === absent ? "N" : number < 9 ? `${number + 1}` : "";
+    button.textContent = `${hint} ${name === unknown ? "cannot tell" : name}`.trim();
     button.setAttribute("aria-pressed", String(answers[row.id] === name));
     button.addEventListener("click", () => answer(name));
     return button;

@@ -186,7 +186,8 @@ class AnswersJudge:
             f"line {line} names the {_KINDS[kind]} '{shown(value.partition(chr(0))[2] or value)}'"
         )
         if matched:
-            return f"{self.name}: {len(left)} of {len(rows)} rows match no image here; {said}."
+            verb = "matches" if len(left) == 1 else "match"
+            return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {said}."
         image = images[0][0]
         raise T2IBenchError(
             f"{self._path}: none of its {len(rows)} rows matches an image of this run; {said}.",
