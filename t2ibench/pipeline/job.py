@@ -318,17 +318,9 @@ class Job:
                 yield self.images.image(attempt)
 
     def _to_generate(self, number: int) -> list[ImageRequest]:
-        """A shard's images without an outcome, and those whose removed file is needed.
-
-        Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge that
-        has not seen them yet, and by a run that only generates.
-
-        Args:
-            number: Which shard.
-
-        Returns:
-            The requests, in the order of the plan.
-        """
+        """A shard's images without an outcome, and those whose removed file is needed."""
+        # Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge
+        # that has not seen them yet, and by a run that only generates.
         assert self.images is not None
         requests = unfinished(self.plan.shard(number), self.images)
         removed = {
@@ -370,11 +362,7 @@ class Job:
                 yield image, wanted
 
     def check_looked_up(self) -> None:
-        """Warn of answers that judges look up and that are about no image of this run.
-
-        Raises:
-            T2IBenchError: none of a judge's answers is about one.
-        """
+        """Warn of answers that judges look up and that are about no image of this run."""
         for run in self.judges:
             if isinstance(run.judge, LooksUp) and self.images is not None:
                 shards = range(self.plan.n_shards)
