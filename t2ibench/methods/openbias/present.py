@@ -36,6 +36,7 @@ def present(task: OpenBiasTask) -> Presentation:
     for bias in task.biases:
         groups = frozenset({full_name(bias)})
         noun = "stimulus" if bias.stimuli else "prompt"
+        noun += f" ({full_name(bias)})" if len(task.biases) > 1 and not bias.stimuli else ""
         if len(bias.classes) == 2:
             first, second = bias.classes
             rows.append(RowSeries("lean", noun, Axis(second, first), groups=groups))
