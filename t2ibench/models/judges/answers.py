@@ -23,6 +23,7 @@ from t2ibench.store.answers import ANSWERS_BY
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.labels import item_id
 from t2ibench.store.one_image import StoredImage
+from t2ibench.store.problems import reading
 from t2ibench.store.tables import read_table
 
 _DIGITS = 9  # of an index
@@ -121,7 +122,8 @@ class AnswersJudge:
             if kind == "file":
                 file = _file_named(self._path.parent / value, folders)
                 if file is not None:
-                    key = ("sha256", hashlib.sha256(file.read_bytes()).hexdigest())
+                    with reading(file):
+                        key = ("sha256", hashlib.sha256(file.read_bytes()).hexdigest())
             self._merge(found, key, given)
         return found
 
