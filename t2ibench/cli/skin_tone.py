@@ -23,7 +23,8 @@ _HEADERS = ("Group", "Images", "Without a tone", "Mean ITA", "very light", "ligh
 _MEANING = (
     "ITA is the individual typology angle of the skin in degrees: above 55 very light, below -30 "
     "dark. Monk is the median of the nearest tones of that scale, 1 to 10. Around is the median "
-    "lightness (L*) of the rest of these images. Intervals are for prompts like these."
+    "lightness (L*) of the rest of these images. Intervals are for prompts like these; in a group "
+    "of one prompt, for other images of it."
 )
 _WARNING = (
     "A tone is a number about pixels: light, colour grading and style move it as much as the skin "
@@ -201,6 +202,8 @@ def _sentence(compared: Comparison) -> str:
     found = compared.ita
     p = f", p = {found.p:.3g}" if not isnan(found.p) else ""
     side = "lighter" if found.value > 0 else "darker"
+    if not found.low * found.high > 0:
+        side = "no clear difference"
     how = " (each with itself)" if found.paired else ""
     return (
         f"'{first.name}' less '{second.name}': {_estimate(found, 1)} degrees{p}, {side}; "

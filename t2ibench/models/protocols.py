@@ -16,6 +16,8 @@ from t2ibench.arrays import Float32Array
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from t2ibench.store.one_image import StoredImage
+
 Status = Literal["ok", "refused", "filtered", "failed"]
 
 
@@ -325,6 +327,27 @@ class ChecksAccess(Protocol):
 
         Raises:
             T2IBenchError: it cannot be asked.
+        """
+        ...
+
+
+@runtime_checkable
+class LooksUp(Protocol):
+    """A judge that looks up what was answered before (optional); it is never stopped for gaps."""
+
+    def check_images(
+        self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
+    ) -> str | None:
+        """Compare what it has with the images of a run, before it is asked.
+
+        Args:
+            asked: Every image with its questions and their classes.
+
+        Returns:
+            One line about answers that are about no image of the run; None without such.
+
+        Raises:
+            T2IBenchError: none of its answers is about an image of the run.
         """
         ...
 

@@ -16,6 +16,7 @@ from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.kept import KeptScores
+from t2ibench.pipeline.label_judge import label_judge, record_label_judge
 from t2ibench.pipeline.made_with import spent, tell_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
@@ -170,6 +171,7 @@ def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporte
     """Everything before scoring."""
     _check_access(job)
     _generate(job, prepared, executor, reporter)
+    job.check_looked_up()
     job.release()
     embed_all_texts(job, executor, reporter)
     run_stage(job, "embed", executor, reporter)
@@ -278,8 +280,10 @@ def _score(
             for name, run in job.controls.items()
         },
         labels,
+        label_judge(folder.evidence, labels),
     )
     scored = score_plan(prepared.plan, images, stores, reporter, kept=KeptScores(folder.path))
+    record_label_judge(folder, scored)
     written = write_results(
         folder,
         folder.record.repeatable(),

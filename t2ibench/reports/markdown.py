@@ -26,7 +26,7 @@ from t2ibench.reports.view import RunView, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
-from t2ibench.results.schema import Results, Score, TaskResult
+from t2ibench.results.schema import Results, Row, Score, TaskResult
 
 COLUMNS = (
     "Task",
@@ -246,16 +246,34 @@ def _rows_table(task: TaskResult) -> str | None:
     if not names:
         return None
     level = level_name([task.settings.level])
-    heads = ["Row", "Images", *(head for name in names for head in (name, level, "p (Holm)"))]
+    shares = ["Shares"] if any(map(_shares, task.by)) else []
+    heads = [
+        "Row",
+        "Images",
+        *shares,
+        *(head for name in names for head in (name, level, "p (Holm)")),
+    ]
     rows = []
     for row in task.by:
         cells = [row.name, "–" if row.n_images is None else str(row.n_images)]
+        cells += [_shares(row)] if shares else []
         for name in names:
             score = row.scores.get(name, Score())
             cells += [signed(score.value), interval(score), format_p(score.p_holm)]
-        if any(name in row.scores for name in names):
+        if _shares(row) or any(name in row.scores for name in names):
             rows.append([escape(cell) for cell in cells])
     return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)
+
+
+def _shares(row: Row) -> str:
+    """The shares of the classes of a row, the largest first."""
+    found = {
+        name.removeprefix("share:"): score.value
+        for name, score in row.scores.items()
+        if name.startswith("share:") and score.value is not None
+    }
+    ordered = sorted(found.items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{100 * value:.0f} % {name}" for name, value in ordered if value >= 0.005)
 
 
 def _wordings(results: Results) -> list[str]:

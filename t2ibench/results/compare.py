@@ -16,6 +16,7 @@ from t2ibench.results.paired import PairedTask
 from t2ibench.results.pairing import Contrast, linear, mean_squares
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from t2ibench.stats import holm
+from t2ibench.store.answers import who_judged
 
 Verdict = Literal["first", "second", "opposite", "tie"]
 LEAN = "lean"  # the row score of which it is known that 0 is balanced
@@ -335,7 +336,7 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
     limits = {first.settings.limit, second.settings.limit}
     for differs, note in (
         (not alike and not text_only(first), "other encoders"),
-        (first.settings.judges != second.settings.judges, "other judges"),
+        (who_judged(first.settings.judges) != who_judged(second.settings.judges), "other judges"),
         (len(limits) > 1, "other stimuli (--limit)"),
         (first.missing_prompts != second.missing_prompts, "other prompts have no image"),
         (bool(first.inconclusive), "the first is inconclusive"),

@@ -160,6 +160,21 @@ def test_no_verdict_where_something_else_differs(
     assert (found.value is not None) == value
 
 
+def test_the_same_people_judged_both_runs() -> None:
+    def found(first: str, second: str) -> Difference:
+        names = (first, "0" * 64), (second, "1" * 64)
+        runs = (hand.mean_lean(A), hand.mean_lean(B))
+        records = [
+            hand.results(t=hand.record(run, settings=hand.settings(judges={name: answers})))
+            for run, (name, answers) in zip(runs, names, strict=True)
+        ]
+        return compare(*records, *[hand.pairs({"t": run}) for run in runs])[0]
+
+    assert "other judges" not in found("answers by anna", "answers by anna").notes
+    for first, second in (("answers by anna", "answers by ben"), ("skin", "skin")):
+        assert "other judges" in found(first, second).notes
+
+
 def test_other_numbers_of_images_are_told() -> None:
     found = difference(hand.mean_lean(A), hand.mean_lean(B), n_images=5)
     assert found.notes == ("other numbers of images",) and found.verdict == "tie"

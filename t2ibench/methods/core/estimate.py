@@ -193,12 +193,14 @@ class Item:
         scores: Its scores.
         group: The concept or side it belongs to.
         n_images: Number of images they are based on.
+        tested_with: Rows of the same text are corrected together for the number of their tests.
     """
 
     name: str
     scores: dict[str, Estimate]
     group: str | None = None
     n_images: int | None = None
+    tested_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)
