@@ -75,7 +75,8 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
     from t2ibench.leaderboard.board import submissions, twins
     from t2ibench.results.run import open_run
 
-    generator = open_run(run).record.generator
+    record = open_run(run).record
+    generator, wanted = record.generator, wanted or record.settings.name
     if generator is None:
         return wanted  # packing says why it cannot be
     name = names.normalise(wanted) if wanted is not None else generator.name

@@ -66,7 +66,8 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
             "Run the original command without --generate-only.",
         )
     plan = stored_plan(folder)
-    for line in stored_results(folder)[1]:
+    old, lines = stored_results(folder)
+    for line in lines:
         reporter.warn(line)
     images = None
     if record.generator:
@@ -77,7 +78,13 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     anew = KeptScores(folder.path, reuse=False)
     scored = score_plan(plan, images, stores, reporter, kept=anew)
     written = write_results(
-        folder, record.repeatable(), scored.results, scored.samples, scored.paired, scored.lacking
+        folder,
+        record.repeatable(),
+        scored.results,
+        scored.samples,
+        scored.paired,
+        scored.lacking,
+        old.tasks if old else (),
     )
     kept = written.warning()
     if kept is not None:

@@ -275,6 +275,7 @@ def _score(
         scored.samples,
         scored.paired,
         scored.lacking,
+        prepared.together,
     )
     kept = written.warning()
     if kept is not None:

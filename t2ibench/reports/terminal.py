@@ -56,4 +56,7 @@ def results_table(
         )
         for line, state in lines
     ]
+    told = overview.earlier(run)
+    if told:
+        parts.append(Text(visible(" ".join(told)), style="dim"))
     return Group(*parts)
