@@ -33,6 +33,10 @@ COMPARISON = (
 )
 
 
+# A task, why it is not checked at all, its numbers, and what to know where one is missing.
+_Row = tuple[str, str | None, Mapping[str, float | None], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One comparison of a number with a limit.
@@ -57,7 +61,7 @@ class Checked:
 
     Attributes:
         failures: A line for each task that a gate stops.
-        unchecked: A line for each task that could not be checked.
+        unchecked: A line for each reason for which tasks could not be checked.
         passed: Number of tasks that were checked and not stopped.
     """
 
@@ -142,13 +146,15 @@ def check_run(gates: Sequence[Sequence[Condition]], results: Results) -> Checked
         What came of it. Inconclusive tasks and tasks without the number are unchecked.
     """
     rows = (
-        (name, "it is inconclusive" if task.inconclusive else None, _numbers(task.headline))
+        (
+            name,
+            "inconclusive" if task.inconclusive else None,
+            {f"headline.{key}": number for key, number in _numbers(task.headline).items()},
+            "",
+        )
         for name, task in results.tasks.items()
     )
-    return _check(
-        gates,
-        ((name, why, {f"headline.{k}": v for k, v in found.items()}) for name, why, found in rows),
-    )
+    return _check(gates, rows)
 
 
 def check_comparison(
@@ -169,7 +175,7 @@ def check_comparison(
 
 def _comparisons(
     differences: Sequence[Difference],
-) -> Iterator[tuple[str, str | None, Mapping[str, float | None]]]:
+) -> Iterator[_Row]:
     for one in differences:
         if one.row:
             continue
@@ -183,7 +189,7 @@ def _comparisons(
         }
         for run, score in (("old", one.first), ("new", one.second)):
             numbers |= {f"{run}.{name}": number for name, number in _numbers(score).items()}
-        yield one.task, None, numbers
+        yield one.task, None, numbers, "; ".join(one.notes)
 
 
 def _numbers(score: Score) -> dict[str, float | None]:
@@ -201,18 +207,16 @@ def _numbers(score: Score) -> dict[str, float | None]:
     }
 
 
-def _check(
-    gates: Sequence[Sequence[Condition]],
-    rows: Iterator[tuple[str, str | None, Mapping[str, float | None]]],
-) -> Checked:
-    failures, unchecked, passed = [], [], 0
-    for name, why, numbers in rows:
+def _check(gates: Sequence[Sequence[Condition]], rows: Iterator[_Row]) -> Checked:
+    failures, passed = [], 0
+    unchecked: dict[str, list[str]] = {}
+    for name, why, numbers, remark in rows:
         lacking = why
         stopped = False
         for gate in gates:
             absent = [c.name for c in gate if numbers.get(c.name) is None]
             if why is None and absent:
-                lacking = f"it has no {absent[0]}"
+                lacking = remark or f"no {absent[0]}"
             if why is not None or absent:
                 continue
             values = [(c, float(numbers[c.name] or 0.0)) for c in gate]
@@ -221,6 +225,7 @@ def _check(
                 failures.append(f"{name}: {told} (--fail-on \"{','.join(map(str, gate))}\")")
                 stopped = True
         if lacking and not stopped:
-            unchecked.append(f"{name} was not checked: {lacking}")
+            unchecked.setdefault(lacking, []).append(name)
         passed += not stopped and not lacking
-    return Checked(failures, unchecked, passed)
+    lines = [f"not checked ({why}): {', '.join(names)}" for why, names in unchecked.items()]
+    return Checked(failures, lines, passed)

@@ -78,8 +78,8 @@ def test_nothing_checked_is_not_passed() -> None:
     nothing = hand.record(MethodResult.undefined("there are no images"))
     found = check_run(gates, hand.results(a=undecided, b=nothing))
     assert found.failures == [] and found.failed
-    assert found.unchecked[0] == "a was not checked: it is inconclusive"
-    assert found.unchecked[1] == "b was not checked: it has no headline.ci_low"
+    assert found.unchecked[0] == "not checked (inconclusive): a"
+    assert found.unchecked[1] == "not checked (no headline.ci_low): b"
     weak = hand.record(hand.mean_lean(WEAK))
     assert not check_run(gates, hand.results(a=undecided, c=weak)).failed
     assert not check_run(gates, hand.results()).failed
