@@ -18,8 +18,8 @@ _NOTE = (
     "'Change' says how much more the second run leans than the first: leans count without their "
     "sign. Of a row that cannot lean it is the second minus the first. Images are paired by prompt "
     "and index; 'unpaired' takes the runs as independent, for results without influences. p tests "
-    "whether both are the same; Holm's correction is over the headlines, and over each task's rows. "
-    "A verdict is by interval, one task at a time."
+    "whether both are the same; Holm's correction is over the headlines, and over the rows of each "
+    "task. A verdict is by interval, one task at a time."
 )
 _NOT_MEASURED = (
     "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "

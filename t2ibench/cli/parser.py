@@ -52,10 +52,11 @@ T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 
 
 _GATES = """gates, for continuous integration:
-{examples}FIELD is value, ci_low, ci_high, p, p_holm, p_bh, fair_low, fair_high, magnitude, magnitude_low or
-magnitude_high, as tables show them: a lean has its sign, its magnitude has none. Commas mean 'and', a repeated flag 'or'. The exit status is 4 where a task meets the
-condition, or where none could be checked. Inconclusive tasks and tasks without the number are not
-checked, and named.
+{examples}\
+FIELD is value, ci_low, ci_high, p, p_holm, p_bh, fair_low, fair_high, magnitude, magnitude_low
+or magnitude_high, as tables show them: a lean has its sign, its magnitude has none. Commas mean
+'and', a repeated flag 'or'. The exit status is 4 where a task meets the condition, or where none
+could be checked. Inconclusive tasks and tasks without the number are not checked, and named.
 """
 _GATE = '"headline.magnitude_low>0.2"'
 _GATES_OF_RUN = f"""\

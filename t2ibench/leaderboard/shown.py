@@ -98,7 +98,7 @@ class Model:
 
     @property
     def toy(self) -> bool:
-        """Whether it is one of the bundled toys, which show that the tests find what was planted."""
+        """Whether it is one of the bundled toys."""
         return self.entry.manifest.model in TOYS
 
     @property

@@ -25,9 +25,9 @@ _NO_ADVICE = (
 )
 _METHOD = (
     "A lean is 0 where images are balanced and ±1 where all are on one side; rms is the root mean "
-    "square of several. Clear: outside a fair model's band, and p below .05 after Holm's correction "
-    "over all tests. A score describes these prompts, this model and this encoder or judge; it "
-    "says nothing about real people."
+    "square of several. Clear: outside a fair model's band, and p below .05 after Holm's "
+    "correction over all tests. A score describes these prompts, this model and this encoder or "
+    "judge; it says nothing about real people."
 )
 
 

@@ -222,7 +222,7 @@ def _check(gates: Sequence[Sequence[Condition]], rows: Iterator[_Row]) -> Checke
             values = [(c, float(numbers[c.name] or 0.0)) for c in gate]
             if all(_OPERATORS[c.sign](value, c.limit) for c, value in values):
                 told = ", ".join(f"{c.name} is {value:.4g}" for c, value in values)
-                failures.append(f"{name}: {told} (--fail-on \"{','.join(map(str, gate))}\")")
+                failures.append(f'{name}: {told} (--fail-on "{",".join(map(str, gate))}")')
                 stopped = True
         if lacking and not stopped:
             unchecked.setdefault(lacking, []).append(name)

@@ -148,9 +148,7 @@ class MeanSquares:
         self._aligned = Aligned([part.influence for part in (*first, *second)])
         self._covariances = self._aligned.covariances()
         self._leans = np.array([part.value for part in (*first, *second)])
-        self._alike = all(
-            a.influence.same(b.influence) for a, b in zip(first, second, strict=True)
-        )
+        self._alike = all(a.influence.same(b.influence) for a, b in zip(first, second, strict=True))
 
     def _variance(self, first: float, second: float) -> tuple[float, float]:
         """Variance and degrees of freedom of a combination of both mean squares."""
@@ -194,8 +192,8 @@ class MeanSquares:
 def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
     """How much more the second leans than the first, whichever way either does.
 
-    |l₂| − |l₁| = (|t − d| − |t + d|) / 2 with d = l₁ − l₂ and t = l₁ + l₂ rises or falls with each of
-    them, so that its ends are at the ends of their intervals. It leaves out 0 where both do.
+    |l₂| − |l₁| = (|t − d| − |t + d|) / 2 with d = l₁ − l₂ and t = l₁ + l₂ rises or falls with each,
+    so that its ends are at the ends of their intervals. It leaves out 0 where both do.
 
     Args:
         difference: First minus second.

@@ -182,8 +182,8 @@ def write_results(
     """Write results.json, the samples and the influences; no other process writes them meanwhile.
 
     Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
-    of earlier commands. Who reads evidence for this holds the folder's lock 'results' from there on: the evidence written last is
-    then that of the result written last.
+    of earlier commands. Who reads evidence for this holds the folder's lock 'results' from there
+    on: the evidence written last is then that of the result written last.
 
     Args:
         folder: Where.
