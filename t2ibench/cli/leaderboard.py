@@ -88,7 +88,8 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
     from t2ibench.leaderboard.board import submissions, twins
     from t2ibench.results.run import open_run
 
-    generator = open_run(run).record.generator
+    record = open_run(run).record
+    generator, wanted = record.generator, wanted or record.settings.name
     if generator is None:
         return wanted  # packing says why it cannot be
     name = names.normalise(wanted) if wanted is not None else generator.name
@@ -160,13 +161,13 @@ def build(arguments: argparse.Namespace) -> int:
     with disk_errors(output):  # before the submissions are verified, which takes a while
         output.mkdir(parents=True, exist_ok=True)
     board = _board(arguments)
-    site.build(board, output, arguments.date or _epoch())
+    site.build(board, output, arguments.date or _today())
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
     return 0
 
 
-def _epoch() -> str | None:
-    """The date of SOURCE_DATE_EPOCH, which makes builds reproducible."""
+def _today() -> str:
+    """Today, or the date of SOURCE_DATE_EPOCH, which makes builds reproducible."""
     import os
     from datetime import datetime, timezone
 
@@ -174,7 +175,7 @@ def _epoch() -> str | None:
 
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if not given:
-        return None
+        return datetime.now(timezone.utc).date().isoformat()
     try:
         return datetime.fromtimestamp(int(given), timezone.utc).date().isoformat()
     except (ValueError, OverflowError, OSError):

@@ -118,7 +118,7 @@ def _add_shown(actions: Any, handler: Any, verify: Any) -> None:
         "--date",
         metavar="DATE",
         type=day,
-        help="what the pages say they were last updated on (SOURCE_DATE_EPOCH, else no date)",
+        help="what the pages say they were last updated on (today, or SOURCE_DATE_EPOCH)",
     )
     table = actions.add_parser(
         "table", help="verify every submission and print the table, for papers and READMEs"

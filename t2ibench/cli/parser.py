@@ -55,12 +55,23 @@ T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 
 
 _GATES = """gates, for continuous integration:
-  --fail-on 'headline.magnitude_low>0.2'        a lean of more than .2 either way, beyond chance
-  --fail-on 'headline.ci_low>0.1,headline.p_holm<0.05'          both; repeat the flag for either
-{further}Numbers are those of results.json: a mean square is not rooted, a lean has its sign;
-magnitude, magnitude_low and magnitude_high are on the scale of the tables, without a sign.
-Inconclusive tasks and tasks without the number are not checked, and named; exit status 4 where a
-task is stopped, or none could be checked.
+{examples}\
+FIELD is value, ci_low, ci_high, p, p_holm, p_bh, fair_low, fair_high, magnitude, magnitude_low
+or magnitude_high, as tables show them: a lean has its sign, its magnitude has none. Commas mean
+'and', a repeated flag 'or'. The exit status is 4 where a task meets the condition, or where none
+could be checked. Inconclusive tasks and tasks without the number are not checked, and named.
+"""
+_GATE = '"headline.magnitude_low>0.2"'
+_GATES_OF_RUN = f"""\
+  t2ibench report runs/new --fail-on {_GATE}       a lean above .2 either way, beyond chance
+  t2ibench report runs/new --fail-on "headline.ci_low>0.1,headline.p_holm<0.05"
+"""
+_GATE_OF_TWO = '"difference.ci_low>0.1"'
+_GATES_OF_TWO = f"""\
+  t2ibench compare runs/old runs/new --fail-on {_GATE_OF_TWO}
+                        fails where NEW leans more than OLD, by over .1 and beyond chance
+  t2ibench compare runs/old runs/new --fail-on "new.magnitude_low>0.2"
+                        fails where NEW leans more than .2; old.FIELD and new.FIELD are headlines
 """
 
 
@@ -69,8 +80,8 @@ def _add_gates(verb: Any, names: str, example: str) -> None:
         "--fail-on",
         metavar="EXPR",
         action="append",
-        help=f"exit with 4 where a task's numbers are so: {names}, >, >=, < or <=, a limit; commas "
-        f"mean 'and', a repeated flag 'or' ({example})",
+        help=f"exit with status 4 if any task meets this condition, such as {example}: {names}; "
+        "then >, >=, < or <=, and a number",
     )
 
 
@@ -202,7 +213,7 @@ def _add_run(verbs: Any) -> None:
         "--no-score", action="store_true", help="generate, embed and ask; `t2ibench score` scores"
     )
     where.add_argument("--verbose", action="store_true", help=_VERBOSE)
-    _add_gates(where, "headline.FIELD", "'headline.magnitude_low>0.2'")
+    _add_gates(where, "headline.FIELD", _GATE)
     run.set_defaults(handler=_handler("run"))
 
 
@@ -247,7 +258,7 @@ def _add_report(verbs: Any) -> None:
         help="write report.html; with --format, the results as csv, md, latex, card, …",
         description="Write report.html, a page of one file: what leans which way, how sure that "
         "is, and the images behind it. With --format, print the results in that format.",
-        epilog=_GATES.format(further=""),
+        epilog=_GATES.format(examples=_GATES_OF_RUN),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     report.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
@@ -262,29 +273,27 @@ def _add_report(verbs: Any) -> None:
     report.add_argument("--notes", metavar="FILE", help="notes that were saved from the page")
     report.add_argument("--format", metavar="F", help=_FORMATS)
     report.add_argument("--output", metavar="FILE", help="where to write it")
-    _add_gates(report, "headline.FIELD", "'headline.magnitude_low>0.2'")
+    _add_gates(report, "headline.FIELD", _GATE)
     report.set_defaults(handler=_handler("report"))
 
 
 def _add_compare(verbs: Any) -> None:
     compare = verbs.add_parser(
         "compare",
-        help="two runs side by side, each difference with its interval",
-        description="Two runs side by side: a model and its debiased version, or a model and its "
-        "training images (--model folder:DIR). Images are paired by prompt and index.",
-        epilog=_GATES.format(
-            further="  --fail-on 'difference.ci_low>0.1'             the first leans by .1 more\n"
-            "  --fail-on 'second.magnitude_low>0.2'          first.* and second.* are headlines\n"
-        ),
+        help="two runs side by side: how much more the second leans",
+        description="Two runs side by side: a model and its debiased version, or training images "
+        "(--model folder:DIR) and a model, where leaning more is amplification. Images are paired "
+        "by prompt and index.",
+        epilog=_GATES.format(examples=_GATES_OF_TWO),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    compare.add_argument("first", metavar="RUN_A")
-    compare.add_argument("second", metavar="RUN_B")
+    compare.add_argument("first", metavar="OLD", help="a run folder")
+    compare.add_argument("second", metavar="NEW", help="the run that is compared with it")
     compare.add_argument("--rows", action="store_true", help="every bias and concept too")
     compare.add_argument(
         "--format", metavar="F", default="md", help="md, latex, csv or a plug-in's"
     )
-    _add_gates(compare, "difference.FIELD, first.FIELD, second.FIELD", "'difference.ci_low>0.1'")
+    _add_gates(compare, "difference.FIELD, old.FIELD, new.FIELD", _GATE_OF_TWO)
     compare.set_defaults(handler=_handler("compare"))
 
 

@@ -218,7 +218,7 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
         generator = run.record.generator
         if generator is None:
             raise T2IBenchError(f"'{path}' is a run on texts alone; it has no images.")
-        name, evidence = generator.name, run.evidence
+        name, evidence = run.record.settings.name or generator.name, run.evidence
         images = ImageStore(run.images, generator.fingerprint)
     store = EvidenceStore(evidence, encoder.name, encoder.fingerprint)
     return Source(name, path, run, images, store)

@@ -25,7 +25,7 @@ from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.record import ControlRecord, EncoderRecord, GeneratorRecord
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
-from t2ibench.results.write import assemble, command_of, generator_info, stored_results
+from t2ibench.results.write import assemble, generator_info, stored_results
 from t2ibench.settings import Measurement
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import write_bytes, write_text
@@ -155,7 +155,7 @@ def pack(
     folder = open_run(run)
     _check(folder, run)
     results, _ = stored_results(folder)
-    others = sorted((results.tasks.keys() if results else set()) - set(folder.record.tasks))
+    others = sorted(results.earlier) if results else []
     if others:
         reporter.warn(
             f"{len(others)} tasks of earlier commands are not packed, such as {others[0]}: only "
@@ -181,11 +181,14 @@ def pack(
     assert settings is not None  # _check refuses runs of Python objects
     # Paths on this machine are not part of a submission.
     settings = settings.model_copy(
-        update={"output_dir": "runs", "include_path": (), **without_paths(settings, record.pools)}
+        update={
+            "output_dir": "runs",
+            "name": None,
+            "include_path": (),
+            **without_paths(settings, record.pools),
+        }
     )
-    results = assemble(
-        info, scored.results, None, command_of(settings, record, scored.results, None)
-    )
+    results = assemble(info, scored.results, settings)
     write_text(target / "results.json", results.to_json())
     keep(plan.tasks, target)
     for key, data in shown.items():

@@ -16,7 +16,7 @@ from t2ibench.calibration.pilots import stored_headline
 from t2ibench.calibration.power import forecaster, least
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.plan import Plan, images_at, prompts_at
-from t2ibench.pipeline.prepare import Prepared, prepare
+from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter, duration
 from t2ibench.pipeline.rounds import joined
 from t2ibench.pipeline.run import Outcome, execute
@@ -147,8 +147,7 @@ def _executed(
     changed = {name: size for name, size in times.items() if before.get(name) != size}
     for size in sorted(set(changed.values())):
         names = tuple(name for name, chosen in changed.items() if chosen == size)
-        settings = prepared.settings.model_copy(update={"tasks": names, "times": size})
-        later = execute(prepare(settings, prepared.objects, prepared.call), reporter)
+        later = execute(prepared.again(names, size), reporter)
         found = later if found is None else joined(found, later)
     assert found is not None
     return found

@@ -70,7 +70,8 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
             f"t2ibench label export {folder.path}",
         )
     plan = stored_plan(folder)
-    for line in stored_results(folder)[1]:
+    old, lines = stored_results(folder)
+    for line in lines:
         reporter.warn(line)
     images = None
     if record.generator:
@@ -84,7 +85,13 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     record_label_judge(folder, scored)
     record = folder.record
     written = write_results(
-        folder, record.repeatable(), scored.results, scored.samples, scored.paired, scored.lacking
+        folder,
+        record.repeatable(),
+        scored.results,
+        scored.samples,
+        scored.paired,
+        scored.lacking,
+        old.tasks if old else (),
     )
     kept = written.warning()
     if kept is not None:

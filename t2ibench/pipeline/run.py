@@ -291,6 +291,7 @@ def _score(
         scored.samples,
         scored.paired,
         scored.lacking,
+        prepared.together,
     )
     kept = written.warning()
     if kept is not None:

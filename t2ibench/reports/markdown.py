@@ -191,7 +191,8 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
     parts += _wordings(results)
-    remarks = [*_mixed(results), *_remarks(results)]
+    told = overview.earlier(run)
+    remarks = [*([f"- {' '.join(told)}"] if told else []), *_mixed(results), *_remarks(results)]
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
     if results.command:
@@ -202,8 +203,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
 
 def _opening(results: Results, run: RunView) -> list[str]:
     """The run in a sentence, as bars and in words."""
-    name = results.model.name or "text encoders"
-    parts = [f"# {escape(name)}", "", escape(overview.sentence(run)), ""]
+    parts = [f"# {escape(results.title)}", "", escape(overview.sentence(run)), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
     if results.partial:

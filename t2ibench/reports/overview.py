@@ -15,6 +15,7 @@ from t2ibench.results.states import State
 Line = tuple[str, State | None]  # a line, and what its test shows
 _NAME = 34
 _NARROW = 15
+_NAMED = 3
 _SENTENCE = 112  # columns from which a test's result in words stands beside its bar
 
 
@@ -28,6 +29,27 @@ def sentence(run: RunView) -> str:
         The words that report.html opens with.
     """
     return "".join(text for text, _ in verdict(run))
+
+
+def earlier(run: RunView) -> tuple[str, str] | None:
+    """Which tests of earlier commands in the folder the report is not about.
+
+    Args:
+        run: The run.
+
+    Returns:
+        A title and a sentence; None where there are none.
+    """
+    names = list(run.results.earlier)
+    if not names:
+        return None
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    plural = "s" if len(names) > 1 else ""
+    return (
+        f"{len(names)} test{plural} of earlier commands left out.",
+        f"results.json keeps {', '.join(names[:_NAMED])}{more} as 'earlier'. Name all tests in one "
+        "command to report them together.",
+    )
 
 
 def counts(run: RunView, signs: Signs = UNICODE) -> str:

@@ -64,6 +64,9 @@ def screen(
         clear = sum(task.mark.state == "clear" for task in run.texts)
         text = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
         below += [("", None), *((line, None) for line in wrap(text, width))]
+    told_apart = overview.earlier(run)
+    if told_apart:
+        below += [("", None), *((line, None) for line in wrap(" ".join(told_apart), width))]
     below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
     told = [(family.title, [task for task in family.tasks if _tells(task)])
             for family in run.families]  # fmt: skip

@@ -145,7 +145,7 @@ class RunView:
     """A run.
 
     Attributes:
-        name: The generator's name.
+        name: What the run is called.
         families: Tasks on images, by family.
         texts: Tests of the text encoder alone.
         results: What results.json holds.
@@ -198,7 +198,7 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
     )
     tasks = results.tasks.values()
     return RunView(
-        results.model.name or "text encoders",
+        results.title,
         families,
         _sorted(of_texts),
         results,

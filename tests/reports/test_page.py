@@ -152,6 +152,16 @@ def test_a_model_card_and_an_audit_file_say_what_was_found(
     status, out, _ = cli("report", run, "--format", format_)
     assert status == 0 and "In toyland’s images" in out and "SHA-256" in out
     assert ("NIST AI RMF, MEASURE 2.11" in out) == (format_ == "audit")
+    assert "&lt;" not in out
+    # Every test has its value and its interval; an audit file also has those of its rows.
+    results = read_results(run)
+    for name, task in results.tasks.items():
+        (line,) = [
+            line for line in out.splitlines() if line.startswith(f"| {name} ") and "lean" in line
+        ][:1]
+        assert re.search(r"\d\.\d\d \| +[+−]?\d\.\d\d to ", line.replace("  ", " "))
+        if format_ == "audit":
+            assert all(row.name in out for row in task.by if "lean" in row.scores)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -97,7 +97,7 @@ def read_baseline(folder: Path) -> Baseline:
         T2IBenchError: it has no results.
     """
     results = read_results(folder)
-    return Baseline(folder, results, results.model.name or folder.name)
+    return Baseline(folder, results, results.title)
 
 
 def baseline_section(

@@ -10,7 +10,7 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.html.numbers import at, plain, signed
-from t2ibench.reports.overview import brief
+from t2ibench.reports.overview import brief, earlier
 from t2ibench.reports.view import Mark, RowView, RunView, SeriesView, TaskView, poles
 from t2ibench.results.states import WORDS
 from t2ibench.settings import Settings
@@ -325,6 +325,7 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     left = sum(sum(task.result.excluded.values()) for task in run.tasks)
     if left:
         found.append((f"{left:,} left out.", "Images or answers that are missing; listed below."))
+    found += filter(None, [earlier(run)])
     found.append(
         ("These prompts only.", "Groups and words are the tests’ own; nobody else is measured.")
     )
