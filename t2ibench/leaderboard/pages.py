@@ -237,7 +237,7 @@ class Pages:
         example = next((m.tasks[name] for m in self.models if name in m.tasks and spec), None)
         return self.render(
             "task.html", "../",
-            id=name, task=said, spec=spec, shown=shown or Presentation("", None, "", ""),
+            id=name, task=said, spec=spec, shown=shown or Presentation(""),
             family=METHODS.get(said["family"]).title, estimand=METHODS.get(said["family"]).estimand,
             prompts=words.prompts_said(example) if example else "", strata=strata, fewer=fewer,
             axis=poles(example) if example and example.shown.axis else Axis("", ""),

@@ -32,9 +32,7 @@ def present(task: VibexTask) -> Presentation:
 
     return Presentation(
         name=names,
-        axis=Axis("less than any words", "more than any words"),
-        low=f"concepts tell {names} apart less than everyday words do",
-        high=f"concepts tell {names} apart further than everyday words do",
+        axis=Axis("less than everyday words", "more than everyday words"),
         rows=inverse,
         images=ImageGroups(group, "of “{group}”", "beyond_words", _similarity),
         formula=(
