@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import visible
 from t2ibench.reports import overview
 from t2ibench.reports.rails import UNICODE, Signs
-from t2ibench.reports.view import RunView, run_view
+from t2ibench.reports.view import RunView, controls_said, run_view
 from t2ibench.results.schema import Results
 from t2ibench.results.states import State
 
@@ -43,7 +43,8 @@ def results_table(
     )
     lines: list[overview.Line] = []
     if run.families:
-        lines = [(overview.counts(run, signs), None), ("", None)]
+        fine = controls_said(run)[1]
+        lines = [(overview.counts(run, signs), None), *([(fine, None)] if fine else []), ("", None)]
         lines += overview.bars(run, width, signs)
     if run.texts:
         lines += [(_OF_WORDS, None), *overview.texts(run, width, signs)]

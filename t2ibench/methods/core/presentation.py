@@ -240,7 +240,6 @@ class Panels:
         order: The score by which panels are sorted, the largest first; None to begin with those
             whose first line sets the columns most apart.
         item: What a line is of, such as 'concept'.
-        unit: What a number counts, such as 'times an image'.
         absent: What a dash means.
         caption: How to read it.
         source: The figure of a paper that it follows.
@@ -251,7 +250,6 @@ class Panels:
     read: Callable[[Mapping[str, Any]], Sequence[Panel]]
     order: str | None
     item: str
-    unit: str
     absent: str
     caption: str
     source: str = ""

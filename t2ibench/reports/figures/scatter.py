@@ -19,6 +19,7 @@ from t2ibench.results.states import row_state
 _LEFT, _RIGHT = 44.0, 16.0
 _MANY = 60  # points, above which only those with a name show their interval
 _TABLE = 40  # points that are a table on the page, too
+_SMOOTH = 15  # points from which on a smooth curve says something
 _LABELLED = 14  # points that are named at most
 
 
@@ -55,13 +56,16 @@ def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
         low, high = max(across.low, up.low), min(across.high, up.high)
         canvas.line(across(low), up(low), across(high), up(high), "eq")
     curve = task.result.details.get(figure.curve) if figure.curve else None
-    if isinstance(curve, list) and len(curve) > 1:
+    smooth = isinstance(curve, list) and len(curve) > 1 and len(points) >= _SMOOTH
+    if smooth:
         canvas.path([(across(x), up(y)) for x, y in curve])
     order = farthest([(across(one.x), up(one.y)) for one in points])
     order.sort(key=lambda number: not points[number].side)
     _draw(canvas, points, order, across, up)
     ends = any(one.ends for one in points)
     caption = caption_of(figure)
+    if smooth:
+        caption += " The curve is a LOESS."
     if ends and len(points) > _MANY:
         caption += " Only points with a name show their interval."
     rows: list[tuple[object, ...]] = [(one.name, one.x, one.y) for one in points]
