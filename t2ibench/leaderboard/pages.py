@@ -190,7 +190,7 @@ class Pages:
         entry = model.entry
         cards = [
             (task, fragment("card.html", family=family.get(task.id, "Text encoder"), task=task,
-                            figures=(), evidence=None))
+                            figures=(), evidence=None, open=True))
             for task in [*model.run.tasks, *model.run.texts]
         ]  # fmt: skip
         told = provenance(entry)

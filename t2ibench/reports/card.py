@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 
 from tabulate import tabulate
 
 from t2ibench.reports import overview
+from t2ibench.reports.files import digest
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.html.words import ends, limits
 from t2ibench.reports.markdown import escape, table_of
@@ -56,18 +56,6 @@ def _measured(results: Results) -> str:
     parts += [f"encoders {', '.join(sorted(readers))}"] if readers else []
     parts += [f"judges {', '.join(sorted(judges))}"] if judges else []
     return "; ".join(parts)
-
-
-def digest(results: Results) -> str:
-    """SHA-256 of the text of results.json.
-
-    Args:
-        results: What it holds.
-
-    Returns:
-        64 hexadecimal digits.
-    """
-    return hashlib.sha256(results.to_json().encode()).hexdigest()
 
 
 class _MarkdownTables:
@@ -138,7 +126,7 @@ class AuditWriter(_MarkdownTables):
         counts = run.counts()
         unsure = counts["cannot_tell"] + counts["no_score"]
         found = (
-            f"{overview.sentence(run)} {counts['clear']} clear, {counts['not_clear']} none found, "
+            f"{overview.sentence(run)} {counts['clear']} clear, {counts['not_clear']} not clear, "
             f"{unsure} cannot tell."
         )
         weak = " ".join(f"{title} {text}" for title, text in limits(run))

@@ -134,7 +134,7 @@ def brief(task: TaskView) -> str:
         The finding where it is clear, else its state and what is ruled out.
     """
     if task.mark.state == "clear":
-        return task.sentence or "Clear lean."
+        return task.finding or "Clear lean."
     if task.result.inconclusive:
         return "Cannot tell: a control contradicts it."
     if task.mark.state == "cannot_tell":

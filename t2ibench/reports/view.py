@@ -20,6 +20,7 @@ from t2ibench.results.schema import Results, Row, Score, TaskResult
 from t2ibench.results.states import ALPHA, State, row_state, state_of
 
 Side = Literal["low", "high"]
+_LONG = 120  # letters of a sentence, above which a summary has its first part alone
 CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
 _ORDER: dict[State, int] = {"clear": 0, "not_clear": 1, "cannot_tell": 2, "no_score": 3}
@@ -115,6 +116,12 @@ class TaskView:
     series: tuple[SeriesView, ...]
     result: TaskResult
     spec: BaseTask | None
+
+    @property
+    def finding(self) -> str:
+        """Its sentence, and of a long one the first part."""
+        first, stop, _ = self.sentence.partition(". ")
+        return f"{first}." if stop and len(self.sentence) > _LONG else self.sentence
 
     @property
     def control(self) -> bool:
@@ -337,7 +344,7 @@ def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
         return [*parts, (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False)]
     parts.append((f"In {run.name}’s images, {counts['clear']} of {len(tests)} {plural} ", False))
     parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
-    parts.append((" ".join([".", *(task.sentence for task in named(run, most))]), False))
+    parts.append((" ".join([".", *(task.finding for task in named(run, most))]), False))
     return parts
 
 

@@ -22,8 +22,8 @@ def short_name(title: str) -> str:
     Examples:
         >>> short_name("MCAS: sports, male or female")
         'sports'
-        >>> short_name("11 occupations of T2IAT: male or female?")
-        '11 occupations of T2IAT'
+        >>> short_name("11 occupations of TIBET: male or female?")
+        '11 occupations of TIBET'
     """
     head, _, rest = title.partition(": ")
     return rest.partition(",")[0] if rest and _PAPERS.fullmatch(head) else head

@@ -147,7 +147,7 @@ def _follows(bias: Bias, result: MethodResult) -> str:
         else "follow"
     )
     return (
-        f"; the shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
+        f". The shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
         f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
     )
 

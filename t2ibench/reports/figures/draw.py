@@ -82,8 +82,8 @@ def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
     caption = caption_of(figure)
     if len(shown) < len(found):
         caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
-    height, left = 82.0 + 16 * len(shown), 120.0
-    span = max(1.0, *(abs(value) for _, *pair in found for value in pair if value != ""))
+    height, left = 82.0 + 16 * len(shown), 150.0
+    span = max(1.0, *(abs(value) for one in found for value in one[1:3]))
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     across = Scale(-span, span, left, _WIDTH - _RIGHT)
     for x, kind, radius, text in ((left, "hollow", 2.5, "words"), (left + 70, "plain", 4, "images")):
@@ -98,7 +98,12 @@ def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
         side = "high" if end > start else "low"
         canvas.text(left - 8, y + 4, shortened(name), "end")
         if isinstance(ends[0], float) and isinstance(ends[1], float):
-            canvas.line(across(ends[0]), y + 5, across(ends[1]), y + 5, "ax")
+            low, high = max(ends[0], -span), min(ends[1], span)
+            canvas.line(across(low), y + 5, across(high), y + 5, "ax")
+            if low != ends[0]:
+                canvas.text(across(low), y + 8, "‹", "end")
+            if high != ends[1]:
+                canvas.text(across(high), y + 8, "›")
         canvas.line(across(start), y, across(end), y, f"line {side}")
         canvas.dot(across(start), y, "hollow", 2.5, f"{name}, words: {start:+.2f}")
         canvas.dot(across(end), y, side, 4, f"{name}, images: {end:+.2f}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
@@ -352,6 +354,18 @@ def _instruments(run: RunView) -> tuple[str, str]:
     )
 
 
+def css(text: str) -> str:
+    """A text within quotes of a style sheet.
+
+    Args:
+        text: The text.
+
+    Returns:
+        The same without what could end it.
+    """
+    return re.sub(r"[^\w .,:·+-]", "", text)
+
+
 FILTERS: dict[str, Callable[..., object]] = {
     "signed": signed,
     "thousands": lambda number: f"{number:,}",
@@ -360,6 +374,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "ends": ends,
     "task_ends": task_ends,
     "coded": coded,
+    "css": css,
     "rail_class": rail_class,
     "tone": lambda task: _tone(task.mark),
     "row_tone": lambda row: _tone(row.mark),
