@@ -15,7 +15,7 @@ from t2ibench.reports.left import TaskLoss, losses
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.view import RunView, run_view
+from t2ibench.reports.view import RunView, named, run_view
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.reading import read_results
@@ -28,6 +28,7 @@ from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.kept import kept_specs
 
 PAGE = "report.html"
+_LIGHT = 400_000  # bytes of images, above which only tests that the summary names have more
 
 
 def write_reports(results: Results, folder: Path) -> None:
@@ -120,8 +121,9 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
             if found is not None:
                 images[task.id] = found
             figures[task.id] = figures_of(task, samples)
-        for task in run.tasks:  # once every test has the images it must show
-            if thumbnails.full:
+        leading = named(run)  # once every test has the images it must show
+        for task in [*leading, *(task for task in run.tasks if task not in leading)]:
+            if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
                 break
             strips = each_stimulus(task, samples_of(folder, task.id), thumbnails)
             if strips is not None:
@@ -157,7 +159,9 @@ def _origin(results: Results, folder: Path | None) -> str:
         with contextlib.suppress(T2IBenchError, IndexError, ValueError):
             ended = open_run(folder).record.history[-1].finished
             parts.append(datetime.fromisoformat(ended).strftime("%Y-%m-%d %H:%M UTC"))
-    return " · ".join([*parts, f"t2ibench {results.t2ibench}", f"SHA-256 of results.json {digest(results)}"])
+    return " · ".join(
+        [*parts, f"t2ibench {results.t2ibench}", f"SHA-256 of results.json {digest(results)}"]
+    )
 
 
 def _paired(folder: Path) -> dict[str, PairedTask]:

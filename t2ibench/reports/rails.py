@@ -79,7 +79,7 @@ def rail(mark: Mark, width: int = WIDTH, signs: Signs = UNICODE) -> str:
     _fill(cells, mark.low, mark.high, signs.wide if unsure else signs.line)
     ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
     below, above = min(ends, default=0.0) < -1, max(ends, default=0.0) > 1
-    if mark.value is not None and abs(mark.value) <= 1:
+    if mark.value is not None:
         dot = {"clear": signs.clear, "not_clear": signs.not_clear}.get(mark.state)
         place = min(max(_place(mark.value, width), below), width - 1 - above)
         cells[place] = dot or signs.cannot_tell

@@ -43,11 +43,12 @@ def describe(task: OccupationsTask, result: MethodResult) -> str:
 
 def _directions(task: OccupationsTask, result: MethodResult) -> str:
     nouns = task.concept.name if task.concept.name.endswith("s") else "stimuli"
-    found = [
-        leaning(result.by, f"lean{pair.suffix}", *map(people, (pair.second.name, pair.first.name)),
-                nouns)
-        for pair in group_pairs(task)
-    ]  # fmt: skip
+    pairs, found = group_pairs(task), []
+    for pair in pairs:
+        low, high = people(pair.second.name), people(pair.first.name)
+        if len(pairs) > 1:
+            low, high = f"{low} rather than {high}", f"{high} rather than {low}"
+        found.append(leaning(result.by, f"lean{pair.suffix}", low, high, nouns))
     none = f"{nouns} lean to one group or another beyond chance, but none is clear on its own"
     return sentence("; ".join(filter(None, found)) or none)
 

@@ -106,7 +106,9 @@ def _who(bias: Bias, result: MethodResult) -> str:
     if count < len(rows) or count > _FEW:
         nearly = "every picture" if _all(seen) else "nearly every picture"
         noun = "captions" if bias.captions is not None else "stimuli"
-        told.insert(0, f"the judge saw one {bias.name} in {nearly} of {count} of {len(rows)} {noun}")
+        told.insert(
+            0, f"the judge saw one {bias.name} in {nearly} of {count} of {len(rows)} {noun}"
+        )
     return ". ".join([told[0], *(f"{one[:1].upper()}{one[1:]}" for one in told[1:])])
 
 

@@ -29,9 +29,7 @@ def describe(task: T2iatTask, result: MethodResult) -> str:
     claim = f"images of {x} look more like {a} or {b} than images of {y} do"
     lean = result.headline.value or 0.0
     near, far = (a, b) if lean > 0 else (b, a)
-    direction = (
-        f"images of {x} look more like {near}, images of {y} more like {far} ({lean:+.2f})"
-    )
+    direction = f"images of {x} look more like {near}, images of {y} more like {far} ({lean:+.2f})"
     return (
         undecided(result)
         or no_score(result)

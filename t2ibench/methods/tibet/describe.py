@@ -25,7 +25,8 @@ def describe(task: TibetTask, result: MethodResult) -> str:
         return missing
     axes = {item.group for item in result.by}
     rows = "prompts" if len(axes) == 1 else "prompts and axes"
-    like = f"one {axes.pop()}" if len(axes) == 1 else "one counterfactual"
+    axis = min(str(name) for name in axes) if len(axes) == 1 else "counterfactual"
+    like = f"one {axis}"
     clear = clear_rows(result.by, "squared_lean")
     count = f"{len(clear)} of {len(result.by)} {rows}"
     if not clear:
@@ -34,6 +35,8 @@ def describe(task: TibetTask, result: MethodResult) -> str:
     prompt = strongest.name.removesuffix(f" | {strongest.group}")
     name, share = _nearest(strongest)
     told = f"{min(share, 1):.2f}" + (f", estimate {share:.2f}" if share > 1 else "")
+    if len(result.by) == 1:
+        return f"'{prompt}' looks like '{name}' (share {told}) even when no {axis} is asked for."
     most = "most of all " if len(clear) > 1 else ""
     verb = "looks" if len(clear) == 1 else "look"
     return (

@@ -86,7 +86,10 @@ def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
     span = max(1.0, *(abs(value) for one in found for value in one[1:3]))
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     across = Scale(-span, span, left, _WIDTH - _RIGHT)
-    for x, kind, radius, text in ((left, "hollow", 2.5, "words"), (left + 70, "plain", 4, "images")):
+    for x, kind, radius, text in (
+        (left, "hollow", 2.5, "words"),
+        (left + 70, "plain", 4, "images"),
+    ):
         canvas.dot(x + 4, 8, kind, radius)
         canvas.text(x + 14, 12, text)
     canvas.line(left + 150, 8, left + 170, 8, "ax")

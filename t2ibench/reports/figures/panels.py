@@ -138,9 +138,7 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
         for place, (column, value) in enumerate(zip(panel.columns, values, strict=True))
         if value is not None
     ][:_COLUMNS]
-    return (
-        f"“{panel.title}”: “{shortened(item, _SAID)}” is named {', '.join(parts)}."
-    )
+    return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {', '.join(parts)}."
 
 
 def _table(panel: Panel, item: str) -> Behind:

@@ -100,9 +100,7 @@ def read_baseline(folder: Path) -> Baseline:
     return Baseline(folder, results, results.model.name or folder.name)
 
 
-def beside(
-    run: RunView, folder: Path, baseline: Baseline, thumbnails: Thumbnails
-) -> Beside | None:
+def beside(run: RunView, folder: Path, baseline: Baseline, thumbnails: Thumbnails) -> Beside | None:
     """This run beside another.
 
     Args:

@@ -13,7 +13,16 @@ from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.html.numbers import at, plain, signed
 from t2ibench.reports.overview import brief
-from t2ibench.reports.view import CONTROLS, FamilyView, Mark, RowView, RunView, SeriesView, TaskView, poles
+from t2ibench.reports.view import (
+    CONTROLS,
+    FamilyView,
+    Mark,
+    RowView,
+    RunView,
+    SeriesView,
+    TaskView,
+    poles,
+)
 from t2ibench.results.states import WORDS
 from t2ibench.settings import Settings
 
@@ -322,7 +331,9 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     failed = [task for task in run.tests if task.result.inconclusive]
     if failed:
         tests = "test" if len(failed) == 1 else "tests"
-        found.append((f"{len(failed)} {tests} failed their own check", f"and say nothing: {_some(failed)}."))
+        found.append(
+            (f"{len(failed)} {tests} failed their own check", f"and say nothing: {_some(failed)}.")
+        )
     blind = [task for task in run.tests if task.warning]
     if blind:
         tests = "clear lean is" if len(blind) == 1 else "clear leans are"
