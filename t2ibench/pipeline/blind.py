@@ -130,8 +130,8 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
         )
         return Control(f"{said}, the opposite.", **values, contradicts=opposite)
     return Control(
-        f"Warning: a random network scores {_shown(blind)} too, so brightness or colour may explain "
-        "this.",
+        f"Warning: a random network scores {_shown(blind)} too, so brightness or colour may "
+        "explain this.",
         **values,
     )
 

@@ -28,7 +28,7 @@ from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.kept import kept_specs
 
 PAGE = "report.html"
-_LIGHT = 400_000  # bytes of images, above which only tests that the summary names have more
+_LIGHT = 330_000  # bytes of images, above which only tests that the summary names have more
 
 
 def write_reports(results: Results, folder: Path) -> None:

@@ -67,13 +67,12 @@ def _poles(canvas: Canvas, across: Scale, top: float, low: str, high: str) -> No
 
 
 def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
-    found: list[tuple[str, float, float, float | str, float | str]] = []
+    found: list[tuple[str, float, float, float | None, float | None]] = []
     for row in task.result.by:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
         if tail is None or tip is None or tail.value is None or tip.value is None:
             continue
-        ends = ("", "") if tip.ci_low is None or tip.ci_high is None else (tip.ci_low, tip.ci_high)
-        found.append((row.name, tail.value, tip.value, *ends))
+        found.append((row.name, tail.value, tip.value, tip.ci_low, tip.ci_high))
     if len(found) < 2:
         return None
     found.sort(key=lambda one: (one[2], one[0]))
@@ -96,21 +95,23 @@ def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
     canvas.text(left + 176, 12, "interval of the images")
     _poles(canvas, across, 32, figure.axis.low, figure.axis.high)
     _bottom(canvas, across, 40)
-    for number, (name, start, end, *ends) in enumerate(shown):
+    for number, (name, start, end, lowest, highest) in enumerate(shown):
         y = 52.0 + 16 * number
         side = "high" if end > start else "low"
         canvas.text(left - 8, y + 4, shortened(name), "end")
-        if isinstance(ends[0], float) and isinstance(ends[1], float):
-            low, high = max(ends[0], -span), min(ends[1], span)
+        if lowest is not None and highest is not None:
+            low, high = max(lowest, -span), min(highest, span)
             canvas.line(across(low), y + 5, across(high), y + 5, "ax")
-            if low != ends[0]:
+            if low != lowest:
                 canvas.text(across(low), y + 8, "‹", "end")
-            if high != ends[1]:
+            if high != highest:
                 canvas.text(across(high), y + 8, "›")
         canvas.line(across(start), y, across(end), y, f"line {side}")
         canvas.dot(across(start), y, "hollow", 2.5, f"{name}, words: {start:+.2f}")
         canvas.dot(across(end), y, side, 4, f"{name}, images: {end:+.2f}")
-    rows: list[tuple[object, ...]] = list(found)
+    rows: list[tuple[object, ...]] = [
+        tuple("" if cell is None else cell for cell in one) for one in found
+    ]
     head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")
     return Drawn(canvas, figure.title, caption, head, rows)
 

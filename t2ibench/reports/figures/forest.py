@@ -53,8 +53,8 @@ def forest(run: RunView) -> Drawn | None:
             rows.append((task.id, task.result.method, *cells, mark.state))
             y += _ROW
     caption = (
-        "Filled: clear. Hollow: not clear; dashed: cannot tell. Grey: a fair model. ‹ and ›: it goes "
-        "on beyond the axis."
+        "Filled: clear. Hollow: not clear; dashed: cannot tell. Grey: a fair model. ‹ and ›: it "
+        "goes on beyond the axis."
     )
     return Drawn(canvas, title, caption, _HEAD, rows)
 

@@ -55,16 +55,16 @@ def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     if figure.diagonal:
         low, high = max(across.low, up.low), min(across.high, up.high)
         canvas.line(across(low), up(low), across(high), up(high), "eq")
-    curve = task.result.details.get(figure.curve) if figure.curve else None
-    smooth = isinstance(curve, list) and len(curve) > 1 and len(points) >= _SMOOTH
-    if smooth:
+    found = task.result.details.get(figure.curve) if figure.curve else None
+    curve = found if isinstance(found, list) and len(points) >= _SMOOTH else []
+    if len(curve) > 1:
         canvas.path([(across(x), up(y)) for x, y in curve])
     order = farthest([(across(one.x), up(one.y)) for one in points])
     order.sort(key=lambda number: not points[number].side)
     _draw(canvas, points, order, across, up)
     ends = any(one.ends for one in points)
     caption = caption_of(figure)
-    if smooth:
+    if len(curve) > 1:
         caption += " The curve is a LOESS."
     if ends and len(points) > _MANY:
         caption += " Only points with a name show their interval."
