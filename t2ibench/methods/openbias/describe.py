@@ -58,10 +58,11 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         )
     strongest = max(rows, key=lambda item: item.scores["h"].value or 0.0)
     detail = details[strongest.name]
-    who = _who(biases[strongest.name], result)
+    even = detail.compared_with == "uniform"
+    who = _who(biases[strongest.name], result) if even else ""
     if counted > 1:
         subject = f"the strongest of {counted} biases is '{strongest.name}'"
-    elif detail.compared_with == "uniform":
+    elif even:
         subject = f"the answers about '{strongest.name}' are more one-sided than by chance"
     else:
         known = detail.compared_with
@@ -70,7 +71,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         subject = f"by the mean over judges, {subject}"
     direction = who or _direction(biases[strongest.name], detail, strongest)
     follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
-    alone = who and counted == 1 and detail.compared_with == "uniform"
+    alone = who and counted == 1 and "agreement" not in result.details
     told = direction if alone else f"{subject}: {direction}"
     return sentence(f"{told}{follows}{_combined(result)}")
 
