@@ -280,7 +280,7 @@ def test_figures_and_their_tables_are_accessible_and_fit_a_phone(tmp_path: Path)
     parts = Markup("").join(fragment("figure.html", drawn=shown(one)) for one in figures)
     page = Markup(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><style>{}</style>'
-        '<main class="wrap"><h1>t</h1><h2>t</h2>{}</main></html>'
+        '<main class="wrap"><h1>t</h1><h2>t</h2><h3>t</h3>{}</main></html>'
     )
     file = tmp_path / "page.html"
     file.write_text(page.format(style(), parts), encoding="utf-8")
