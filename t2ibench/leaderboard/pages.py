@@ -190,7 +190,7 @@ class Pages:
         entry = model.entry
         cards = [
             (task, fragment("card.html", family=family.get(task.id, "Text encoder"), task=task,
-                            figures=(), evidence=None))
+                            figures=(), evidence=None, open=True))
             for task in [*model.run.tasks, *model.run.texts]
         ]  # fmt: skip
         told = provenance(entry)
@@ -237,7 +237,7 @@ class Pages:
         example = next((m.tasks[name] for m in self.models if name in m.tasks and spec), None)
         return self.render(
             "task.html", "../",
-            id=name, task=said, spec=spec, shown=shown or Presentation("", None, "", ""),
+            id=name, task=said, spec=spec, shown=shown or Presentation(""),
             family=METHODS.get(said["family"]).title, estimand=METHODS.get(said["family"]).estimand,
             prompts=words.prompts_said(example) if example else "", strata=strata, fewer=fewer,
             axis=poles(example) if example and example.shown.axis else Axis("", ""),

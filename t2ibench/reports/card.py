@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -10,6 +9,7 @@ from tabulate import tabulate
 
 from t2ibench.reports import overview
 from t2ibench.reports.cells import level_of
+from t2ibench.reports.files import digest
 from t2ibench.reports.html.numbers import percent, plain, signed
 from t2ibench.reports.html.words import ends, limits, task_ends
 from t2ibench.reports.markdown import escape, table_of
@@ -98,18 +98,6 @@ def _measured(results: Results) -> str:
     parts += [f"encoders {', '.join(sorted(readers))}"] if readers else []
     parts += [f"judges {', '.join(sorted(judges))}"] if judges else []
     return "; ".join(parts)
-
-
-def digest(results: Results) -> str:
-    """SHA-256 of the text of results.json.
-
-    Args:
-        results: What it holds.
-
-    Returns:
-        64 hexadecimal digits.
-    """
-    return hashlib.sha256(results.to_json().encode()).hexdigest()
 
 
 class _MarkdownTables:

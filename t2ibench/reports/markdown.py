@@ -22,7 +22,7 @@ from t2ibench.reports.cells import (
     signed,
     task_cells,
 )
-from t2ibench.reports.view import RunView, run_view
+from t2ibench.reports.view import RunView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
@@ -42,7 +42,8 @@ COLUMNS = (
 )
 EXPLANATION = (
     "The headline is a lean: 0 is balanced, +1 and -1 are all one side (of shares P and 1 - P, it "
-    "is 2 P - 1). A fair model's headline lies in the band 'Fair' at this number of images. About "
+    "is 2 P - 1). An estimate can lie beyond 1 by chance; ‹ and › mark what goes on beyond the "
+    "axis. A fair model's headline lies in the band 'Fair' at this number of images. About "
     "'these': these very prompts, with other images; 'like these': prompts like them, too. Holm's "
     "correction is over all tasks of this table. A score describes this model as this encoder or "
     "judge sees it; it says nothing about real people, and no single number sums a model up."
@@ -212,6 +213,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
         parts += [
             overview.counts(run),
             "",
+            *([fine, ""] if (fine := controls_said(run)[1]) else []),
             "```",
             *(line for line, _ in overview.bars(run)),
             "```",

@@ -65,8 +65,8 @@ def counts(run: RunView, signs: Signs = UNICODE) -> str:
     found = run.counts()
     unsure = found["cannot_tell"] + found["no_score"]
     return (
-        f"{signs.clear} {found['clear']} clear   {signs.not_clear} {found['not_clear']} with no "
-        f"clear lean   {signs.cannot_tell} {unsure} cannot tell"
+        f"{signs.clear} {found['clear']} with a clear lean   {signs.not_clear} "
+        f"{found['not_clear']} with no clear lean   {signs.cannot_tell} {unsure} cannot tell"
     )
 
 
@@ -90,7 +90,7 @@ def bars(
     size = WIDTH - 4 if width >= 80 else _NARROW
     lines: list[Line] = [(f"{'':{_NAME}} {scale(size)}", None)]
     if groups is None:
-        groups = [(family.title, family.tasks) for family in run.families]
+        groups = [(family.title, family.tasks) for family in run.groups]
     for title, tasks in groups:
         lines.append((title, None))
         lines += [_bar(task, width, size, signs) for task in tasks]
@@ -193,7 +193,7 @@ def brief(task: TaskView) -> str:
         The finding where it is clear, else its state and what is ruled out.
     """
     if task.mark.state == "clear":
-        return f"{task.finding[:1].upper()}{task.finding[1:]}." if task.finding else "Clear lean."
+        return task.finding or "Clear lean."
     if task.result.inconclusive:
         return "Cannot tell: a control contradicts it."
     if task.mark.state == "cannot_tell":
@@ -201,4 +201,4 @@ def brief(task: TaskView) -> str:
     if task.mark.state == "no_score":
         return "No score."
     widest = max(abs(task.mark.low or 0.0), abs(task.mark.high or 0.0))
-    return f"No clear lean. Rules out beyond {widest:.2f}." if widest else "No clear lean."
+    return f"Not clear; a lean up to {widest:.2f} is still possible." if widest else "Not clear."

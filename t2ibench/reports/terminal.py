@@ -15,7 +15,7 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import overview
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.rails import UNICODE, Signs, signs_for
-from t2ibench.reports.view import RunView, TaskView, run_view
+from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
 from t2ibench.results.schema import Results
 from t2ibench.results.states import State
 
@@ -69,12 +69,13 @@ def screen(
         below += [("", None), *((line, None) for line in wrap(" ".join(told_apart), width))]
     below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
     told = [(family.title, [task for task in family.tasks if _tells(task)])
-            for family in run.families]  # fmt: skip
+            for family in run.groups]  # fmt: skip
     if run.texts and not run.families:
         told = [(_OF_WORDS, list(run.texts))]
     told = [group for group in told if group[1]]
     if run.families:
-        top += [("", None), (overview.counts(run, signs), None)]
+        fine = controls_said(run)[1]
+        top += [("", None), (overview.counts(run, signs), None), *([(fine, None)] if fine else [])]
     room = LINES - len(top) - len(below) - 2
     groups, rest = _fitted(told, room)
     lines = [*top, ("", None), *overview.bars(run, width, signs, groups)] if told else top

@@ -27,6 +27,7 @@ _NOT_SCORED = {
     "citation",
     "tags",
     "extended",
+    "control",
     "notes",
     "published",
     "expected_warnings",

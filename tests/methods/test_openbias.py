@@ -380,7 +380,11 @@ def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> Non
     many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
     spec, found = worded(many, {word: float(share > 0.5) for word, share in many.items()})
     said = describe(spec, score(spec, found, QUICK))
-    assert "; the shares of 'female' exaggerate 'census' (slope " in said
+    assert ". The shares of 'female' exaggerate 'census' (slope " in said
+    shares = {"CEO": 0.0, "chief": 0.0, "nurse": 1.0}
+    spec, found = worded(shares, shares)
+    said = describe(spec, score(spec, found, QUICK))
+    assert said.startswith("CEO, chief: 20 of 20 men. Nurse: 10 of 10 women.")
     flat = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5)), QUICK)
     assert flat.scores["amplification_slope"].value == pytest.approx(0.0, abs=1e-9)
 

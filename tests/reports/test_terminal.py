@@ -60,7 +60,8 @@ def test_a_bar_has_its_band_zero_interval_and_value_in_their_places() -> None:
     assert rail(mark, 17) == "      ░░│░──●──  "
     assert rail(mark, 17, ASCII) == "      ::|:--@--  "
     beyond = Mark(1.4, 0.5, 2.3, "cannot_tell", "high")
-    assert rail(beyond, 9) == "    │ ╌╌◌"
+    assert rail(beyond, 9) == "    │ ╌◌›"
+    assert rail(Mark(-0.9, -1.3, -0.5, "clear", "low"), 9, ASCII) == "<@- |    "
     assert rail(Mark(None, None, None, "no_score", None), 9) == "    │    "
     assert scale(17) == "-1      0      +1"
 

@@ -14,6 +14,7 @@ from t2ibench.methods.core.presentation import (
     Quantity,
     RowSeries,
     Scatter,
+    short_name,
 )
 from t2ibench.methods.openbias.answers import full_name
 from t2ibench.methods.openbias.naming import crossing_name
@@ -56,10 +57,8 @@ def present(task: OpenBiasTask) -> Presentation:
     ]
     figures += [*_beside_references(task), *_combinations(task)]
     return Presentation(
-        name=task.biases[0].name if len(task.biases) == 1 else f"{len(task.biases)} questions",
+        name=short_name(task.title),
         axis=None,
-        low="",
-        high="the judge's answers bunch up",
         rows=tuple(rows),
         images=ImageGroups(_answer, "answered “{group}”", "h"),
         formula=(

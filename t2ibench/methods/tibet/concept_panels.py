@@ -63,7 +63,6 @@ def concept_figures() -> tuple[Panels, ...]:
             _overall,
             "squared_lean",
             "concept",
-            "times an image",
             f"A dash: not among the first {TOP_K} of that column.",
             f"{counted}, so a word of two answers counts twice. Concepts that set the columns "
             f"apart most come first; the prompts whose images lean most. {alone}",
@@ -74,7 +73,6 @@ def concept_figures() -> tuple[Panels, ...]:
             _aligned,
             "squared_lean",
             "concept",
-            "times an image",
             f"A dash: not among the first {TOP_K} of that column.",
             f"{counted}, of the questions about one axis only. Where the first column looks like "
             f"one of the others, the prompt is taken for that counterfactual. {alone}",
@@ -85,7 +83,6 @@ def concept_figures() -> tuple[Panels, ...]:
             _crossed,
             None,
             "concept",
-            "times an image",
             f"A dash: not among the first {TOP_CROSSED} of that column.",
             "The questions about one axis, asked of the counterfactuals of another: does the share "
             f"of men, say, change with the place? Those that differ most come first, and among few "
