@@ -110,7 +110,7 @@ class OpenClipEncoder:
         )
 
     def prepare(self, image: Image) -> torch.Tensor:
-        """The model's own preprocessing, shape (3, h, w); the first image loads all that is lazy."""
+        """The model's own preprocessing, shape (3, h, w); a first image loads all that is lazy."""
         self.towers()
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
