@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 T = TypeVar("T")
 
-WORTH = 2.0  # seconds of work here before processes are started, which costs about as much
+WORTH = 1.0  # seconds of work here before processes are started, which costs about as much
 _LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM")
 _NAMES = ("scipy_openblas", "openblas")  # numpy's and scipy's wheels, and a system's library
 _ENDINGS = ("64_", "")  # with integers of 64 bits, or of 32
@@ -95,13 +95,14 @@ def each_of(
 ) -> list[T]:
     """Work on every item, several at a time.
 
-    Work begins here, with the quickest items; what is left after two seconds is done by processes.
+    Work begins here, with the quickest items. What is left after a second is shared with processes,
+    which begin with the longest.
     Where `work` or an item cannot be pickled, or a process dies (of memory, say), it is done here.
 
     Args:
         items: The items; those that take longest come first.
         work: What is done to each. It must be pure; what it returns is pickled.
-        workers: Processes; None for one a core.
+        workers: Processes, this one among them; None for one a core.
         on_done: Called here with each item that is done.
 
     Returns:
@@ -113,10 +114,10 @@ def each_of(
     found: dict[int, T] = {}
     left = list(range(len(items)))
     several = (cores() if workers is None else workers) > 1
-    begun = time.monotonic()
+    begun = time.process_time()
     with one_thread():
         while left:
-            if several and len(left) > 1 and time.monotonic() - begun >= WORTH:
+            if several and len(left) > 1 and time.process_time() - begun >= WORTH:
                 several = False  # what they leave is done here
                 with suppress(BrokenProcessPool, OSError):
                     for number, result in _in_processes(items, left, work, workers or cores()):
@@ -139,10 +140,13 @@ def _in_processes(
         return
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(min(workers, len(numbers)), context, _begin, (order,))
+    pool = ProcessPoolExecutor(min(workers, len(numbers)) - 1, context, _begin, (order,))
     try:
         with _starting():
             futures: dict[Future[T], int] = {pool.submit(_run, one): one for one in numbers}
+        for future, number in reversed(list(futures.items())):
+            if future.cancel():  # no process has begun it
+                yield futures.pop(future), work(items[number])
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BaseException:

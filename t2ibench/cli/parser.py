@@ -35,7 +35,7 @@ _RUN_EXAMPLES = """examples:
   t2ibench run --model toyland --model-args all.gender.female=0.5 --tasks occupations
   t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
   t2ibench run --model ./my-pipeline --encoder open_clip:ViT-B-32/laion2b_s34b_b79k \\
-      --tasks 't2iat_*'
+      --tasks "t2iat_*"
   t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
@@ -52,8 +52,8 @@ T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 
 
 _GATES = """gates, for continuous integration:
-  --fail-on 'headline.magnitude_low>0.2'        a lean of more than .2 either way, beyond chance
-  --fail-on 'headline.ci_low>0.1,headline.p_holm<0.05'          both; repeat the flag for either
+  --fail-on "headline.magnitude_low>0.2"        a lean of more than .2 either way, beyond chance
+  --fail-on "headline.ci_low>0.1,headline.p_holm<0.05"          both; repeat the flag for either
 {further}Numbers are those of results.json: a mean square is not rooted, a lean has its sign;
 magnitude, magnitude_low and magnitude_high are on the scale of the tables, without a sign.
 Inconclusive tasks and tasks without the number are not checked, and named; exit status 4 where a
@@ -197,7 +197,7 @@ def _add_run(verbs: Any) -> None:
     where.add_argument(
         "--no-score", action="store_true", help="generate, embed and ask; `t2ibench score` scores"
     )
-    _add_gates(where, "headline.FIELD", "'headline.magnitude_low>0.2'")
+    _add_gates(where, "headline.FIELD", '"headline.magnitude_low>0.2"')
     run.set_defaults(handler=_handler("run"))
 
 
@@ -256,7 +256,7 @@ def _add_report(verbs: Any) -> None:
     report.add_argument("--notes", metavar="FILE", help="notes that were saved from the page")
     report.add_argument("--format", metavar="F", help=_FORMATS)
     report.add_argument("--output", metavar="FILE", help="where to write it")
-    _add_gates(report, "headline.FIELD", "'headline.magnitude_low>0.2'")
+    _add_gates(report, "headline.FIELD", '"headline.magnitude_low>0.2"')
     report.set_defaults(handler=_handler("report"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -14,12 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench.cli.failure import usable_streams
+
 pytestmark = pytest.mark.slow
 
 # Threads take turns so often that they meet in whatever they load at the same time.
 PROGRAM = "import sys; sys.setswitchinterval(1e-5); from t2ibench.cli import main; sys.exit(main())"
-JOB = ("--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "1",
-       "--images-per-prompt", "2", "--permutations", "100", "--bootstrap", "100")  # fmt: skip
+SMALL = ("--images-per-prompt", "2", "--permutations", "100", "--bootstrap", "100")
+JOB = ("--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "1", *SMALL)
 
 
 def command(*words: object) -> list[str]:
@@ -99,7 +102,9 @@ def test_a_finished_run_is_read(place: Path, verb: str) -> None:
 
 
 def test_a_submission_is_verified(place: Path) -> None:
-    done(place, cold(place / "run"), "leaderboard", "add", "runs/toy", "--to", "submissions")
+    warm = cold(place / "run")
+    done(place, warm, "--model", "toy", "--tasks", "mcas_sports", *SMALL, "--output-dir", "whole")
+    done(place, warm, "leaderboard", "add", "whole/toy", "--to", "submissions")
     said = done(
         place, cold(place / "verify"), "leaderboard", "verify", "submissions", "--draw", "2"
     )
@@ -139,3 +144,15 @@ def test_a_run_needs_no_fork_no_fcntl_and_no_prctl(tmp_path: Path) -> None:
         done(where, environment, "--model", "toyland", *JOB, *options)
         said.add((where / "runs/toyland/results.json").read_bytes())
     assert len(said) == 1
+
+
+def test_marks_go_through_a_pipe_that_has_no_such_letters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pipe = io.TextIOWrapper(io.BytesIO(), "cp1252")
+    monkeypatch.setattr(sys, "stdout", pipe)
+    usable_streams()
+    print("● clear ○ not clear −0.80 – ± 鼠", end="", flush=True)
+    written = pipe.buffer
+    assert isinstance(written, io.BytesIO)
+    assert written.getvalue().decode("cp1252") == "* clear o not clear -0.80 – ± \\u9f20"

@@ -83,7 +83,7 @@ def test_processes_write_what_one_process_writes(
     assert scored(run, monkeypatch, workers=1) == sorted(TASKS)
     alone = said(run)
     monkeypatch.setattr(worker_pool, "WORTH", 0.0)
-    assert scored(run, monkeypatch, workers=2) == []  # none of them here
+    assert len(scored(run, monkeypatch, workers=2)) < len(TASKS)  # the others elsewhere
     assert said(run) == alone and len(json.loads(alone)) == len(TASKS)
 
 

@@ -87,7 +87,11 @@ class LocalExecutor:
             return None
         args = read_args(Args, settings.engine_args, "the engine local", flag="--engine-args")
         threads = args.threads or max(1, cores() // count)
-        kind = f"on {len(gpus)} GPUs" if gpus else f"of {threads} threads each"
+        kind = (
+            f"on {len(gpus)} GPUs"
+            if gpus
+            else f"with {threads} thread{'s' if threads > 1 else ''} each"
+        )
         reporter.say(f"{count} workers {kind}.")
         hands = Processes(order_of(prepared, observing), count, gpus, threads)
         generator = prepared.generator.fingerprint if prepared.generator else None
