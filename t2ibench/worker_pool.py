@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import multiprocessing
+import multiprocessing.connection
 import os
 import pickle
 import re
@@ -73,7 +74,7 @@ def _openblas() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
         files = sorted(set(re.findall(r"(/\S*openblas\S*\.so\S*)", maps)))
     except OSError:  # not Linux: those of the wheels
-        roots = [Path(module.__file__).parent for module in (np, scipy)]
+        roots = [Path(str(module.__file__)).parent for module in (np, scipy)]
         folders = [folder for one in roots for folder in (Path(f"{one}.libs"), one / ".dylibs")]
         files = [str(path) for folder in folders for path in sorted(folder.glob("*openblas*"))]
     found = []
@@ -91,7 +92,7 @@ def each_of(
     items: Sequence[Item],
     work: Callable[[Item], T],
     workers: int | None = None,
-    on_done: Callable[[Item], None] = lambda _: None,
+    on_done: Callable[[Item], object] = id,
 ) -> list[T]:
     """Work on every item, several at a time.
 
@@ -189,7 +190,7 @@ def _begin(order: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
-    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # as in the command line
     try:
@@ -197,6 +198,11 @@ def _begin(order: bytes) -> None:
     except Exception:  # then it is done where it came from
         os._exit(1)
     _work = lambda number: work(items[number])  # noqa: E731
+
+
+def _end_with(parent: int) -> None:
+    multiprocessing.connection.wait([parent])
+    os._exit(1)
 
 
 def _run(number: int) -> Any:
