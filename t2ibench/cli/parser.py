@@ -38,7 +38,7 @@ _RUN_EXAMPLES = """examples:
   t2ibench run --model toyland --model-args all.gender.female=0.5 --tasks occupations
   t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
   t2ibench run --model ./my-pipeline --encoder open_clip:ViT-B-32/laion2b_s34b_b79k \\
-      --tasks 't2iat_*'
+      --tasks "t2iat_*"
   t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\

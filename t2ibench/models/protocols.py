@@ -176,7 +176,11 @@ class Encoder(Protocol):
     batch_size: int
 
     def prepare(self, image: Image) -> Any:
-        """Preprocess one decoded RGB image; called from several threads at once."""
+        """Preprocess one decoded RGB image.
+
+        Once it has prepared a first image, which has to load whatever loads lazily, it is called
+        from several threads at once.
+        """
         ...
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.needs import Needs
 from t2ibench.pipeline.agreeing import prompt_agreement
 from t2ibench.pipeline.blind import held_against
-from t2ibench.pipeline.forks import each_of
 from t2ibench.pipeline.kept import KeptScores, inputs_of
 from t2ibench.pipeline.losses import lost
 from t2ibench.pipeline.plan import Plan
@@ -31,6 +31,7 @@ from t2ibench.store.checks import Damage
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
+from t2ibench.worker_pool import each_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +235,9 @@ def score_plan(
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
         found = each_of(
             largest,
-            lambda task: _scored_or_kept(plan, task, known, stores, kept),
+            partial(_scored_or_kept, plan, known, stores, kept),
             workers,
-            lambda: ticker.advance(1),
+            lambda _: ticker.advance(1),
         )
     by_task = {task.id: one for task, one in zip(largest, found, strict=True)}
     scored = Scored()
@@ -250,7 +251,7 @@ def score_plan(
 
 
 def _scored_or_kept(
-    plan: Plan, task: LoadedTask, images: Images | None, stores: Stores, kept: KeptScores | None
+    plan: Plan, images: Images | None, stores: Stores, kept: KeptScores | None, task: LoadedTask
 ) -> TaskScored:
     inputs = None if kept is None else inputs_of(plan, task, images, stores)
     if kept is None or inputs is None:
