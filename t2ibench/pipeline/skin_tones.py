@@ -32,7 +32,7 @@ class Reading:
     """One image.
 
     Attributes:
-        group: What its prompt stands for.
+        group: What its prompt stands for; the prompt itself where it stands for itself.
         unit: What varies: what the prompt shares with others of its group, or the prompt.
         prompt: The prompt.
         index: Which sample of the prompt.
@@ -205,6 +205,11 @@ def read_tones(
         warn(str(damaged))
     for reason, count in sorted(report.reasons.items()):
         warn(f"{count} images were not read: {reason}")
+    sharing = Counter(needs.units.values())
+
+    def alone(prompt: str) -> bool:
+        return needs.units[prompt] == prompt and sharing[prompt] == 1
+
     readings = []
     for prompt, attempt in found:
         answer = store.get(attempt.sha256 or "", *asked)
@@ -213,7 +218,7 @@ def read_tones(
             raw = json.loads(answer.raw)
         readings.append(
             Reading(
-                needs.groups[prompt] or _NO_NAME,
+                prompt if alone(prompt) else needs.groups[prompt] or _NO_NAME,
                 needs.units[prompt] or prompt,
                 prompt,
                 attempt.index,

@@ -50,7 +50,12 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
         for caption in captions_of(bias, settings):
             prompts.setdefault(
                 caption.text,
-                PromptNeed(caption.text, n, caption.stimulus or caption.text),
+                PromptNeed(
+                    caption.text,
+                    n,
+                    caption.stimulus or bias.about,
+                    "" if caption.stimulus else caption.text,
+                ),
             )
             questions.setdefault(
                 (caption.text, caption.question, bias.classes),
