@@ -81,6 +81,7 @@ def said(run: Path) -> str:
     return (run / "said.json").read_text()
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_decides_no_number(run: Path) -> None:
     scored(run, workers=1)
     alone = said(run)
@@ -129,6 +130,7 @@ def test_damaged_kept_scores_are_computed_again(
     assert said(run) == computed
 
 
+@pytest.mark.slow
 def test_other_evidence_other_code_and_other_settings_are_never_taken_for_the_same(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +150,7 @@ def test_other_evidence_other_code_and_other_settings_are_never_taken_for_the_sa
     assert scored(run, monkeypatch, workers=1, kept=store) == sorted(TASKS)
 
 
+@pytest.mark.slow
 def test_a_second_run_writes_the_same_files(whole: Path, run: Path, cli: Cli) -> None:
     before = {
         path.name: path.read_bytes()
@@ -171,6 +174,7 @@ def test_a_process_that_dies_costs_nothing() -> None:
     assert len(done) == 6
 
 
+@pytest.mark.slow
 def test_copies_end_with_a_process_that_is_killed() -> None:
     program = (
         "import sys, time\n"
