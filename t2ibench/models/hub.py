@@ -41,11 +41,11 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
         NotDownloadedError: the hub does not answer, and the model is not here.
         T2IBenchError: it does not exist, or access to it is not granted.
     """
-    from huggingface_hub import constants, try_to_load_from_cache
+    from huggingface_hub import constants
 
     if exists(source):
         return {}
-    here = isinstance(try_to_load_from_cache(source, file, revision=revision), str)
+    here = is_downloaded(source, file, revision)
     if constants.HF_HUB_OFFLINE:
         if here:
             return {}
@@ -64,6 +64,22 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
         return {"local_files_only": True}
     message, hint = answered
     raise NotDownloadedError(f"'{shown(source)}' cannot be downloaded: {message}.", hint)
+
+
+def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
+    """Whether a file of the hub is on this machine.
+
+    Args:
+        source: Id of the repository.
+        file: The file.
+        revision: Branch, tag or commit; None for the main branch.
+
+    Returns:
+        True where it need not be downloaded.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(source, file, revision=revision), str)
 
 
 def _asked(source: str, file: str, revision: str | None) -> tuple[str, str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
@@ -12,9 +11,9 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown, visible
 from t2ibench.models.generators.folder import ImageFolder, normal
-from t2ibench.store.files import delimiter_of
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.problems import reading
+from t2ibench.store.tables import read_table
 
 _NAMES = ("caption", "captions", "text", "prompt", "sentence", "sentences", "raw", "comment")
 _SHORT = {"validation": "val", "val": "validation"}  # both are usual
@@ -181,9 +180,11 @@ def _from_file(path: Path, column: str | None, split: str | None) -> Iterator[st
         elif path.suffix.lower() == ".jsonl":
             rows = read_rows_strictly(path, '{"caption": "a man rides a horse"}')
             yield from _from_rows((row for _, row in rows), column, path)
+        elif path.suffix.lower() in {".csv", ".tsv"}:
+            yield from _from_rows((row for _, row in read_table(path).rows), column, path)
         else:
             with path.open(encoding="utf-8-sig", newline="") as file:
-                yield from _from_text(file.read(), column, path)
+                yield from _from_text(file.read())
 
 
 def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[str]:
@@ -224,17 +225,10 @@ def _of_split(images: list[Any], split: str | None, path: Path) -> list[Any]:
     return [row for row in images if isinstance(row, dict) and row.get("split") == split]
 
 
-def _from_text(text: str, column: str | None, path: Path) -> Iterator[str]:
+def _from_text(text: str) -> Iterator[str]:
     first = text.partition("\n")[0]
     if _FLICKR.match(first):  # results_20130124.token
         yield from (line.partition("\t")[2] for line in text.splitlines())
-    elif path.suffix.lower() in {".csv", ".tsv"}:
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else delimiter_of(first)
-        rows = [
-            {(key or "").strip(): value for key, value in row.items()}
-            for row in csv.DictReader(text.splitlines(), delimiter=delimiter)
-        ]
-        yield from _from_rows(rows, column, path)
     else:
         yield from text.splitlines()
 

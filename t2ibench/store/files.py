@@ -215,19 +215,3 @@ def set_aside(path: Path) -> Path:
     for number in numbers[: max(0, len(numbers) + 1 - _BROKEN_KEPT)]:
         named(number).unlink(missing_ok=True)
     return target
-
-
-def delimiter_of(header: str) -> str:
-    """What separates the columns of a CSV file: spreadsheets in many languages write semicolons.
-
-    Args:
-        header: Its first line.
-
-    Returns:
-        A comma, semicolon, tab or bar, whichever the header has most of.
-
-    Examples:
-        >>> delimiter_of("file;prompt"), delimiter_of("caption")
-        (';', ',')
-    """
-    return max(",;\t|", key=header.count)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,9 +12,10 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.store.files import delimiter_of, natural_key
+from t2ibench.store.files import natural_key
 from t2ibench.store.images import is_image_file
 from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.tables import read_table
 
 _MANIFESTS = (
     "prompts.jsonl",
@@ -217,14 +217,7 @@ def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if manifest.suffix != ".csv":
         yield from read_rows_strictly(manifest, _EXAMPLE)
         return
-    try:
-        text = manifest.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise T2IBenchError(f"{manifest} is not UTF-8 text.", "Save it as UTF-8.") from None
-    lines = text.splitlines()
-    reader = csv.DictReader(lines, delimiter=delimiter_of(lines[0] if lines else ""))
-    for row in reader:
-        yield reader.line_num, row
+    yield from read_table(manifest).rows
 
 
 def _cell(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:
