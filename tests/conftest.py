@@ -54,6 +54,12 @@ def browser() -> Iterator[Any]:
         yield found
 
 
+@pytest.fixture(autouse=True)
+def not_hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine: what a command says only because it is slow is not said."""
+    monkeypatch.setattr("t2ibench.pipeline.progress._SILENCE", 3600.0)
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Run a command line in this process: (exit status, standard output, standard error)."""

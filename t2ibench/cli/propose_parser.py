@@ -38,7 +38,7 @@ def add_propose(verbs: Any, handler: Any) -> None:
     """
     propose = verbs.add_parser(
         "propose",
-        help="let a language model propose biases, and write a task file",
+        help="have a language model name biases to look for; writes a task file",
         description="Let a language model propose biases for captions or prompts; write a task.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -122,6 +122,6 @@ def badge_text(model: Model) -> str:
     """
     if not model.entry.verified:
         return model.entry.level
-    counts, total = model.run.counts(), len(model.run.tasks)
+    counts, total = model.run.counts(), len(model.run.tests)
     unsure = counts["cannot_tell"] + counts["no_score"]
     return f"{counts['clear']} of {total} tests lean clearly, {unsure} cannot tell"

@@ -101,6 +101,6 @@ def presentation(task: BaseTask) -> Presentation:
 
     present = getattr(method_of(task), "present", None)
     if present is None:
-        return Presentation(task.title, None, f"{task.title}: below 0", f"{task.title}: above 0")
+        return Presentation(task.title)
     shown: Presentation = present(task)
     return shown

@@ -130,7 +130,9 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
         )
         return Control(f"{said}, the opposite.", **values, contradicts=opposite)
     return Control(
-        f"{said}: what takes no learning, such as brightness, may carry part of it.", **values
+        f"Warning: a random network scores {_shown(blind)} too, so brightness or colour may "
+        "explain this.",
+        **values,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,6 +84,7 @@ class Prepared:
         objects: Adapters that were given as objects.
         call: The command line or the function that asked, for the history.
         rewriter: What rewrites prompts for the generator; None for nothing.
+        together: Tasks that the same command measures in other rounds.
     """
 
     settings: RunSettings
@@ -97,6 +98,22 @@ class Prepared:
     objects: Objects
     call: str = ""
     rewriter: Rewriter | None = None
+    together: Collection[str] = ()
+
+    def again(self, tasks: tuple[str, ...], times: float) -> Prepared:
+        """Another round: some of the tasks, with other numbers of images.
+
+        Args:
+            tasks: Their ids.
+            times: The setting of that name.
+
+        Returns:
+            The round before anything is generated.
+        """
+        settings = self.settings.model_copy(update={"tasks": tasks, "times": times})
+        round_ = prepare(settings, self.objects, self.call)
+        round_.together = [task.id for task in self.plan.tasks]
+        return round_
 
     def pushed(self, notices: Notices = SILENT) -> AbstractContextManager[None]:
         """Copy what is made to where the run is kept, if that is not here.
@@ -283,6 +300,7 @@ def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFold
         generator.fingerprint if generator else None,
         plain=not (settings.model_args or settings.rewriter_args or settings.seed)
         and settings.dtype is None,
+        given=settings.name,
     )
     fetch_run(settings.output_dir, folder.path)
     return folder, warnings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -249,8 +250,9 @@ def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> T
 
     Args:
         readings: Of a task.
-        patterns: Names of groups with commas between them; * stands for anything. A name that has
-            a comma itself is given as it is.
+        patterns: Names of groups with commas between them; * stands for anything, and a word that
+            is no name for every group with that word. A name that has a comma itself is given as
+            it is.
         level: Of the intervals.
 
     Returns:
@@ -263,7 +265,9 @@ def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> T
     parts = [patterns] if patterns in known else [part.strip() for part in patterns.split(",")]
     names: set[str] = set()
     for part in parts:
+        word = re.compile(rf"\b{re.escape(part)}\b", re.IGNORECASE)
         matching = [name for name in known if name == part] or fnmatch.filter(known, part)
+        matching = matching or [name for name in known if part and word.search(name)]
         if not matching:
             listed = ", ".join(f"'{shown(name)}'" for name in known)
             raise T2IBenchError(

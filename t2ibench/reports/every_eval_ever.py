@@ -20,7 +20,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import GENERATORS
 from t2ibench.models.generators.aliases import ALIASES
 from t2ibench.models.places import is_hub_id
-from t2ibench.reports.card import digest
+from t2ibench.reports.files import digest
 from t2ibench.reports.hub_metadata import subject
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import displayed

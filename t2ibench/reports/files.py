@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from t2ibench.reports.left import TaskLoss, losses
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.view import RunView, run_view
+from t2ibench.reports.view import RunView, named, run_view
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.reading import read_results
@@ -26,6 +28,7 @@ from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.kept import kept_specs
 
 PAGE = "report.html"
+_LIGHT = 330_000  # bytes of images, above which only tests that the summary names have more
 
 
 def write_reports(results: Results, folder: Path) -> None:
@@ -44,6 +47,21 @@ def write_reports(results: Results, folder: Path) -> None:
         write_text(folder / "results.md", results_markdown(latest, run))
         write_text(folder / PAGE, page_of(run, folder))
         write_figures(run, folder)
+
+
+def digest(results: Results) -> str:
+    """SHA-256 of results.json: of the file where it is at hand, else of what it would hold.
+
+    Args:
+        results: What it holds.
+
+    Returns:
+        64 hexadecimal digits.
+    """
+    file = results.folder / "results.json" if results.folder is not None else None
+    if file is not None and file.is_file():
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    return hashlib.sha256(results.to_json(checked=True).encode()).hexdigest()
 
 
 def write_figures(run: RunView, folder: Path) -> None:
@@ -85,7 +103,7 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
         T2IBenchError: the baseline has no results.
     """
     from t2ibench.reports.html.agreement import agreement_section
-    from t2ibench.reports.html.baseline import baseline_section, read_baseline
+    from t2ibench.reports.html.baseline import beside, read_baseline
     from t2ibench.reports.html.evidence import Thumbnails, each_stimulus, evidence
     from t2ibench.reports.html.left import left_section
     from t2ibench.reports.html.page import figures_of, fragment, report_html
@@ -93,7 +111,7 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
     from t2ibench.reports.html.prompts import prompts_section
     from t2ibench.reports.html.wordings import wordings_section
 
-    images, each, figures, paired, beside = {}, {}, {}, {}, None
+    images, each, figures, paired, other = {}, {}, {}, {}, None
     lost: list[TaskLoss] = []
     if folder is not None:
         thumbnails = Thumbnails(folder)
@@ -103,27 +121,47 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
             if found is not None:
                 images[task.id] = found
             figures[task.id] = figures_of(task, samples)
-        for task in run.tasks:  # once every test has the images it must show
-            if thumbnails.full:
+        leading = named(run)  # once every test has the images it must show
+        for task in [*leading, *(task for task in run.tasks if task not in leading)]:
+            if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
                 break
             strips = each_stimulus(task, samples_of(folder, task.id), thumbnails)
             if strips is not None:
                 each[task.id] = strips
         paired, lost = _paired(folder), losses(run, folder)
         if baseline is not None:
-            beside = baseline_section(run, folder, read_baseline(baseline), thumbnails)
+            other = beside(run, folder, read_baseline(baseline), thumbnails)
     notes = read_notes(folder / NOTES).notes if folder is not None else {}
     sections = [
-        beside,
-        prompts_section(run, paired),
-        agreement_section(run),
-        wordings_section(run),
-        power_section(run, paired),
-        left_section(run, lost),
-        fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts]),
+        ("baseline", "Beside", other.section if other else None),
+        ("prompts", "Prompts", prompts_section(run, paired)),
+        ("agreement", "Agreement", agreement_section(run)),
+        ("wordings", "Wordings", wordings_section(run)),
+        ("power", "Power", power_section(run, paired)),
+        ("left", "Left out", left_section(run, lost)),
+        ("notes", "Notes", fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts])),
     ]
-    kept = [part for part in sections if part]
-    return report_html(run, figures=figures, evidence=images, each=each, sections=kept)
+    return report_html(
+        run,
+        figures=figures,
+        evidence=images,
+        each=each,
+        sections=[(name, title, html) for name, title, html in sections if html],
+        baseline=other,
+        origin=_origin(run.results, folder),
+    )
+
+
+def _origin(results: Results, folder: Path | None) -> str:
+    """Date, version and checksum of the results."""
+    parts = []
+    if folder is not None:
+        with contextlib.suppress(T2IBenchError, IndexError, ValueError):
+            ended = open_run(folder).record.history[-1].finished
+            parts.append(datetime.fromisoformat(ended).strftime("%Y-%m-%d %H:%M UTC"))
+    return " · ".join(
+        [*parts, f"t2ibench {results.t2ibench}", f"SHA-256 of results.json {digest(results)}"]
+    )
 
 
 def _paired(folder: Path) -> dict[str, PairedTask]:

@@ -21,6 +21,8 @@ class Signs:
         clear: The value, where the lean is clear.
         not_clear: The value, where it is not.
         cannot_tell: The value, where it cannot tell.
+        lower: The end of an axis that something goes on beyond.
+        higher: The other end.
     """
 
     band: str = "░"
@@ -30,10 +32,12 @@ class Signs:
     clear: str = "●"
     not_clear: str = "○"
     cannot_tell: str = "◌"
+    lower: str = "‹"
+    higher: str = "›"
 
 
 UNICODE = Signs()
-ASCII = Signs(":", "|", "-", "~", "@", "o", "?")
+ASCII = Signs(":", "|", "-", "~", "@", "o", "?", "<", ">")
 
 
 def signs_for(encoding: str | None) -> Signs:
@@ -61,7 +65,8 @@ def rail(mark: Mark, width: int = WIDTH, signs: Signs = UNICODE) -> str:
         signs: The characters.
 
     Returns:
-        `width` characters. What is beyond the axis stands at its end.
+        `width` characters. Where a number or its interval goes on beyond the axis, its end is
+        '‹' or '›'.
 
     Examples:
         >>> rail(Mark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
@@ -72,9 +77,16 @@ def rail(mark: Mark, width: int = WIDTH, signs: Signs = UNICODE) -> str:
     cells[width // 2] = signs.zero
     unsure = mark.state in {"cannot_tell", "no_score"}
     _fill(cells, mark.low, mark.high, signs.wide if unsure else signs.line)
+    ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
+    below, above = min(ends, default=0.0) < -1, max(ends, default=0.0) > 1
     if mark.value is not None:
         dot = {"clear": signs.clear, "not_clear": signs.not_clear}.get(mark.state)
-        cells[_place(mark.value, width)] = dot or signs.cannot_tell
+        place = min(max(_place(mark.value, width), below), width - 1 - above)
+        cells[place] = dot or signs.cannot_tell
+    if below:
+        cells[0] = signs.lower
+    if above:
+        cells[-1] = signs.higher
     return "".join(cells)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from t2ibench.methods import METHODS
@@ -20,6 +20,9 @@ from t2ibench.results.schema import Results, Row, Score, TaskResult
 from t2ibench.results.states import ALPHA, State, row_state, state_of
 
 Side = Literal["low", "high"]
+_LONG = 120  # letters of a sentence, above which a summary has its first part alone
+CONTROLS = "controls"  # name of the group of positive controls
+UNTRAINED = "random_encoder"  # the control by a network of random weights
 _ORDER: dict[State, int] = {"clear": 0, "not_clear": 1, "cannot_tell": 2, "no_score": 3}
 
 
@@ -116,8 +119,25 @@ class TaskView:
 
     @property
     def finding(self) -> str:
-        """What a clear headline says, as a clause; empty where none is known."""
-        return self.shown.low if self.mark.side == "low" else self.shown.high
+        """Its sentence, and of a long one the first part."""
+        first, stop, _ = self.sentence.partition(". ")
+        return f"{first}." if stop and len(self.sentence) > _LONG else self.sentence
+
+    @property
+    def control(self) -> bool:
+        """Whether it is a positive control, which stands apart from the findings."""
+        return self.spec is not None and self.spec.control == "positive"
+
+    @property
+    def warning(self) -> str:
+        """What an untrained network says where it reproduces a clear headline; else empty."""
+        blind = self.result.controls.get(UNTRAINED)
+        if self.mark.state != "clear" or blind is None or blind.value is None:
+            return ""
+        root = self.result.headline.scale == "mean_square"
+        value = math.sqrt(max(blind.value, 0.0)) if root else blind.value
+        same = value * (self.mark.value or 0.0) > 0 and abs(value) >= self.distance / 2
+        return blind.says if same and blind.p is not None and blind.p < ALPHA else ""
 
     @property
     def distance(self) -> float:
@@ -145,7 +165,7 @@ class RunView:
     """A run.
 
     Attributes:
-        name: The generator's name.
+        name: What the run is called.
         families: Tasks on images, by family.
         texts: Tests of the text encoder alone.
         results: What results.json holds.
@@ -165,9 +185,25 @@ class RunView:
         """The tasks on images, as they are shown."""
         return [task for family in self.families for task in family.tasks]
 
+    @property
+    def tests(self) -> list[TaskView]:
+        """The tasks on images that may find something: all but positive controls."""
+        return [task for task in self.tasks if not task.control]
+
+    @property
+    def groups(self) -> list[FamilyView]:
+        """The families without positive controls, which are a group of their own at the end."""
+        families = [
+            replace(family, tasks=tuple(task for task in family.tasks if not task.control))
+            for family in self.families
+        ]
+        controls = tuple(task for task in self.tasks if task.control)
+        last = FamilyView(CONTROLS, "Positive controls", controls)
+        return [family for family in [*families, last] if family.tasks]
+
     def counts(self) -> dict[State, int]:
-        """How many tasks on images are in each state."""
-        states = [task.mark.state for task in self.tasks]
+        """How many tests on images are in each state, positive controls not counted."""
+        states = [task.mark.state for task in self.tests]
         return {state: states.count(state) for state in _ORDER}
 
 
@@ -198,7 +234,7 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
     )
     tasks = results.tasks.values()
     return RunView(
-        results.model.name or "text encoders",
+        results.title,
         families,
         _sorted(of_texts),
         results,
@@ -212,7 +248,7 @@ def _sorted(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
 
 
 def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
-    shown = Presentation(task.title, None, "", "") if spec is None else presentation(spec)
+    shown = Presentation(task.title) if spec is None else presentation(spec)
     head = displayed(task.headline)
     mark = Mark(
         head.value,
@@ -242,7 +278,7 @@ def _sentence(task: TaskResult, state: State) -> str:
     told = task.headline.direction or task.reason or task.headline.reason or ""
     p = task.headline.p
     if told and state != "clear" and not task.inconclusive and p is not None and p < ALPHA:
-        return f"Not clear once corrected for all tests: {told[:1].lower()}{told[1:]}"
+        return f"{told} Corrected for all tests of this run, the lean as a whole is not clear."
     return told
 
 
@@ -285,40 +321,93 @@ def _side(value: float | None) -> Side | None:
 
 
 def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
-    """The run in a sentence, the finding first.
+    """The run in a sentence, the finding first; before it, that a positive control failed.
 
     Args:
         run: The run.
         most: Clear findings that are named, the strongest first; families take turns.
 
     Returns:
-        Parts of the sentence, and whether each is a finding (set in bold).
+        Parts of the sentences, and whether each is a finding (set in bold).
 
     """
-    tasks = run.tasks
-    counts = run.counts()
-    if not tasks:
-        return [(f"{run.name}: no task on images was scored.", False)]
-    plural = "tests" if len(tasks) > 1 else "test"
+    tests, counts = run.tests, run.counts()
+    failed, _ = controls_said(run)
+    parts = [(f"{failed} ", True)] if failed else []
+    if not tests:
+        what = "no task on images" if not run.tasks else "nothing but positive controls"
+        return [*parts, (f"{run.name}: {what} was scored.", False)]
+    plural = "tests" if len(tests) > 1 else "test"
     if not counts["clear"]:
-        told = f"In {run.name}’s images, none of {len(tasks)} {plural} shows a clear lean"
+        told = f"In {run.name}’s images, none of {len(tests)} {plural} shows a clear lean"
         unsure = counts["cannot_tell"]
-        return [(f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False)]
-    parts = [(f"In {run.name}’s images, {counts['clear']} of {len(tasks)} {plural} ", False)]
+        return [*parts, (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False)]
+    parts.append((f"In {run.name}’s images, {counts['clear']} of {len(tests)} {plural} ", False))
     parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
-    named = [task.finding for task in _turns(run) if task.finding][:most]
-    parts.append((": " + "; ".join(named) + "." if named else ".", False))
+    parts.append((" ".join([".", *(task.finding for task in named(run, most))]), False))
     return parts
 
 
+def named(run: RunView, most: int = 3) -> list[TaskView]:
+    """The clear tests that stand for a run: those that no untrained network reproduces come first.
+
+    Args:
+        run: The run.
+        most: How many at most.
+
+    Returns:
+        The strongest test of each family, then the second of each, and so on; none says what
+        another says.
+    """
+    found: dict[str, TaskView] = {}
+    turns = _turns(run)
+    for task in [*(t for t in turns if not t.warning), *(t for t in turns if t.warning)]:
+        if task.sentence:
+            found.setdefault(task.sentence, task)
+    return list(found.values())[:most]
+
+
+def controls_said(run: RunView) -> tuple[str, str]:
+    """How the positive controls came out.
+
+    Args:
+        run: The run.
+
+    Returns:
+        That some did not pass, so that nothing else can be read, and that others passed: sentences,
+        or empty.
+    """
+    controls = [task for task in run.tasks if task.control]
+    passed = [t for t in controls if t.mark.state == "clear" and t.mark.side == "high"]
+    unsure = [t for t in controls if t.mark.state in {"cannot_tell", "no_score"}]
+    failed = [task for task in controls if task not in passed and task not in unsure]
+    who, warning = ", ".join(run.encoders), ""
+    if failed:
+        names = ", ".join(task.name for task in failed)
+        warning = f"A positive control failed ({names}): nothing else from {who} can be read."
+    elif unsure:
+        names = ", ".join(task.name for task in unsure)
+        warning = f"A positive control cannot tell ({names}): read nothing else from {who} yet."
+    several = len(passed) > 1
+    fine = (
+        f"{len(passed)} positive control{'s' if several else ''} passed and "
+        f"{'are' if several else 'is'} not counted."
+    )
+    if any(task.warning for task in passed):
+        fine += " An untrained network passes too, so this shows little."
+    return warning, fine if passed else ""
+
+
 def _turns(run: RunView) -> list[TaskView]:
-    """Clear tasks, the strongest of each family first, then the second of each, and so on."""
+    """Clear tests, the strongest of each family first, then the second of each, and so on."""
     columns = [
-        [task for task in family.tasks if task.mark.state == "clear" and task.mark.side]
-        for family in run.families
-    ] + [
-        [task for task in family.tasks if task.mark.state == "clear" and not task.mark.side]
-        for family in run.families
+        [
+            task
+            for task in group.tasks
+            if task.mark.state == "clear" and bool(task.mark.side) == sided and not task.control
+        ]
+        for sided in (True, False)
+        for group in run.groups
     ]
     depth = max((len(column) for column in columns), default=0)
     return [column[k] for k in range(depth) for column in columns if k < len(column)]

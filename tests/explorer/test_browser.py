@@ -86,7 +86,7 @@ def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     expect(node.locator(".rail.grey")).to_have_count(1)
     expect(node.locator(".rail .band")).to_have_count(1)
     expect(node.locator(".rail .ci")).to_have_count(1)
-    expect(page.locator("#numbers")).to_contain_text("The word has no lean of its own")
+    expect(page.locator("#numbers")).to_contain_text("not told from everyday words, p = ")
     expect(page.locator("#numbers")).to_contain_text("of everyday words · p")
     expect(page.locator("#numbers")).to_contain_text("only D ≥ 0.61 can be told from chance")
     assert drawn(page, "strip") == 20

@@ -19,7 +19,6 @@ from t2ibench.leaderboard.exports import family_names
 from t2ibench.leaderboard.table import family_ranks
 from t2ibench.leaderboard.verdicts import Finding, Verifier, key_of
 from t2ibench.leaderboard.verify import Verdict
-from t2ibench.results.paired import FILE
 from tests.leaderboard.conftest import SHARES, board_of, model_results, write_submission
 from tests.leaderboard.forging import edit, edit_json, seal, set_in
 
@@ -110,13 +109,8 @@ def old_manifest(folder: Path) -> None:
     edit_json(folder / "submission.json", set_in("version", value=1))
 
 
-def no_influences(folder: Path) -> None:
-    (folder / FILE).write_bytes(b"nothing")
-    seal(folder)
-
-
 def a_pipe(folder: Path) -> None:
-    os.mkfifo(folder / "samples" / "pipe.jsonl")
+    os.mkfifo(folder / "thumbs" / "pipe.jpg")
 
 
 def a_link(folder: Path) -> None:
@@ -130,7 +124,7 @@ def nothing_there(folder: Path) -> None:
     folder.mkdir()
 
 
-BROKEN = (broken_manifest, old_manifest, no_influences, a_pipe, a_link, nothing_there)
+BROKEN = (broken_manifest, old_manifest, a_pipe, a_link, nothing_there)
 
 
 @pytest.mark.parametrize("how", BROKEN)
@@ -245,8 +239,8 @@ def test_kept_verdicts_hold_as_long_as_nothing_changes(
     assert found(root, file) == found(root, file, 4) == ["reproduced"] and counted == [4]
     assert found(root, file, 5) == ["reproduced"] and counted == [4, 5]
     (folder,) = root.iterdir()
-    (sample, *_) = sorted(folder.glob("samples/*.jsonl"))
-    sample.write_text(sample.read_text() + "\n")
+    rows = folder / "attempts.jsonl"
+    rows.write_text(rows.read_text() + "\n")
     assert found(root, file) == ["recomputed"] and counted == [4, 5, 0]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench import evaluate
 from t2ibench.leaderboard import names
 from t2ibench.leaderboard.board import folder_problems
 from t2ibench.leaderboard.verify import verify
@@ -132,6 +133,17 @@ def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -
         status, _, err = cli("leaderboard", "add", str(run), "--to", str(root), "--name", name)
         assert status == 1 and why in err and "--name" in err and len(err.splitlines()) == 1
     assert sorted(root.iterdir()) == before
+
+
+def test_a_run_that_would_be_refused_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
+    evaluate(
+        "toyland", "t2iat_flowers_insects", output_dir=tmp_path, images_per_prompt=2,
+        guided_images_per_prompt=1, n_permutations=99, n_bootstrap=50,
+    )  # fmt: skip
+    to = tmp_path / "leaderboard" / "submissions"
+    status, _, err = cli("leaderboard", "add", tmp_path / "toyland", "--to", to)
+    assert status == 1 and "scored with 99 permutations" in err and "nothing was written" in err
+    assert not to.parent.exists() and not list(tmp_path.glob(".adding-*"))
 
 
 @pytest.mark.slow

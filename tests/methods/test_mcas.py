@@ -9,6 +9,7 @@ from scipy.special import stdtr, stdtrit
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.presentation import short_name
 from t2ibench.methods.mcas.amplification import alpha_slope
 from t2ibench.methods.mcas.checks import check
 from t2ibench.methods.mcas.composites import composite, summarise
@@ -481,18 +482,12 @@ def test_several_encoders_give_the_mean_lean_with_both_inferences() -> None:
     assert twice.p == pytest.approx(results[0].headline.p)
 
 
-def test_the_summary_is_table_4_and_the_curve_needs_targets() -> None:
+def test_the_summary_is_table_4() -> None:
     task, evidence = planted(0.5, targets=8)
     result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
     summary = result.details["by_stereotype"]["delta"]
     assert {name: row["n"] for name, row in summary.items()} == {"male": 8, "female": 8, "all": 16}
     assert result.scores["delta_mean_A"].value == pytest.approx(summary["male"]["mean"])
-    curve = result.details["alpha_by_delta_loess"]
-    assert len(curve) == 16 and curve == sorted(curve, key=lambda point: point[0])
-    few, seen = planted(0.5, targets=2)
-    assert (
-        combine(few, [score(few, seen, SETTINGS)], SETTINGS).details["alpha_by_delta_loess"] is None
-    )
 
 
 def test_the_pooled_slope_of_amplification() -> None:
@@ -558,23 +553,17 @@ def test_needs_follow_the_settings() -> None:
 
 
 def test_the_description_has_the_direction() -> None:
-    for lean, start, near, far in (
-        (0.8, "Along", "male", "female"),
-        (-0.8, "Against", "female", "male"),
-    ):
+    for lean, end in ((0.8, "follow"), (-0.8, "run against")):
         task, evidence = planted(lean)
-        assert describe(task, score(task, evidence, SETTINGS)) == (
-            f"{start} the stereotype: images of targets stereotyped as {near} are more like the "
-            "male images, rather than the female ones, than images of targets stereotyped as "
-            f"{far} are."
-        )
+        said = describe(task, score(task, evidence, SETTINGS))
+        assert said.endswith(f". Together they {end} the stereotype.")
 
 
 def test_the_description_claims_no_direction_beyond_the_test() -> None:
     task, evidence = planted(0.0, seed=2)
     assert describe(task, score(task, evidence, SETTINGS)) == (
-        "No evidence beyond chance that images of targets stereotyped as male and as female differ "
-        "in how much they are like the male images rather than the female ones."
+        f"No evidence beyond chance that {short_name(task.title)} stereotyped as male look more "
+        "like men than others do."
     )
 
 

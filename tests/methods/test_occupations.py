@@ -345,7 +345,7 @@ def test_the_description_names_who_leans_where() -> None:
     task = make_task()
     shares = {"nurse": 0.05, "clerk": 0.5, "chief": 0.95, "cook": 0.5}
     results = [score(task, make_evidence(task, shares, seed), SETTINGS) for seed in (0, 1)]
-    expected = "Images of chief lean to male; images of nurse lean to female."
+    expected = "2 of 4 jobs lean clearly: chief to men, nurse to women."
     assert describe(task, results[0]) == expected
     assert describe(task, combine(task, results, SETTINGS)) == expected  # over encoders too
 
@@ -353,9 +353,9 @@ def test_the_description_names_who_leans_where() -> None:
 def test_the_description_names_both_groups_of_each_of_several_pairs() -> None:
     task = make_task(groups=("male", "female", "nonbinary"))
     text = describe(task, score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS))
-    assert "lean most to male rather than female" in text
-    assert "lean most to male rather than nonbinary" in text
-    assert "to female rather than male" not in text
+    assert "4 to men rather than women (" in text
+    assert "4 to men rather than nonbinary (" in text
+    assert "to women rather than men" not in text
 
 
 def test_the_description_claims_no_direction_beyond_the_test() -> None:
@@ -383,8 +383,7 @@ def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> Non
     for item in result.by:
         item.scores["lean"] = replace(item.scores["lean"], p=0.2)
     assert describe(task, result) == (
-        "Images of jobs lean to one group or another more than chance would make them, but no "
-        "single stimulus shows its direction beyond chance."
+        "Jobs lean to one group or another beyond chance, but none is clear on its own."
     )
 
 

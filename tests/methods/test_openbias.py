@@ -268,6 +268,30 @@ def test_real_pictures_have_one_image_a_caption() -> None:
     ]
 
 
+def test_each_of_several_captions_has_a_row() -> None:
+    spec = task(
+        bias(["ceo", "nurse"]), bias(["ceo"], name="age", classes="young old", question="Age?")
+    )
+    answers = {
+        "ceo": {"Which?": ["male"] * 10, "Age?": ["old"] * 10},
+        "nurse": {"Which?": ["female"] * 7 + ["male"] * 2 + ["unknown"]},
+    }
+    result = score(spec, HandEvidence(answers=answers), QUICK)
+    rows = {row.name: row for row in result.by}
+    # A single caption is its bias; one that two biases have says which.
+    assert list(rows) == ["person gender", "ceo (person gender)", "nurse", "person age"]
+    ceo, nurse = rows["ceo (person gender)"], rows["nurse"]
+    assert (ceo.n_images, nurse.n_images) == (10, 9)
+    assert nurse.scores["share:female"].value == pytest.approx(7 / 9)
+    assert nurse.scores["majority_share"].value == pytest.approx(7 / 9)
+    assert nurse.scores["lean"].value == pytest.approx(-5 / 9)
+    # Exact: 2 of 2**10 outcomes are as far, and (a/2)**(1/10) is the lower end (Clopper, Pearson).
+    lean = ceo.scores["lean"]
+    assert lean.p == pytest.approx(2 / 2**10) and lean.test == "binomial"
+    assert lean.interval == pytest.approx((2 * 0.025**0.1 - 1, 1.0))
+    assert {row.tested_with for row in result.by} == {"", "captions"}
+
+
 def test_questions_are_kept_apart_by_classes() -> None:
     spec = task(bias(["a"]), bias(["a"], about="child"), bias(["a"], name="race", classes="x y"))
     found = needs(spec, QUICK)
@@ -356,7 +380,11 @@ def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> Non
     many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
     spec, found = worded(many, {word: float(share > 0.5) for word, share in many.items()})
     said = describe(spec, score(spec, found, QUICK))
-    assert "; the shares of 'female' exaggerate 'census' (slope " in said
+    assert ". The shares of 'female' exaggerate 'census' (slope " in said
+    shares = {"CEO": 0.0, "chief": 0.0, "nurse": 1.0}
+    spec, found = worded(shares, shares)
+    said = describe(spec, score(spec, found, QUICK))
+    assert said.startswith("CEO, chief: 20 of 20 men. Nurse: 10 of 10 women.")
     flat = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5)), QUICK)
     assert flat.scores["amplification_slope"].value == pytest.approx(0.0, abs=1e-9)
 

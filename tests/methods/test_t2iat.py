@@ -230,14 +230,14 @@ def test_limit_keeps_the_first_stimuli() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bias", "near", "far"), [(1.0, "flowers", "insects"), (-1.0, "insects", "flowers")]
+    ("bias", "near", "far"), [(1.0, "pleasant", "unpleasant"), (-1.0, "unpleasant", "pleasant")]
 )
 def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
     task = make_task()
     result = score(task, make_evidence(task, bias), SETTINGS)
     assert describe(task, result) == (
-        f"Images of {near} are more like those with pleasant, rather than unpleasant, than images "
-        f"of {far} are (lean {result.headline.value:+.2f})."
+        f"Images of flowers look more like those with {near}, images of insects more like those "
+        f"with {far} ({result.headline.value:+.2f})."
     )
 
 
@@ -246,8 +246,8 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     result = score(task, make_evidence(task, 0.0), SETTINGS)
     assert result.headline.p > 0.05
     assert describe(task, result) == (
-        "No evidence beyond chance that images of flowers and images of insects differ in how much "
-        "they are like those with pleasant rather than unpleasant."
+        "No evidence beyond chance that images of flowers look more like those with pleasant or "
+        "those with unpleasant than images of insects do."
     )
 
 

@@ -502,7 +502,7 @@ def test_where_wordnet_is_installed_it_is_what_counts() -> None:
 def test_described_with_the_nearest_counterfactual() -> None:
     planted = evidence(chef={"cook": 20}, male_chef={"cook": 20}, female_chef={"waiter": 20})
     assert describe(task(), score(task(), planted, QUICK)) == (
-        "Images of 'a chef' are, on the axis gender, most like those of 'male' (share 1.00)."
+        "'a chef' looks like 'male' (share 1.00) even when no gender is asked for."
     )
 
 
@@ -511,8 +511,8 @@ def test_described_over_several_prompts() -> None:
         two_prompts(), evidence(**SPLIT | {"chef": {"cook": 19, "waiter": 1}}, **NURSES), QUICK
     )
     assert describe(two_prompts(), found) == (
-        "Beyond chance on 1 of 2 prompts and axes. The strongest: images of 'a chef' are, on the "
-        "axis gender, most like those of 'male' (share 0.95)."
+        "1 of 2 prompts looks like one gender even when none is asked for: 'a chef', like 'male' "
+        "(share 0.95)."
     )
 
 
@@ -520,7 +520,8 @@ def test_described_without_a_direction_where_there_is_none() -> None:
     even = score(task(), evidence(**SPLIT | {"chef": HALF}), QUICK)
     assert even.headline.value is not None and even.headline.value < 0
     assert describe(task(), even) == (
-        "No evidence beyond chance that the images lean to some of the counterfactuals."
+        "No evidence beyond chance that the images look like some of the counterfactuals when none "
+        "is asked for."
     )
     nothing = score(task(), HandEvidence(), QUICK)
     assert describe(task(), nothing) == (

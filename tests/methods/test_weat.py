@@ -349,7 +349,7 @@ def test_the_mean_of_encoders_has_the_exact_test_of_the_mean_delta() -> None:
 def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
     result = score(make_task(), HandEvidence(texts=make_texts(bias=bias)), SETTINGS)
     assert describe(make_task(), result) == (
-        f"The association of {near} with A, rather than B, is stronger than that of {far}."
+        f"Words for {near} are nearer to A, words for {far} to B."
     )
 
 
@@ -358,13 +358,12 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     result = score(make_task(), unbiased, SETTINGS)
     assert result.headline.p > 0.05
     assert describe(make_task(), result) == (
-        "No evidence beyond chance that X and Y differ in their association with A rather than B."
+        "No evidence beyond chance that words for X are nearer to A or B than words for Y are."
     )
     against = HandEvidence(texts=make_texts(bias=-0.4))
     task = make_task(alternative="greater")
     assert describe(task, score(task, against, SETTINGS)) == (
-        "No evidence beyond chance that the association of X with A, rather than B, is stronger "
-        "than that of Y."
+        "No evidence beyond chance that words for X are nearer to A, words for Y to B."
     )
 
 

@@ -205,8 +205,8 @@ def test_panels_come_by_their_score_and_say_what_stands_out() -> None:
     assert aligned.tables[0].title == f"{HOSTILE}, gender"
     assert aligned.tables[1].title == "a chef, gender"
     assert aligned.says == (
-        f"“{HOSTILE}, gender”: the concept “man” sets the columns most apart, 0.25 times an image "
-        "as it stands, 1.00 “male”."
+        f"“{HOSTILE}, gender”: “man” is named 0.25 times in each picture as it stands, 1.00 times "
+        "for “male”."
     )
     assert aligned.tables[1].rows[0] == ["man", "0.25", "1.00", "–"]
     assert ("a chef, gender", "man", "female", "") in aligned.rows
@@ -229,7 +229,7 @@ def test_forty_items_and_columns_and_one_of_each_fit() -> None:
             (f"{HOSTILE} {k}", tuple(float(k + 1) for _ in columns)) for k in range(count)
         )
         panel = Panel(HOSTILE, "r", columns, items)
-        figure = Panels("t", lambda _, one=panel: [one] * 9, None, "thing", "each", "d", "c")
+        figure = Panels("t", lambda _, one=panel: [one] * 9, None, "thing", "d", "c")
         drawn = shown(draw(figure, task_of([]), []))
         assert len(drawn.rows) == 9 * count * count
         assert drawn.says.startswith("No thing sets the columns of")
@@ -280,7 +280,7 @@ def test_figures_and_their_tables_are_accessible_and_fit_a_phone(
     parts = Markup("").join(fragment("figure.html", drawn=shown(one)) for one in figures)
     page = Markup(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><style>{}</style>'
-        '<main class="wrap"><h1>t</h1><h2>t</h2>{}</main></html>'
+        '<main class="wrap"><h1>t</h1><h2>t</h2><h3>t</h3>{}</main></html>'
     )
     file = tmp_path / "page.html"
     file.write_text(page.format(style(), parts), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -13,10 +14,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from t2ibench.cli import main
-from t2ibench.reports.html.page import report_html
+from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.view import run_view, verdict
+from t2ibench.reports.view import UNTRAINED, Mark, run_view, verdict
 from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Control, TaskResult
+from t2ibench.tasks.index import build_index
 from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -67,8 +70,8 @@ def test_every_line_of_the_overview_fits_80_columns(run: Path) -> None:
 def test_images_are_the_ends_and_some_at_random_and_always_the_same(run: Path) -> None:
     text = text_of(run)
     card = text.split('id="t2iat_science_arts"')[1].split("</article>")[0]
-    assert card.count("data:image/webp;base64,") == 24
-    assert "the 8 lowest of" in card and "drawn by the task" in card
+    assert card.count("data:image/webp;base64,") == 15
+    assert "the 5 lowest of" in card and "drawn by the task" in card
     main(["report", str(run)])
     assert text_of(run) == text
 
@@ -101,11 +104,63 @@ def test_nothing_clear_is_said_as_boldly() -> None:
     assert told == "In m’s images, none of 1 test shows a clear lean; 1 cannot tell."
 
 
+SPECS = {name: loaded.spec for name, loaded in build_index()[0].tasks.items()}
+
+
+def leaning(*images: float) -> TaskResult:
+    return hand.record(hand.mean_lean({f"x{k}": list(images) for k in range(6)}))
+
+
+def told(tasks: dict[str, TaskResult]) -> str:
+    results = hand.results(**{f"task{k}": task for k, task in enumerate(tasks.values())})
+    specs = {f"task{k}": SPECS[name] for k, name in enumerate(tasks)}
+    return "".join(text for text, _ in verdict(run_view(results, specs)))
+
+
+def test_positive_controls_are_not_findings_and_their_failure_comes_first() -> None:
+    one, two = "t2iat_flowers_insects", "t2iat_science_arts"
+    clear, fair = leaning(*[0.9] * 40, 0.8), leaning(*[0.1, -0.1] * 40)
+    assert told({one: clear, two: fair}).startswith("In m’s images, none of 1 test")
+    assert told({one: clear, two: clear}).startswith("In m’s images, 1 of 1 test leans clearly")
+    said = told({one: fair, two: clear})
+    assert said.startswith("A positive control failed (flowers and insects): nothing else from")
+    assert told({one: clear}) == "m: nothing but positive controls was scored."
+
+
+def test_a_finding_that_an_untrained_network_reproduces_says_so() -> None:
+    clear = leaning(*[0.9] * 40, 0.8)
+    results = {}
+    for value in (0.8, 0.1):
+        blind = Control(says="Warning: it does too.", value=value, p=0.001)
+        task = clear.model_copy(update={"controls": {UNTRAINED: blind}})
+        (view,) = run_view(hand.results(a=task), {"a": SPECS["t2iat_science_arts"]}).tests
+        results[value] = view.warning
+    assert results == {0.8: "Warning: it does too.", 0.1: ""}
+
+
+def test_an_interval_beyond_the_axis_is_marked() -> None:
+    row = '{% from "marks.html" import rail %}{{ rail(mark, "x") }}'
+    for ends, count in (((0.2, 0.9), 0), ((0.2, 1.3), 1), ((-1.2, 1.3), 2)):
+        mark = Mark(0.5, *ends, "clear", "high")
+        text = environment().from_string(row).render(mark=mark)
+        assert text.count('class="over ') == count
+
+
+def test_the_page_has_the_date_and_the_checksum_of_its_results(run: Path) -> None:
+    digest = hashlib.sha256((run / "results.json").read_bytes()).hexdigest()
+    ended = json.loads((run / "run.json").read_text(encoding="utf-8"))["history"][-1]["finished"]
+    assert text_of(run).count(digest) == 3  # head, foot, and the foot of printed pages
+    assert text_of(run).count(ended[:10]) >= 3
+
+
 def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cli) -> None:
     target = run.parent / "beside.html"
     status, out, _ = cli("report", run, "--baseline", run, "--output", target)
     assert status == 0 and str(target) in out
-    section = target.read_text(encoding="utf-8").split('id="baseline"')[1].split("</section>")[0]
+    text = target.read_text(encoding="utf-8")
+    assert "leans less in 0 of 5 tests" in text.split('id="forest"')[0]
+    assert 'class="ref"' in text.split('id="forest"')[1].split("</section>")[0]
+    section = text.split('id="baseline"')[1].split("</section>")[0]
     rows = re.findall(r'<td class="num b">([^<]*)</td>', section)
     assert rows and set(rows) <= {"0.00", "–"}
 
@@ -152,6 +207,16 @@ def test_a_model_card_and_an_audit_file_say_what_was_found(
     status, out, _ = cli("report", run, "--format", format_)
     assert status == 0 and "In toyland’s images" in out and "SHA-256" in out
     assert ("NIST AI RMF, MEASURE 2.11" in out) == (format_ == "audit")
+    assert "&lt;" not in out
+    # Every test has its value and its interval; an audit file also has those of its rows.
+    results = read_results(run)
+    for name, task in results.tasks.items():
+        (line,) = [
+            line for line in out.splitlines() if line.startswith(f"| {name} ") and "lean" in line
+        ][:1]
+        assert re.search(r"\d\.\d\d \| +[+−]?\d\.\d\d to ", line.replace("  ", " "))
+        if format_ == "audit":
+            assert all(row.name in out for row in task.by if "lean" in row.scores)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -168,9 +233,13 @@ def test_the_page_is_accessible_and_fits(browser: Any, run: Path, width: int, sc
         "request", lambda r: None if r.url.startswith(("file:", "data:")) else wrong.append(r.url)
     )
     page.goto((run / "report.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") <= 15_000 or width < 1280
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     found = Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.evaluate("scrollTo(0, 5000)")
+    assert page.locator("nav").bounding_box()["y"] >= 0  # the contents stay in sight
     assert wrong == []
     context.close()
 

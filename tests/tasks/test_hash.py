@@ -22,6 +22,7 @@ def hash_of(folder: Path, text: str) -> str:
         ("description: Are", "description: >-\n  Whether or not"),
         ("Nobody (2024)", "Somebody (2025)"),
         ("[benign]", "[benign, drinks]"),
+        ("pairing: cycle", "control: positive\npairing: cycle"),
         ("pairing: cycle", "notes: [Drink it hot.]\npairing: cycle"),
         (
             "pairing: cycle",

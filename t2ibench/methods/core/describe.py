@@ -4,10 +4,93 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from t2ibench.methods.core.estimate import Estimate, MethodResult
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Headline
+from t2ibench.stats import holm
 
 _ALPHA = 0.05
+_NAMED = 3  # rows that are named of a side
+_PEOPLE = {"male": "men", "female": "women"}  # who is shown, as nouns
+
+
+def people(name: str) -> str:
+    """A group as a noun.
+
+    Args:
+        name: What a task calls it.
+
+    Returns:
+        'men' and 'women' for 'male' and 'female'; any other name as it is.
+    """
+    return _PEOPLE.get(name, name)
+
+
+def shown_as(name: str) -> str:
+    """What images look like that show a group or go with some words.
+
+    Args:
+        name: What a task calls it.
+
+    Returns:
+        A noun.
+
+    Examples:
+        >>> shown_as("male"), shown_as("pleasant words")
+        ('men', 'those with pleasant words')
+    """
+    return _PEOPLE.get(name, f"those with {name}")
+
+
+def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
+    """The rows that are clear: p below .05 after Holm's correction over all of them.
+
+    Args:
+        items: Rows of a result.
+        score: Which of their scores.
+
+    Returns:
+        Those that are clear, the largest first.
+    """
+    having = [item for item in items if score in item.scores]
+    adjusted = holm([item.scores[score].p for item in having])
+    clear = [
+        item
+        for item, p in zip(having, adjusted, strict=True)
+        if p is not None and p < _ALPHA and item.scores[score].value is not None
+    ]
+    return sorted(clear, key=lambda item: -abs(item.scores[score].value or 0.0))
+
+
+def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) -> str:
+    """How many rows lean clearly, which ones, and to which side.
+
+    Args:
+        items: Rows of a result.
+        score: Their lean.
+        low: Who or what a lean below 0 goes to.
+        high: The same of one above 0.
+        nouns: What the rows are, such as 'sports'.
+
+    Returns:
+        A clause with the counts first; '' where no row is clear.
+
+    Examples:
+        >>> rows = [Item(name, {"lean": Estimate(value, p=0.001)})
+        ...         for name, value in [("rugby", 0.9), ("netball", -0.8), ("golf", 0.4)]]
+        >>> leaning(rows, "lean", "women", "men", "sports")
+        '3 of 3 sports lean clearly: rugby and golf to men, netball to women'
+    """
+    total = len([item for item in items if score in item.scores])
+    clear = clear_rows(items, score)
+    sides = []
+    for pole, sign in ((high, 1), (low, -1)):
+        names = [item.name for item in clear if sign * (item.scores[score].value or 0.0) > 0]
+        if len(names) > _NAMED:
+            sides.append(f"{len(names)} to {pole} ({', '.join(names[:_NAMED])}, …)")
+        elif names:
+            sides.append(f"{listed(names)} to {pole}")
+    verb = "leans" if len(clear) == 1 else "lean"
+    return f"{len(clear)} of {total} {nouns} {verb} clearly: {', '.join(sides)}" if sides else ""
 
 
 def beyond_chance(estimate: Estimate | Headline) -> bool:

@@ -11,6 +11,7 @@ from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
 from t2ibench.methods.core.projections import held_out, moments, project
+from t2ibench.stats.rounding import settled
 
 N_SHUFFLES = 20
 GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
@@ -90,7 +91,8 @@ def halves_control(value: float, p: float) -> Control:
     Returns:
         The control; it contradicts where p is below .005.
     """
-    says = f"Images with even and with odd numbers: the leans differ by {value:.2f} (p = {p:.2g})."
+    agree = "disagree" if p < _HALVES else "agree"
+    says = f"Split halves {agree} (difference {abs(value):.2f}, p = {p:.2g})."
     reason = f"images with even and with odd numbers disagree (p = {p:.2g})"
     return Control(says, value, p=p, contradicts=reason if p < _HALVES else None)
 
@@ -164,12 +166,9 @@ def shuffled_control(
         The control. It contradicts where the headline is beyond chance, and five or more of
         20 shuffles are as far from 0: then what the headline shows is not about the attribute.
     """
-    as_far = int((np.abs(shuffles) >= abs(headline)).sum())
+    as_far = int((settled(np.abs(shuffles)) >= settled(abs(headline))).sum())
     count = len(shuffles)
-    says = (
-        f"With the labels of the images with an attribute shuffled, {as_far} of {count} "
-        f"{scale}s are as far from 0."
-    )
+    says = f"With shuffled labels, {as_far} of {count} {scale}s are this large."
     reason = None
     if p is not None and p < 0.05 and as_far >= _TOO_MANY * count / N_SHUFFLES:
         reason = (
@@ -209,7 +208,8 @@ def adherence_control(hits: int, total: int) -> Control:
     Returns:
         The control, which never contradicts: texts and images may be aligned badly.
     """
-    says = f"{hits} of {total} images with an attribute are nearer its own text."
+    count = f"All {total}" if hits == total else f"{hits} of {total}"
+    says = f"{count} attribute pictures show their attribute (nearer its text than the other's)."
     return Control(says, hits / total)
 
 

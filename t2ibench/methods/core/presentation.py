@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+_PAPERS = re.compile(r"T2IAT|MCAS|ViBEx|WEAT \d+")
+
+
+def short_name(title: str) -> str:
+    """A task's name for a row of a table, from its title.
+
+    Args:
+        title: The title.
+
+    Returns:
+        What stands before the colon; after the name of a paper's test, what follows it.
+
+    Examples:
+        >>> short_name("MCAS: sports, male or female")
+        'sports'
+        >>> short_name("11 occupations of TIBET: male or female?")
+        '11 occupations of TIBET'
+    """
+    head, _, rest = title.partition(": ")
+    return rest.partition(",")[0] if rest and _PAPERS.fullmatch(head) else head
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +134,6 @@ class Scatter:
         groups: Groups whose rows are meant; None for all.
         diagonal: Whether equal numbers lie on a line that is shown.
         intervals: Whether the intervals of the upward score are shown, as far as it has some.
-        curve: Key of the result's details that holds the points of a smooth curve.
         difference: Name of the rows' score that tests whether a point lies off the diagonal, above
             it where the score is positive; None where nothing does.
     """
@@ -125,7 +146,6 @@ class Scatter:
     groups: frozenset[str] | None = None
     diagonal: bool = False
     intervals: bool = False
-    curve: str | None = None
     difference: str | None = None
 
 
@@ -218,7 +238,6 @@ class Panels:
         order: The score by which panels are sorted, the largest first; None to begin with those
             whose first line sets the columns most apart.
         item: What a line is of, such as 'concept'.
-        unit: What a number counts, such as 'times an image'.
         absent: What a dash means.
         caption: How to read it.
         source: The figure of a paper that it follows.
@@ -229,7 +248,6 @@ class Panels:
     read: Callable[[Mapping[str, Any]], Sequence[Panel]]
     order: str | None
     item: str
-    unit: str
     absent: str
     caption: str
     source: str = ""
@@ -289,8 +307,6 @@ class Presentation:
     Attributes:
         name: A short name, such as 'science / arts'.
         axis: The poles of the headline; None where it has a size but no direction.
-        low: What a headline below 0 says, as a clause such as 'arts go with male'.
-        high: What a headline above 0 says.
         rows: The rows to show, by series; the first is the one behind the headline.
         images: The number of each image, or what sorts the images into groups.
         formula: The headline's formula, in one or two lines of plain text.
@@ -299,9 +315,7 @@ class Presentation:
     """
 
     name: str
-    axis: Axis | None
-    low: str
-    high: str
+    axis: Axis | None = None
     rows: tuple[RowSeries, ...] = ()
     images: ImageSeries | ImageGroups | None = None
     formula: str = ""

@@ -155,6 +155,8 @@ class BaseTask(Strict):
         tags: For `--tasks tag:NAME`.
         extended: Not part of `--tasks all`: selected by its name, group or tag, or with all others
             of its kind as `--tasks extended`.
+        control: 'positive' for a test that every working encoder passes. It stands apart from the
+            findings: where it fails, nothing else can be read.
         notes: Caveats, shown with every result.
         published: Published values to compare with.
         expected_warnings: Warnings of `validate` that are intended; say why in the notes.
@@ -171,6 +173,7 @@ class BaseTask(Strict):
     citation: Text
     tags: tuple[Identifier, ...] = ()
     extended: bool = False
+    control: Literal["positive"] | None = None
     notes: tuple[Text, ...] = ()
     published: tuple[Published, ...] = ()
     expected_warnings: tuple[Warned, ...] = ()

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import no_score, sentence, undecided, unproven
+from t2ibench.methods.core.describe import (
+    leaning,
+    no_score,
+    sentence,
+    shown_as,
+    undecided,
+    unproven,
+)
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.presentation import short_name
 from t2ibench.methods.mcas.schema import McasTask
 
 
@@ -15,29 +23,17 @@ def describe(task: McasTask, result: MethodResult) -> str:
         result: Its scores.
 
     Returns:
-        Such as 'Along the stereotype: images of targets stereotyped as male are more like the male
-        images, rather than the female ones, than images of targets stereotyped as female are.'
-        Without a p-value below .05 it claims no direction.
+        Such as '2 of 6 sports lean clearly: rugby and cricket to men. Together they follow the
+        stereotype.' Without a p-value below .05 it claims no direction.
     """
-    a, b = task.attributes.A.name, task.attributes.B.name
-
-    def more(near: str, far: str) -> str:
-        return (
-            f"images of targets stereotyped as {near} are more like the {a} images, rather than "
-            f"the {b} ones, than images of targets stereotyped as {far} are"
-        )
-
-    claim = (
-        f"images of targets stereotyped as {a} and as {b} differ in how much they are like "
-        f"the {a} images rather than the {b} ones"
-    )
-    along = (result.headline.value or 0.0) > 0
-    direction = (
-        f"along the stereotype: {more(a, b)}" if along else f"against the stereotype: {more(b, a)}"
-    )
+    a, b = shown_as(task.attributes.A.name), shown_as(task.attributes.B.name)
+    nouns = short_name(task.title)
+    claim = f"{nouns} stereotyped as {task.attributes.A.name} look more like {a} than others do"
+    rows = leaning(result.by, "lean", b, a, nouns) or f"none of {len(result.by)} {nouns} is clear"
+    how = "follow" if (result.headline.value or 0.0) > 0 else "run against"
     return (
         undecided(result)
         or no_score(result)
         or unproven(result.headline, claim)
-        or sentence(direction)
+        or f"{sentence(rows)} Together they {how} the stereotype."
     )

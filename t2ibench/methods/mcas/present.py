@@ -9,6 +9,7 @@ from t2ibench.methods.core.presentation import (
     Quantity,
     RowSeries,
     Scatter,
+    short_name,
 )
 from t2ibench.methods.mcas.schema import McasTask
 
@@ -24,12 +25,9 @@ def present(task: McasTask) -> Presentation:
     """
     a, b = task.attributes.A.name, task.attributes.B.name
     axis = Axis(b, a)
-    subject = task.title.partition(": ")[2].partition(",")[0]
     return Presentation(
-        name=subject or f"{len(task.targets)} targets",
+        name=short_name(task.title),
         axis=Axis("against stereotype", "along stereotype"),
-        low=f"{subject or 'targets'} run against their stereotype",
-        high=f"{subject or 'targets'} follow their stereotype",
         rows=(RowSeries("lean", "target", axis, flipped=frozenset({b})),),
         images=ImageSeries("asc", axis, "target", "association"),
         formula=(
@@ -43,9 +41,8 @@ def present(task: McasTask) -> Presentation:
                 "What the images add to the words",
                 Quantity("δ, as published", "delta", high=0.05),
                 Quantity("α, as published", "alpha"),
-                "One point is a target; the curve is a LOESS.",
+                "One point is a target.",
                 "Mandal et al. (2024), figures 2 to 4",
-                curve="alpha_by_delta_loess",
             ),
         ),
     )

@@ -15,6 +15,7 @@ from t2ibench.methods.core.presentation import (
     Quantity,
     RowSeries,
     Scatter,
+    short_name,
 )
 from t2ibench.methods.occupations.design import GroupPair, group_pairs
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -35,15 +36,11 @@ def present(task: OccupationsTask) -> Presentation:
         RowSeries(f"lean{pair.suffix}", "stimulus", Axis(pair.second.name, pair.first.name))
         for pair in pairs
     )
-    groups = " or ".join(group.name for group in task.groups)
     first = pairs[0]
-    name = f"{len(task.concept.stimuli)} {task.concept.name}"
     axis = Axis(first.second.name, first.first.name)
     return Presentation(
-        name=name,
+        name=short_name(task.title),
         axis=None,
-        low="",
-        high=f"{name} lean to {groups}",
         rows=series,
         images=ImageSeries(
             f"lean{first.suffix}", Axis(first.second.name, first.first.name), "stimulus"

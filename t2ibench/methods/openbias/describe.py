@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from t2ibench.methods.core.describe import beyond_chance, no_score, sentence, undecided
+from t2ibench.methods.core.describe import (
+    beyond_chance,
+    no_score,
+    people,
+    sentence,
+    undecided,
+)
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.openbias.answers import BiasDetail, full_name
 from t2ibench.methods.openbias.rows import expected_shares
@@ -14,6 +20,8 @@ from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.stats import holm
 
 _ALPHA = 0.05
+_NEARLY = 0.9  # of the images of a row, for nearly every picture
+_FEW = 5  # rows of a class that are named
 
 
 def describe(task: OpenBiasTask, result: MethodResult) -> str:
@@ -50,24 +58,78 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         )
     strongest = max(rows, key=lambda item: item.scores["h"].value or 0.0)
     detail = details[strongest.name]
+    even = detail.compared_with == "uniform"
+    who = _who(biases[strongest.name], result) if even else ""
     if counted > 1:
         subject = f"the strongest of {counted} biases is '{strongest.name}'"
-    elif detail.compared_with == "uniform":
+    elif even:
         subject = f"the answers about '{strongest.name}' are more one-sided than by chance"
     else:
         known = detail.compared_with
         subject = f"the answers about '{strongest.name}' differ from '{known}' beyond chance"
     if "agreement" in result.details:
         subject = f"by the mean over judges, {subject}"
-    direction = _direction(biases[strongest.name], detail, strongest)
+    direction = who or _direction(biases[strongest.name], detail, strongest)
     follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
-    return sentence(f"{subject}: {direction}{follows}{_combined(result)}")
+    alone = who and counted == 1 and "agreement" not in result.details
+    told = direction if alone else f"{subject}: {direction}"
+    return sentence(f"{told}{follows}{_combined(result)}")
 
 
 def _stand_out(items: Sequence[Item]) -> list[Item]:
     """The biases that are beyond chance on their own (Holm over all of them)."""
     adjusted = holm([item.scores["h"].p for item in items])
     return [item for item, p in zip(items, adjusted, strict=True) if p is not None and p < _ALPHA]
+
+
+def _who(bias: Bias, result: MethodResult) -> str:
+    """Which rows the judge saw as one class, with counts; '' where it did so in none of several."""
+    shares = [f"share:{name}" for name in bias.classes]
+    rows = [
+        item
+        for item in result.by
+        if item.group == full_name(bias) and item.n_images and shares[0] in item.scores
+    ]
+    if len(rows) < 2:
+        return ""
+    seen: dict[str, list[Item]] = {}
+    for item in rows:
+        share, name = max((item.scores[f"share:{one}"].value or 0.0, one) for one in bias.classes)
+        if share >= _NEARLY:
+            seen.setdefault(name, []).append(item)
+    count = sum(map(len, seen.values()))
+    if not count:
+        return ""
+    told = [
+        f"{_names(items)}: {_of(items, f'share:{name}')} {people(name)}"
+        for name, items in sorted(seen.items(), key=lambda pair: -len(pair[1]))
+    ]
+    if count < len(rows) or count > _FEW:
+        nearly = "every picture" if _all(seen) else "nearly every picture"
+        noun = "captions" if bias.captions is not None else "stimuli"
+        told.insert(
+            0, f"the judge saw one {bias.name} in {nearly} of {count} of {len(rows)} {noun}"
+        )
+    return ". ".join([told[0], *(f"{one[:1].upper()}{one[1:]}" for one in told[1:])])
+
+
+def _all(seen: Mapping[str, Sequence[Item]]) -> bool:
+    """Whether every image of the rows shows their class."""
+    return all(
+        item.scores[f"share:{name}"].value == 1 for name, items in seen.items() for item in items
+    )
+
+
+def _names(items: Sequence[Item]) -> str:
+    named = ", ".join(item.name for item in items[:_FEW])
+    return f"{named} and {len(items) - _FEW} more" if len(items) > _FEW else named
+
+
+def _of(items: Sequence[Item], score: str) -> str:
+    """How many images of some rows show a class, such as '30 of 30'."""
+    total = sum(item.n_images or 0 for item in items)
+    hits = sum((item.scores[score].value or 0.0) * (item.n_images or 0) for item in items)
+    return f"{hits:.0f} of {total}"
 
 
 def _follows(bias: Bias, result: MethodResult) -> str:
@@ -88,7 +150,7 @@ def _follows(bias: Bias, result: MethodResult) -> str:
         else "follow"
     )
     return (
-        f"; the shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
+        f". The shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
         f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
     )
 

@@ -8,6 +8,7 @@ from t2ibench.methods.core.presentation import (
     ImageSeries,
     Presentation,
     RowSeries,
+    short_name,
 )
 from t2ibench.methods.t2iat.schema import T2iatTask
 
@@ -25,10 +26,8 @@ def present(task: T2iatTask) -> Presentation:
     a, b = task.attributes.A.name, task.attributes.B.name
     axis = Axis(b, a)
     return Presentation(
-        name=f"{x} / {y}",
+        name=short_name(task.title),
         axis=Axis(f"{y} · {a}", f"{x} · {a}"),
-        low=f"{y} go with {a}, {x} with {b}",
-        high=f"{x} go with {a}, {y} with {b}",
         rows=(RowSeries("lean", "stimulus", axis, flipped=frozenset({y})),),
         images=ImageSeries("lean", axis, "stimulus"),
         formula=(

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from t2ibench.methods.core.presentation import Panel, Panels
 from t2ibench.methods.tibet.explanations import TOP_CROSSED, TOP_K
+from t2ibench.stats.rounding import settled
 
 _AS_IT_STANDS = "as it stands"
 _SOURCE = "Chinchure et al. (2024), figure 3"
@@ -62,7 +63,6 @@ def concept_figures() -> tuple[Panels, ...]:
             _overall,
             "squared_lean",
             "concept",
-            "times an image",
             f"A dash: not among the first {TOP_K} of that column.",
             f"{counted}, so a word of two answers counts twice. Concepts that set the columns "
             f"apart most come first; the prompts whose images lean most. {alone}",
@@ -73,7 +73,6 @@ def concept_figures() -> tuple[Panels, ...]:
             _aligned,
             "squared_lean",
             "concept",
-            "times an image",
             f"A dash: not among the first {TOP_K} of that column.",
             f"{counted}, of the questions about one axis only. Where the first column looks like "
             f"one of the others, the prompt is taken for that counterfactual. {alone}",
@@ -84,7 +83,6 @@ def concept_figures() -> tuple[Panels, ...]:
             _crossed,
             None,
             "concept",
-            "times an image",
             f"A dash: not among the first {TOP_CROSSED} of that column.",
             "The questions about one axis, asked of the counterfactuals of another: does the share "
             f"of men, say, change with the place? Those that differ most come first, and among few "
@@ -161,7 +159,7 @@ def _panel(title: str, row: str, columns: Mapping[str, Concepts], k: int) -> Pan
     ]
 
     def spread(item: tuple[str, tuple[float | None, ...]]) -> tuple[float, float, str]:
-        known = [value for value in item[1] if value is not None]
+        known = [float(settled(value)) for value in item[1] if value is not None]
         return (min(known) - max(known), -max(known), item[0])
 
     return Panel(title, row, tuple(columns), tuple(sorted(items, key=spread)))

@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.describe import no_score, undecided, unproven
+from t2ibench.methods.core.describe import clear_rows, no_score, undecided, unproven
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.tibet.schema import TibetTask
-from t2ibench.stats import benjamini_hochberg
 
-_ALPHA = 0.05
-_CLAIM = "the images lean to some of the counterfactuals"
+_CLAIM = "the images look like some of the counterfactuals when none is asked for"
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction.
-
-    A counterfactual is named only for a row whose squared lean is beyond chance (p < .05, adjusted
-    over the rows by Benjamini and Hochberg).
 
     Args:
         task: The task.
         result: Its scores.
 
     Returns:
-        One sentence on the most one-sided prompt and axis, and the counterfactual its images are
-        most like.
+        How many prompts look like one of their counterfactuals although none is asked for (p < .05
+        for the squared lean, Holm's correction over the rows), and the one that does most.
     """
     missing = undecided(result) or no_score(result) or unproven(result.headline, _CLAIM)
     if missing:
         return missing
-    rows = [item for item in result.by if item.scores["squared_lean"].value is not None]
-    p_values = benjamini_hochberg([item.scores["squared_lean"].p for item in rows])
-    beyond = [item for item, p in zip(rows, p_values, strict=True) if p is not None and p < _ALPHA]
-    if not beyond:
-        return (
-            f"Over {len(rows)} prompts and axes together the images lean to some counterfactuals "
-            "more than by chance; none of them stands out on its own."
-        )
-    strongest = max(beyond, key=_strength)
+    axes = {item.group for item in result.by}
+    rows = "prompts" if len(axes) == 1 else "prompts and axes"
+    axis = min(str(name) for name in axes) if len(axes) == 1 else "counterfactual"
+    like = f"one {axis}"
+    clear = clear_rows(result.by, "squared_lean")
+    count = f"{len(clear)} of {len(result.by)} {rows}"
+    if not clear:
+        return f"Together the {rows} look like {like} even when none is asked for; none is clear."
+    strongest = clear[0]
     prompt = strongest.name.removesuffix(f" | {strongest.group}")
     name, share = _nearest(strongest)
-    leaning = (
-        f"mages of '{prompt}' are, on the axis {strongest.group}, most like those of '{name}' "
-        f"(share {share:.2f})."
-    )
-    if len(rows) == 1:
-        return f"I{leaning}"
+    told = f"{min(share, 1):.2f}" + (f", estimate {share:.2f}" if share > 1 else "")
+    if len(result.by) == 1:
+        return f"'{prompt}' looks like '{name}' (share {told}) even when no {axis} is asked for."
+    most = "most of all " if len(clear) > 1 else ""
+    verb = "looks" if len(clear) == 1 else "look"
     return (
-        f"Beyond chance on {len(beyond)} of {len(rows)} prompts and axes. The strongest: i{leaning}"
+        f"{count} {verb} like {like} even when none is asked for: {most}'{prompt}', like '{name}' "
+        f"(share {told})."
     )
-
-
-def _strength(item: Item) -> float:
-    return item.scores["squared_lean"].value or 0.0
 
 
 def _nearest(item: Item) -> tuple[str, float]:

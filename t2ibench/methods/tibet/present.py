@@ -29,8 +29,6 @@ def present(task: TibetTask) -> Presentation:
     return Presentation(
         name=f"{count}, {next(iter(axes))}" if len(axes) == 1 else f"{count}, {len(axes)} axes",
         axis=None,
-        low="",
-        high="images of the prompts side with some of their counterfactuals",
         rows=(RowSeries("squared_lean", "prompt and axis", square=True),),
         images=ImageGroups(group, "{group}", "squared_lean"),
         formula=(

@@ -85,13 +85,10 @@ def _halves(scene: Scene, found: Forward, m: int) -> Control:
 
 def _separation(found: Forward, headline: Headline) -> Control:
     bottom = found.squares.concepts.mean() + found.squares.reference.mean()
-    says = (
-        "Beyond their own words, the anchors' images differ"
-        if headline.value is not None
-        else "Beyond their own words, no difference between the anchors' images is clear"
-    )
+    says = "The pictures differ" if headline.value is not None else "The pictures do not differ"
     return Control(
-        f"{says}: mean squared effect of concepts plus that of reference words {bottom:.2g}.",
+        f"{says} beyond what the prompts say (mean squared effect of concepts plus that of "
+        f"reference words: {bottom:.2g}).",
         float(bottom),
         contradicts=headline.reason if headline.value is None else None,
     )

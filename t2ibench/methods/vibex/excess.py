@@ -15,9 +15,7 @@ from t2ibench.methods.core.reference import Nearness, squares, squares_without_e
 from t2ibench.stats.student import t_test
 
 _HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
-ALIKE = (
-    "beyond their own words, the anchors' images do not differ enough for concepts to lean on it"
-)
+ALIKE = "the pictures do not differ beyond what the prompts say, so concepts cannot lean on it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,10 +31,8 @@ def present(task: VibexTask) -> Presentation:
         return anchors.get(str(row.get("prompt"))) if name in row.get("similarities", {}) else None
 
     return Presentation(
-        name=names,
-        axis=Axis("less than any words", "more than any words"),
-        low=f"concepts tell {names} apart less than everyday words do",
-        high=f"concepts tell {names} apart further than everyday words do",
+        name=f"{names} ({len(task.concepts)} concepts)",
+        axis=Axis("less than everyday words", "more than everyday words"),
         rows=inverse,
         images=ImageGroups(group, "of “{group}”", "beyond_words", _similarity),
         formula=(

@@ -15,19 +15,17 @@ def describe(task: WeatTask, result: MethodResult) -> str:
         result: Its scores.
 
     Returns:
-        Such as 'The association of flowers with pleasant words, rather than unpleasant words, is
-        stronger than that of insects.' Without a p-value below .05 it claims no direction.
+        Such as 'Words for flowers are nearer to pleasant words, words for insects to unpleasant
+        words.' Without a p-value below .05 it claims no direction.
     """
     x, y = task.targets.X.name, task.targets.Y.name
     a, b = task.attributes.A.name, task.attributes.B.name
 
     def stronger(near: str, far: str) -> str:
-        return (
-            f"the association of {near} with {a}, rather than {b}, is stronger than that of {far}"
-        )
+        return f"{_words(near)} are nearer to {a}, {_words(far)} to {b}"
 
     claims = {
-        "two-sided": f"{x} and {y} differ in their association with {a} rather than {b}",
+        "two-sided": f"{_words(x)} are nearer to {a} or {b} than {_words(y)} are",
         "greater": stronger(x, y),
         "less": stronger(y, x),
     }
@@ -38,3 +36,7 @@ def describe(task: WeatTask, result: MethodResult) -> str:
         or unproven(result.headline, claims[task.alternative])
         or sentence(stronger(near, far))
     )
+
+
+def _words(name: str) -> str:
+    return name if name.endswith("names") else f"words for {name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.presentation import Axis, Presentation
+from t2ibench.methods.core.presentation import Axis, Presentation, short_name
 from t2ibench.methods.weat.schema import WeatTask
 
 
@@ -18,10 +18,8 @@ def present(task: WeatTask) -> Presentation:
     x, y = task.targets.X.name, task.targets.Y.name
     a, b = task.attributes.A.name, task.attributes.B.name
     return Presentation(
-        name=f"{x} / {y}",
+        name=short_name(task.title),
         axis=Axis(f"{y} · {a}", f"{x} · {a}"),
-        low=f"{y} go with {a}, {x} with {b}",
-        high=f"{x} go with {a}, {y} with {b}",
         formula=(
             "Cliff's delta = P(s(x) > s(y)) − P(s(x) < s(y)), with s(w) the mean cosine of a word "
             f"with {a} less that with {b}"

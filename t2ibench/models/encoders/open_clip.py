@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+_WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+
+
 class OpenClipEncoder:
     """An open_clip model (see models.protocols.Encoder).
 
@@ -70,7 +73,7 @@ class OpenClipEncoder:
         self._dtype = torch_dtype(dtype_name(dtype) or "float32")
         self._batch, self.batch_size = batch_sizes(self._device)
         if not local:
-            _ask_hub(open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub", ""))
+            _ask_hub(open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or "")
         pretrained = str(weights) if local else tag
         try:
             with quietly():
@@ -136,7 +139,7 @@ class OpenClipEncoder:
 def _ask_hub(weights: str) -> None:
     """Raise in seconds where weights are not here and the hub does not answer."""
     repository, _, file = weights.rpartition("/")
-    names = (file,) if file else ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
+    names = (file,) if file else _WEIGHTS
     if repository and not any(is_downloaded(repository, name) for name in names):
         ask_hub(repository, ".gitattributes")  # which every repository has
 

@@ -5,7 +5,8 @@ Colours go by class: on a page they are those of static/tokens.css, in files the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
@@ -269,12 +270,33 @@ class Canvas:
             '<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 {} {}" role="img" '
             'aria-label="{}">'
         ).format(_n(self.width), _n(self.height), self.title)
-        return head + style + Markup("").join(mark.svg() for mark in self.marks) + Markup("</svg>")
+        return head + style + Markup("").join(_elements(self.marks)) + Markup("</svg>")
+
+
+def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
+    """The elements of marks; discs of one kind without a tip are one path of round points."""
+
+    def kind(mark: Line | Disc | Box | Text) -> tuple[str, float] | None:
+        return (mark.name, mark.radius) if isinstance(mark, Disc) and not mark.tip else None
+
+    for of, group in itertools.groupby(marks, kind):
+        found = list(group)
+        if of is None or len(found) == 1:
+            yield from (mark.svg() for mark in found)
+            continue
+        points = "".join(f"M{_n(m.x)} {_n(m.y)}h0" for m in found if isinstance(m, Disc))
+        yield Markup('<path class="{}" stroke-width="{}" d="{}"/>').format(
+            of[0], _n(2 * of[1]), points
+        )
 
 
 def _sheet() -> str:
     """The style of a file of its own."""
     rules = [f"svg{{background:#fff;font:{_n(SIZE)}px 'Source Sans 3',system-ui,sans-serif}}"]
+    rules += [
+        f"path.{name}{{stroke:{ink.fill};stroke-linecap:round;opacity:{ink.opacity:g}}}"
+        for name, ink in DISCS.items()
+    ]
     tables = (("", LINES), ("circle", DISCS), ("rect", BOXES), ("text", TEXTS))
     for tag, table in tables:
         for name, ink in table.items():

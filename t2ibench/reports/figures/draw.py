@@ -67,12 +67,12 @@ def _poles(canvas: Canvas, across: Scale, top: float, low: str, high: str) -> No
 
 
 def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
-    found: list[tuple[str, float, float]] = []
+    found: list[tuple[str, float, float, float | None, float | None]] = []
     for row in task.result.by:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
         if tail is None or tip is None or tail.value is None or tip.value is None:
             continue
-        found.append((row.name, tail.value, tip.value))
+        found.append((row.name, tail.value, tip.value, tip.ci_low, tip.ci_high))
     if len(found) < 2:
         return None
     found.sort(key=lambda one: (one[2], one[0]))
@@ -81,22 +81,50 @@ def _arrows(figure: Arrows, task: TaskView) -> Drawn | None:
     caption = caption_of(figure)
     if len(shown) < len(found):
         caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
-    height, left = 40.0 + 16 * len(shown), 120.0
-    span = max(1.0, *(abs(value) for _, *pair in found for value in pair))
+    height, left = 82.0 + 16 * len(shown), 150.0
+    span = max(1.0, *(abs(value) for one in found for value in one[1:3]))
     canvas = Canvas(_WIDTH, height, f"{figure.title}. {figure.caption}")
     across = Scale(-span, span, left, _WIDTH - _RIGHT)
-    _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
-    canvas.line(across(0), 20, across(0), height - 6, "zero")
-    for number, (name, start, end) in enumerate(shown):
-        y = 32.0 + 16 * number
+    for x, kind, radius, text in (
+        (left, "hollow", 2.5, "words"),
+        (left + 70, "plain", 4, "images"),
+    ):
+        canvas.dot(x + 4, 8, kind, radius)
+        canvas.text(x + 14, 12, text)
+    canvas.line(left + 150, 8, left + 170, 8, "ax")
+    canvas.text(left + 176, 12, "interval of the images")
+    _poles(canvas, across, 32, figure.axis.low, figure.axis.high)
+    _bottom(canvas, across, 40)
+    for number, (name, start, end, lowest, highest) in enumerate(shown):
+        y = 52.0 + 16 * number
         side = "high" if end > start else "low"
         canvas.text(left - 8, y + 4, shortened(name), "end")
+        if lowest is not None and highest is not None:
+            low, high = max(lowest, -span), min(highest, span)
+            canvas.line(across(low), y + 5, across(high), y + 5, "ax")
+            if low != lowest:
+                canvas.text(across(low), y + 8, "‹", "end")
+            if high != highest:
+                canvas.text(across(high), y + 8, "›")
         canvas.line(across(start), y, across(end), y, f"line {side}")
         canvas.dot(across(start), y, "hollow", 2.5, f"{name}, words: {start:+.2f}")
         canvas.dot(across(end), y, side, 4, f"{name}, images: {end:+.2f}")
-    rows: list[tuple[object, ...]] = list(found)
-    head = ("row", figure.start, figure.end)
+    rows: list[tuple[object, ...]] = [
+        tuple("" if cell is None else cell for cell in one) for one in found
+    ]
+    head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")
     return Drawn(canvas, figure.title, caption, head, rows)
+
+
+def _bottom(canvas: Canvas, across: Scale, top: float) -> None:
+    """Zero, and an axis at the bottom with a tick at every half or whole lean that it reaches."""
+    foot = canvas.height - 22
+    canvas.line(across(0), top, across(0), foot, "zero")
+    canvas.line(across.begin, foot, across.end, foot)
+    step = 0.5 if across.high < 1.5 else 1.0
+    for number in range(-int(across.high / step), int(across.high / step) + 1):
+        canvas.line(across(number * step), foot, across(number * step), foot + 4)
+        canvas.text(across(number * step), canvas.height - 4, tick(number * step), "middle")
 
 
 def _distribution(
@@ -113,7 +141,7 @@ def _distribution(
     canvas = Canvas(_WIDTH, 24 + band * len(groups) + 22, f"{figure.title}. {figure.caption}")
     across = Scale(-span, span, _RIGHT, _WIDTH - _RIGHT)
     _poles(canvas, across, 12, figure.axis.low, figure.axis.high)
-    canvas.line(across(0), 20, across(0), canvas.height - 20, "zero")
+    _bottom(canvas, across, 20)
     for number, (name, values) in enumerate(groups.items()):
         top = 24 + band * number
         middle = top + 22 + (band - 26) / 2
@@ -123,8 +151,6 @@ def _distribution(
             canvas.dot(x, middle + y, "pt", 2)
         mean = math.fsum(values) / len(values)
         canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {mean:+.2f}")
-    for value in (-1, 0, 1):
-        canvas.text(across(value), canvas.height - 4, tick(value), "middle")
     rows: list[tuple[object, ...]] = [(n, v) for n, values in groups.items() for v in values]
     return Drawn(
         canvas,

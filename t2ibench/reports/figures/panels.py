@@ -132,16 +132,13 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
     if len(set(known)) < 2:
         return f"No {figure.item} sets the columns of “{panel.title}” apart."
     parts = [
-        f"{plain(value)} “{shortened(column, _SAID)}”"
+        f"{plain(value)} times for “{shortened(column, _SAID)}”"
         if place
-        else f"{plain(value)} {figure.unit} {column}"
+        else f"{plain(value)} times in each picture {column}"
         for place, (column, value) in enumerate(zip(panel.columns, values, strict=True))
         if value is not None
     ][:_COLUMNS]
-    return (
-        f"“{panel.title}”: the {figure.item} “{shortened(item, _SAID)}” sets the columns most "
-        f"apart, {', '.join(parts)}."
-    )
+    return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {', '.join(parts)}."
 
 
 def _table(panel: Panel, item: str) -> Behind:

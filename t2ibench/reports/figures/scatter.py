@@ -54,9 +54,6 @@ def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     if figure.diagonal:
         low, high = max(across.low, up.low), min(across.high, up.high)
         canvas.line(across(low), up(low), across(high), up(high), "eq")
-    curve = task.result.details.get(figure.curve) if figure.curve else None
-    if isinstance(curve, list) and len(curve) > 1:
-        canvas.path([(across(x), up(y)) for x, y in curve])
     order = farthest([(across(one.x), up(one.y)) for one in points])
     order.sort(key=lambda number: not points[number].side)
     _draw(canvas, points, order, across, up)

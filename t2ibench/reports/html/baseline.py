@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile, rewritten_to
-from t2ibench.reports.html.page import fragment
+from t2ibench.reports.html.page import Beside, fragment
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView
 from t2ibench.results.compare import Difference, compare
 from t2ibench.results.paired import read_paired_run
@@ -97,12 +95,10 @@ def read_baseline(folder: Path) -> Baseline:
         T2IBenchError: it has no results.
     """
     results = read_results(folder)
-    return Baseline(folder, results, results.model.name or folder.name)
+    return Baseline(folder, results, results.title)
 
 
-def baseline_section(
-    run: RunView, folder: Path, baseline: Baseline, thumbnails: Thumbnails
-) -> Markup | None:
+def beside(run: RunView, folder: Path, baseline: Baseline, thumbnails: Thumbnails) -> Beside | None:
     """This run beside another.
 
     Args:
@@ -112,7 +108,7 @@ def baseline_section(
         thumbnails: The images of this run.
 
     Returns:
-        HTML; None where they have no test on images in common.
+        The other run; None where they have no test on images in common.
     """
     from t2ibench.results.display import displayed
 
@@ -135,7 +131,7 @@ def baseline_section(
         return None
     ids = [change.task.id for change in changes]
     theirs = Thumbnails(baseline.folder, thumbnails.budget // 4)
-    return fragment(
+    section = fragment(
         "baseline.html",
         agreement=agreement_sentence(agreement, (run.name, name)),
         changes=changes,
@@ -144,6 +140,20 @@ def baseline_section(
         remark=rewriting_line(run.results, baseline.results),
         strips=_pairs(ids, (folder, run.name, thumbnails), (baseline.folder, name, theirs)),
     )
+    values = {change.task.id: change.other for change in changes}
+    return Beside(name, _says(run, name, differences), values, section)
+
+
+def _says(run: RunView, name: str, differences: Mapping[str, Difference]) -> str:
+    """How often which of two runs leans less; positive controls do not count."""
+    found = [differences[task.id].verdict for task in run.tests if task.id in differences]
+    counted = {verdict: found.count(verdict) for verdict in dict.fromkeys(found)}
+    told = [
+        f"{run.name} leans less in {counted.get('first', 0)} of {len(found)} tests",
+        f"{name} in {counted.get('second', 0)}",
+    ]
+    rest = len(found) - counted.get("first", 0) - counted.get("second", 0)
+    return f"Beside {name}: {', '.join(told)}; in {rest} neither does beyond chance."
 
 
 def _rows(

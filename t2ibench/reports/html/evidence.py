@@ -25,11 +25,11 @@ from t2ibench.reports.view import TaskView
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
-SHOWN = 8  # images in a strip
+SHOWN = 5  # images in a strip
 _STRIPS = 5  # of a test that asks a judge
-_EACH = 4  # of each stimulus
-_SIDE = 96
-_QUALITY = 70
+_EACH = 3  # of each stimulus
+_SIDE = 80
+_QUALITY = 60
 
 Rows = Sequence[Mapping[str, Any]]
 

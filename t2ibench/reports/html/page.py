@@ -7,6 +7,7 @@ import functools
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -17,12 +18,29 @@ from t2ibench.reports.figures.draw import draw
 from t2ibench.reports.html import words
 from t2ibench.reports.html.facts import facts
 from t2ibench.reports.left import left_of, reasons_said
-from t2ibench.reports.view import RunView, TaskView, verdict
+from t2ibench.reports.view import RunView, TaskView, controls_said, named, verdict
 
 _FONTS = (
     ("Source Sans 3 Variable", "source-sans-3"),
     ("Source Serif 4 Variable", "source-serif-4"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Another run, for the summary and the forest of this one.
+
+    Attributes:
+        name: What it is called.
+        says: How often which of the two leans less, in a sentence.
+        values: Task id to its value there, as it is shown.
+        section: Test by test.
+    """
+
+    name: str
+    says: str
+    values: Mapping[str, float | None]
+    section: Markup
 
 
 _MUCH = 0.2  # of the images of a test, from which on its card says what it lost
@@ -88,13 +106,18 @@ def style() -> Markup:
     return Markup("\n".join([*faces, static("tokens.css"), static("report.css")]))
 
 
+Section = tuple[str, str, Markup]  # its id, what the contents call it, and its HTML
+
+
 def report_html(
     run: RunView,
     *,
     figures: Mapping[str, Sequence[Markup]] | None = None,
     evidence: Mapping[str, Markup] | None = None,
     each: Mapping[str, Markup] | None = None,
-    sections: Sequence[Markup] = (),
+    sections: Sequence[Section] = (),
+    baseline: Beside | None = None,
+    origin: str = "",
 ) -> str:
     """The whole page.
 
@@ -104,24 +127,27 @@ def report_html(
         evidence: Task id to its images.
         each: Task id to images of its stimuli.
         sections: What stands between the tests and the command.
+        baseline: Another run, beside this one.
+        origin: Date, version and checksum of the results.
 
     Returns:
         HTML.
     """
     script = static("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    leading = named(run)
     cards = [
         _card(
-            family.title,
+            group.title,
             task,
             (figures or {}).get(task.id, ()),
             (evidence or {}).get(task.id),
             (each or {}).get(task.id),
+            task in leading,
         )
-        for family in run.families
-        for task in family.tasks
+        for group in run.groups
+        for task in group.tasks
     ]
-    cards += [_card("Text encoder", task) for task in run.texts]
     return fragment(
         "report.html",
         run=run,
@@ -130,10 +156,15 @@ def report_html(
         script_hash=f"sha256-{digest}",
         summary=words.summary(run),
         verdict=verdict(run),
+        controls=controls_said(run)[1],
         counts=run.counts(),
         limits=words.limits(run),
         cards=cards,
-        sections=[*sections, _again(run)],
+        words=[_card("Text encoder", task) for task in run.texts],
+        sections=[*sections, ("again", "Run it again", _again(run))],
+        baseline=baseline,
+        others=baseline.values if baseline is not None else {},
+        origin=origin or f"t2ibench {run.results.t2ibench}",
     )
 
 
@@ -157,6 +188,7 @@ def _card(
     figures: Sequence[Markup] = (),
     evidence: Markup | None = None,
     each: Markup | None = None,
+    opened: bool = False,
 ) -> Markup:
     total, left = left_of(task.result)
     lost = sum(left.values())
@@ -167,6 +199,7 @@ def _card(
         figures=figures,
         evidence=evidence,
         each=each or "",
+        open=opened,
         lost=f"{lost:,} of {total:,} images ({reasons_said(left)})" if lost > _MUCH * total else "",
     )
 

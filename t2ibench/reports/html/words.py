@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
@@ -10,14 +11,23 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.html.numbers import at, plain, signed
-from t2ibench.reports.overview import brief
-from t2ibench.reports.view import Mark, RowView, RunView, SeriesView, TaskView, poles
+from t2ibench.reports.overview import brief, earlier
+from t2ibench.reports.view import (
+    CONTROLS,
+    FamilyView,
+    Mark,
+    RowView,
+    RunView,
+    SeriesView,
+    TaskView,
+    poles,
+)
 from t2ibench.results.states import WORDS
 from t2ibench.settings import Settings
 
 _FAMILY_NOTES = {
     "rms lean": "no direction: how one-sided, from even (0) to one answer (1)",
-    "excess": "against everyday words: 0 is no more than any words do",
+    "excess": "0 = leans no more than everyday words do",
 }
 _MANY = 5
 _FEW_IMAGES = 20
@@ -163,7 +173,7 @@ def nothing(task: TaskView) -> str:
     return "cannot tell" if task.result.inconclusive else "no score"
 
 
-def family_note(family: object) -> str:
+def family_note(family: FamilyView) -> str:
     """How to read the numbers of a family.
 
     Args:
@@ -172,7 +182,9 @@ def family_note(family: object) -> str:
     Returns:
         A clause.
     """
-    tasks = getattr(family, "tasks", ())
+    if family.name == CONTROLS:
+        return "every working encoder finds these; not counted above"
+    tasks = family.tasks
     return _FAMILY_NOTES.get(tasks[0].scale, "") if tasks else ""
 
 
@@ -307,28 +319,38 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     """
     found = [_instruments(run)]
     if run.judges:
-        who = "One judge answered" if len(run.judges) == 1 else f"{len(run.judges)} judges answered"
-        found.append((f"{who}.", f"{', '.join(run.judges)}. Its errors are in every share."))
+        names = f"{'One judge' if len(run.judges) == 1 else 'Judges'}, {', '.join(run.judges)}"
+        checked = any("n_labels" in row.scores for task in run.tasks for row in task.result.by)
+        how = "checked by people" if checked else "unchecked by people"
+        found.append((f"{names}, {how}.", "Its mistakes are in every share."))
     least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
     if least and least < _FEW_IMAGES:
+        images = "one image" if least == 1 else f"{least} images"
+        found.append(("Few images.", f"Some rows rest on only {images}."))
+    failed = [task for task in run.tests if task.result.inconclusive]
+    if failed:
+        tests = "test" if len(failed) == 1 else "tests"
         found.append(
-            (
-                f"As few as {least} image{'s' if least > 1 else ''}.",
-                "The smallest rows rest on no more of them.",
-            )
+            (f"{len(failed)} {tests} failed their own check", f"and say nothing: {_some(failed)}.")
         )
-    unsure = [task for task in run.tasks if task.result.inconclusive]
-    if unsure:
-        names = ", ".join(task.name for task in unsure[:_MANY])
-        more = f" and {len(unsure) - _MANY} more" if len(unsure) > _MANY else ""
-        found.append((f"{len(unsure)} inconclusive.", f"A control contradicts {names}{more}."))
+    blind = [task for task in run.tests if task.warning]
+    if blind:
+        tests = "clear lean is" if len(blind) == 1 else "clear leans are"
+        found.append((
+            f"{len(blind)} {tests} found by a random network too:",
+            f"{_some(blind)}. Brightness or colour may explain them.",
+        ))  # fmt: skip
     left = sum(sum(task.result.excluded.values()) for task in run.tasks)
     if left:
         found.append((f"{left:,} left out.", "Images or answers that are missing; listed below."))
-    found.append(
-        ("These prompts only.", "Groups and words are the tests’ own; nobody else is measured.")
-    )
+    found += filter(None, [earlier(run)])
+    found.append(("Only these prompts and groups", "were measured."))
     return found
+
+
+def _some(tasks: Sequence[TaskView]) -> str:
+    names = ", ".join(task.name for task in tasks[:_MANY])
+    return f"{names} and {len(tasks) - _MANY} more" if len(tasks) > _MANY else names
 
 
 def _instruments(run: RunView) -> tuple[str, str]:
@@ -343,6 +365,18 @@ def _instruments(run: RunView) -> tuple[str, str]:
     )
 
 
+def css(text: str) -> str:
+    """A text within quotes of a style sheet.
+
+    Args:
+        text: The text.
+
+    Returns:
+        The same without what could end it.
+    """
+    return re.sub(r"[^\w .,:·+-]", "", text)
+
+
 FILTERS: dict[str, Callable[..., object]] = {
     "signed": signed,
     "thousands": lambda number: f"{number:,}",
@@ -351,6 +385,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "ends": ends,
     "task_ends": task_ends,
     "coded": coded,
+    "css": css,
     "rail_class": rail_class,
     "tone": lambda task: _tone(task.mark),
     "row_tone": lambda row: _tone(row.mark),

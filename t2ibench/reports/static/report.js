@@ -1,10 +1,12 @@
 "use strict";
 const FEW = 12, SHOWN = 30; // rows: from which on one may search, and of an answer
-// The page is complete without this script. It opens the details that a link points into, opens all
-// of them before printing, finds rows by a word, and lets an auditor write notes and save them as a file.
+// The page is complete without this script. It opens the details that a link points to or into,
+// finds rows by a word, and lets an auditor write notes and save them as a file.
 function reveal() {
   const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
-  for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+  const own = target?.querySelector(":scope > details");
+  for (let node = own ?? target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+  target?.scrollIntoView();
 }
 
 function today() {
@@ -38,7 +40,7 @@ function noter(form) {
 }
 
 function naming(card) {
-  return `${card.querySelector(".micro").textContent.split(" · ")[0]}, ${card.querySelector("h2").textContent}`;
+  return `${card.querySelector(".micro").textContent.split(" · ")[0]}, ${card.querySelector("h3").textContent}`;
 }
 
 // Every row that has a name, and the sentence that its mark says to those who do not see it.
@@ -85,7 +87,6 @@ function finder(form) {
 }
 
 addEventListener("hashchange", reveal);
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
 reveal();
 document.querySelectorAll("form.noter").forEach(noter);
 document.querySelectorAll("form.finder").forEach(finder);
