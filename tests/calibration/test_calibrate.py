@@ -30,6 +30,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     cells_of.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_method_of_a_package_that_holds_passes(cli: Cli) -> None:
     status, out, err = cli("calibrate", "--family", "coin", "--sets", "400", "--workers", "1")
     assert status == 0, err
@@ -55,6 +56,7 @@ def test_a_method_that_fails_is_a_failed_cell_and_no_traceback(cli: Cli) -> None
     assert "**ZeroDivisionError: of no use**" in out
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_data_sets() -> None:
     jobs = choose(["coin"], sets=300, containing="lean .4")
     tables = simulate(jobs, seed=3)
@@ -87,6 +89,7 @@ def test_data_sets_depend_on_neither_workers_nor_chunks_nor_other_cells() -> Non
     assert not np.array_equal(whole, other, equal_nan=True)
 
 
+@pytest.mark.slow
 def test_toyland_draws_the_shares_that_are_planted() -> None:
     jobs = choose(["coin"], toyland=True, sets=4000)
     assert jobs == [Job("coin", "toyland", 40)]

@@ -176,6 +176,7 @@ def test_a_run_is_a_pilot(cli: Cli, tmp_path: Path) -> None:
     assert cli("power", run, "--effect", "2")[0] == 2
 
 
+@pytest.mark.slow
 def test_before_any_run_a_world_is_the_pilot(cli: Cli) -> None:
     status, out, _ = cli("power", "--tasks", "t2iat_flowers_insects")
     assert status == 0

@@ -42,6 +42,7 @@ def exhibits_of(given: dict[str, Any]) -> set[str]:
     return set(choose(PAPERS.get(given["paper"]), numbers) or ())
 
 
+@pytest.mark.slow
 def test_commands_parse_and_name_what_is_there() -> None:
     index, _ = build_index()
     assert len(COMMANDS) > 60

@@ -94,6 +94,7 @@ def test_a_sample_is_stratified_and_repeats() -> None:
     assert again == stratified(strata, 15, np.random.default_rng(7))
 
 
+@pytest.mark.slow
 def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
     status, out, _ = cli("label", "export", run, "--images", "210", "--output", tmp_path / "l")
     assert status == 0 and "210 images of 1 question:" in out
@@ -187,6 +188,7 @@ def test_texts_of_the_page_are_data(tmp_path: Path, browser: Any) -> None:
     assert opened.inner_text("#question") == evil
 
 
+@pytest.mark.slow
 def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> None:
     """People who agree with the judge on every image change no share."""
     cli("label", "export", run, "--images", "240", "--output", tmp_path / "l")

@@ -203,6 +203,7 @@ def test_the_command_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None
     assert record["asked_again"] == record["same_again"] == 32
 
 
+@pytest.mark.slow
 def test_a_judge_that_answers_nothing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(lambda _: (400, {"error": {"message": "no images here"}})) as (url, _):
         status = main(["check-judge", "openai:eye", "--judge-args", f"base_url={url}"])

@@ -105,6 +105,7 @@ def test_excess_by_hand() -> None:
     assert cell["independent_share"].value == pytest.approx(0.4 - 10 / 9 * 0.24)
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_nothing_is_planted() -> None:
     task = crossed_task(["gender", "skin", "age"])
     rng = np.random.default_rng(5)
@@ -182,6 +183,7 @@ crossings: [[gender, skin tone]]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strength", "found"), [(0.0, False), (1.0, True)])
 def test_toylands_interaction_is_found(tmp_path: Path, strength: float, found: bool) -> None:
     jobs = ("announcer", "pharmacist", "editor", "chemist", "designer", "manager")

@@ -114,6 +114,7 @@ class LabelledEvidence(WorldEvidence):
         return dict(enumerate(self.truth[prompt][:3]))
 
 
+@pytest.mark.slow
 def test_labels_correct_the_slope_of_a_judge_that_errs() -> None:
     shares = {word: WOMEN[word] for word in HUNDRED}
     values = np.array(list(shares.values()))
@@ -175,7 +176,7 @@ def marginal(slope: float) -> float:
     return logit_slope(1e6 * mean, np.full(len(known), 1e6), known).value
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("slope", [0.0, 1.5])
 def test_a_planted_slope_is_covered(slope: float) -> None:
     rng = np.random.default_rng(int(10 * slope))

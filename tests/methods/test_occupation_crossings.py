@@ -96,6 +96,7 @@ def test_what_goes_together_is_found_with_its_size() -> None:
     assert "crossing" not in plain.model_dump()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [0.0, 0.5])
 def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
     """The attributes' directions are not orthogonal, which alone must not look like an excess."""

@@ -137,6 +137,7 @@ def shared_words(rng: np.random.Generator, images: int, prompts: Needs) -> list[
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("images", "pairing"), [(10, "cross"), (100, "cross"), (10, "cycle")])
 def test_words_that_stimuli_share_are_resampled_too(images: int, pairing: str) -> None:
     """Clustered by stimulus alone, .55 to .80 of the intervals cover."""
@@ -175,6 +176,7 @@ def test_words_of_one_stimulus_or_a_single_word_add_nothing() -> None:
     assert mean_cosine(own, 0.95) == mean_cosine(plain, 0.95)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", [10, 100])
 def test_without_a_difference_one_in_twenty_is_found(images: int) -> None:
     """Four standard errors around 5 % at 600 worlds."""
@@ -183,6 +185,7 @@ def test_without_a_difference_one_in_twenty_is_found(images: int) -> None:
         assert 0.05 - 0.036 < share < 0.05 + 0.036
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", [10, 100])
 def test_a_planted_difference_is_recovered(images: int) -> None:
     model, covers, change, group, group_covers, shift = rates(images, 0.04, -0.02, 200)

@@ -75,6 +75,7 @@ def people(rng: np.random.Generator, prompts: int, agree: float) -> list[Rated]:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agree", "truth"), [(0.0, 0.0), (0.8, 0.754)])
 def test_the_correlation_is_unbiased_and_covered(agree: float, truth: float) -> None:
     rng = np.random.default_rng(3)

@@ -81,6 +81,7 @@ def test_its_adapters_keep_the_contract(
     assert status == 0 and "meets the contract" in out, out + errors
 
 
+@pytest.mark.slow
 def test_its_method_on_its_models(site: Path, tmp_path: Path) -> None:
     tasks = str(SOURCE / "t2ibench_example" / "tasks")
     assert command(site, tmp_path, "validate", tasks)[0] == 0

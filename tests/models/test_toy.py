@@ -169,7 +169,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", PLANTED)
 def test_planted_biases_are_found_and_smaller_in_the_fair_model(
     name: str, runs: dict[str, Results]

@@ -95,7 +95,7 @@ def test_real_pictures_are_judged_too(tasks: Path, tmp_path: Path) -> None:
     assert task.n_images == 18 and task.headline.value is not None
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
     args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
     results = evaluate(

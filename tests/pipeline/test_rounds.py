@@ -34,6 +34,7 @@ def images_of(run: Path) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.slow
 def test_images_grow_until_the_interval_is_narrow(cli: Cli, tmp_path: Path) -> None:
     words = ("run", "--model", "toyland", "--tasks", TASK, *QUICK, "--output-dir", tmp_path)
     first = cli(*words)

@@ -52,6 +52,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_planted_tones_and_their_difference(run: Path, cli: Cli, tmp_path: Path) -> None:
     before = (run / "results.json").read_bytes()
     file = tmp_path / "tones.csv"

@@ -182,6 +182,7 @@ def test_every_file_is_named_with_its_hash(taskset: Path) -> None:
     assert metadata["license"] and "Caliskan" in metadata["citeAs"]
 
 
+@pytest.mark.slow
 def test_exported_task_files_are_the_tasks(taskset: Path) -> None:
     tasks = {task.id: task for task in load_tasks("*")}
     root = taskset / "tasks"

@@ -39,6 +39,7 @@ def page(runs: tuple[Path, Path]) -> Path:
     return target
 
 
+@pytest.mark.slow
 def test_every_clear_stimulus_shows_images_of_its_own(runs: tuple[Path, Path]) -> None:
     text = (runs[0] / "report.html").read_text(encoding="utf-8")
     card = text.split('id="occupations_tibet"')[1].split("</article>")[0]
@@ -132,6 +133,7 @@ def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
     assert row_spoken(clear, sized.axis).startswith("nurse: −0.50, interval")
 
 
+@pytest.mark.slow
 def test_a_page_without_images_says_so(tmp_path: Path) -> None:
     t2ibench.evaluate(None, "weat_6_gender_career_family", encoder="toyland", output_dir=tmp_path)
     (folder,) = tmp_path.iterdir()

@@ -22,6 +22,7 @@ def pages(run: Path) -> dict[str, bytes]:
     return {str(file.relative_to(run)): file.read_bytes() for file in files if file.is_file()}
 
 
+@pytest.mark.slow
 def test_a_call_makes_what_the_command_makes(run: Path, output: Path) -> None:
     before = pages(run)
     found = t2ibench.reproduce("t2iat", model="toyland", scale=0.1, output_dir=output, **SETTINGS)
@@ -93,6 +94,7 @@ def test_an_object_takes_a_presets_tests_but_no_name_and_no_arguments(tmp_path: 
     assert results.model.name == generator.name
 
 
+@pytest.mark.slow
 def test_it_is_imported_by_its_name_too(run: Path) -> None:
     from t2ibench import reproduce
 

@@ -81,6 +81,7 @@ def test_a_targets_text_may_be_its_keyword(tmp_path: Path) -> None:
     assert McasTarget.model_validate(with_text.model_dump()) == with_text
 
 
+@pytest.mark.slow
 def test_tables_are_of_the_run(measured: tuple[TaskResult, dict[str, Exhibit]]) -> None:
     task, exhibits = measured
     assert len(task.by) == 8

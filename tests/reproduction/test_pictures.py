@@ -26,6 +26,7 @@ def exhibit(run: Path, name: str) -> Exhibit:
     return next(one for one in found.exhibits if one.name == name)
 
 
+@pytest.mark.slow
 def test_figure_2_shows_each_concept_with_and_without_a_gender(run: Path) -> None:
     strips = exhibit(run, "figure-2").built.strips
     assert [strip.title for strip in strips] == [

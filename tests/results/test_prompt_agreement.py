@@ -59,6 +59,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return root / "toyland", root / "off-topic"
 
 
+@pytest.mark.slow
 def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
     results = read_results(runs[0])
     assert results.tasks["weat_6_gender_career_family"].prompt_agreement == {}
@@ -132,12 +133,14 @@ def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
     assert "the images of toyland agree more with their prompts than those of off-topic" in beside
 
 
+@pytest.mark.slow
 def test_scored_again_it_is_the_same(runs: tuple[Path, Path]) -> None:
     before = [(runs[0] / name).read_bytes() for name in ("results.json", FILE)]
     assert main(["score", str(runs[0])]) == 0
     assert [(runs[0] / name).read_bytes() for name in ("results.json", FILE)] == before
 
 
+@pytest.mark.slow
 def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(
     runs: tuple[Path, Path],
     tmp_path: Path,

@@ -164,7 +164,7 @@ def forked(work: Callable[[], object], die_at: int, folder: Path) -> bool:
     os._exit(0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("packed_before", [False, True])
 def test_a_kill_at_any_moment_loses_nothing(packed_before: bool, tmp_path: Path) -> None:
     whole = filled(tmp_path / "whole", PROMPTS[:3], 2)
