@@ -30,7 +30,7 @@ def describe(task: TibetTask, result: MethodResult) -> str:
     clear = clear_rows(result.by, "squared_lean")
     count = f"{len(clear)} of {len(result.by)} {rows}"
     if not clear:
-        return f"Together the {rows} look like {like} even when none is asked for; none is clear."
+        return f"Together the {rows} look like {like} even when none is asked for; no single one is clear."
     strongest = clear[0]
     prompt = strongest.name.removesuffix(f" | {strongest.group}")
     name, share = _nearest(strongest)
