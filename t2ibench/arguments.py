@@ -267,19 +267,20 @@ def names_of(value: Any) -> Any:
     """Names from whatever gave them, for pydantic to check.
 
     Args:
-        value: One name, several separated by commas, or a list of them.
+        value: One name, several separated by commas, or a list of them. The comma of ',by=' is
+            part of a name ('answers:people.csv,by=anna').
 
     Returns:
         A tuple of names; the value itself where it is none of these.
 
     Examples:
-        >>> names_of("a, b"), names_of(None)
-        (('a', 'b'), ())
+        >>> names_of("a, b,by=c"), names_of(None)
+        (('a', 'b,by=c'), ())
     """
     if value is None:
         return ()
     if isinstance(value, str):
-        value = value.split(",")
+        value = re.split(r",(?!by=)", value)
     if isinstance(value, (list, tuple)):
         stripped = (name.strip() if isinstance(name, str) else name for name in value)
         return tuple(name for name in stripped if name != "")

@@ -105,14 +105,14 @@ CAPPED = {"opencv-python-headless"}
 
 
 def test_every_dependency_has_a_lower_bound_that_can_be_installed() -> None:
-    """`.ci/run` installs the bounds themselves; an upper bound would need a reason of its own."""
+    """`.ci/nightly` installs the bounds themselves; an upper bound would need a reason."""
     for one in [*RUNTIME, *OPTIONAL, *DEV]:
         bounds = {bound.operator for bound in one.specifier}
         assert bounds - ({"<"} if one.name in CAPPED else set()) == {">="}, one
 
 
 def test_the_oldest_python_is_listed() -> None:
-    """`.ci/run` tries every Python that is listed, and mypy reads the oldest."""
+    """`.ci/nightly` tries every Python that is listed, and mypy reads the oldest."""
     listed = re.findall(r"Programming Language :: Python :: 3\.(\d+)", PYPROJECT)
     oldest = min(map(int, listed))
     assert PROJECT["requires-python"] == f">=3.{oldest}"

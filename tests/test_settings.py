@@ -82,6 +82,7 @@ def parse(words: list[str]) -> RunSettings:
     return settings_of(build_parser().parse_args(words))
 
 
+@pytest.mark.slow
 @given(
     st.builds(
         RunSettings,

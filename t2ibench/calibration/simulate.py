@@ -7,11 +7,8 @@ number of workers nor the other cells change anything.
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
-from multiprocessing import get_context
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -22,6 +19,7 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.cells import Cell, Sample, ToylandWorld
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import QUESTIONS, Inference
+from t2ibench.worker_pool import each_of
 
 _ASKED = ("rejects", "power", "covers", "agrees")  # 'power' is 'rejects' where there is bias
 COLUMNS = (
@@ -30,20 +28,22 @@ COLUMNS = (
 )
 _NOTHING = float("nan")
 _CHUNK = 25  # data sets that a worker simulates at once
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Table = dict[str, Float64Array]
 
 
 def simulate(
-    jobs: Sequence[Job], seed: int = 0, workers: int = 1, advance: Callable[[int], object] = id
+    jobs: Sequence[Job],
+    seed: int = 0,
+    workers: int | None = 1,
+    advance: Callable[[int], object] = id,
 ) -> dict[tuple[str, str], Table | str]:
     """Simulate cells.
 
     Args:
         jobs: What to simulate.
         seed: Another seed gives other data sets.
-        workers: Processes; 1 works in this one.
+        workers: Processes; 1 works in this one, None in one a core.
         advance: Called with the number of data sets that were done.
 
     Returns:
@@ -55,23 +55,10 @@ def simulate(
         for job in jobs
         for start in range(0, job.sets, _CHUNK)
     ]
-    found: dict[tuple[Job, int], Float64Array | str] = {}
-    if workers == 1:
-        for job, start, stop in chunks:
-            found[job, start] = run_chunk(job, start, stop, seed)
-            advance(stop - start)
-    else:
-        with _single_threaded(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            futures: dict[Future[Float64Array | str], tuple[Job, int, int]] = {
-                pool.submit(run_chunk, job, start, stop, seed): (job, start, stop)
-                for job, start, stop in chunks
-            }
-            for future in as_completed(futures):
-                job, start, stop = futures[future]
-                found[job, start] = future.result()
-                advance(stop - start)
+    parts = each_of(chunks, partial(run_chunk, seed), workers, lambda c: advance(c[2] - c[1]))
+    found = dict(zip(chunks, parts, strict=True))
     return {
-        (job.method, job.cell): _joined([found[job, start] for j, start, _ in chunks if j == job])
+        (job.method, job.cell): _joined([found[chunk] for chunk in chunks if chunk[0] == job])
         for job in jobs
     }
 
@@ -84,33 +71,17 @@ def _joined(parts: Sequence[Float64Array | str]) -> Table | str:
     return {name: rows[:, k] for k, name in enumerate(COLUMNS)}
 
 
-@contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Workers inherit the environment; threads of linear algebra would compete with them."""
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def run_chunk(job: Job, start: int, stop: int, seed: int) -> Float64Array | str:
+def run_chunk(seed: int, chunk: tuple[Job, int, int]) -> Float64Array | str:
     """Simulate some data sets of a cell.
 
     Args:
-        job: The cell.
-        start: Number of the first data set.
-        stop: Number after the last.
         seed: Of the calibration.
+        chunk: The cell, the number of its first data set, and the number after the last.
 
     Returns:
         Shape (stop - start, columns), or a line that says how the method failed.
     """
+    job, start, stop = chunk
     cell = cells_of(job.method)[job.cell]
     try:
         return np.array([_one(job.method, cell, number, seed) for number in range(start, stop)])

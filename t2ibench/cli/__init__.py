@@ -6,31 +6,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-VERBS = (
-    "run",
-    "ls",
-    "validate",
-    "score",
-    "report",
-    "compare",
-    "reproduce",
-    "explore",
-    "propose",
-    "caption",
-    "pack",
-    "unpack",
-    "export",
-    "export-tasks",
-    "push",
-    "label",
-    "skin-tone",
-    "agree",
-    "leaderboard",
-    "calibrate",
-    "power",
-    "check-adapter",
-    "check-judge",
-)
+# As `--help` lists them.
+GROUPS = {
+    "measure a model": ("run", "score", "power", "reproduce"),
+    "look at a run": ("report", "compare", "explore", "skin-tone"),
+    "tasks": ("ls", "validate", "propose", "caption"),
+    "people and judges": ("check-judge", "label", "agree"),
+    "publish": ("leaderboard", "push", "export", "export-tasks"),
+    "disk space": ("pack", "unpack"),
+    "check t2ibench itself": ("check-adapter", "calibrate"),
+}
+VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 
 
 def _normalise(argv: Sequence[str]) -> list[str]:
@@ -48,7 +34,7 @@ def _normalise(argv: Sequence[str]) -> list[str]:
         from t2ibench.errors import did_you_mean, shown
 
         message = f"unknown command '{shown(words[0])}'.{did_you_mean(words[0], VERBS)}"
-        say(f"{message} Commands: {', '.join(VERBS)}.")
+        say(f"{message} `t2ibench --help` lists the commands.")
         raise SystemExit(2)
     return words
 
@@ -65,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 done; 1 the input is wrong, or t2ibench failed; 3 finished, some evidence is missing; 4 a
         gate (--fail-on) failed; 130 interrupted.
-        argparse exits with 2 on wrong usage.
+        Wrong usage exits with 2.
     """
     from t2ibench.cli import failure
 

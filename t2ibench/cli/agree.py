@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from pathlib import Path
 
 _FEWEST = 5
@@ -47,25 +46,19 @@ def _read(
     import sys
 
     from t2ibench.errors import T2IBenchError, did_you_mean, shown
-    from t2ibench.store.problems import reading
+    from t2ibench.store.tables import read_table
 
-    with (
-        reading(file, "Give a CSV with a header."),
-        file.open(encoding="utf-8-sig", newline="") as stream,
-    ):
-        reader = csv.DictReader(stream)
-        columns = list(reader.fieldnames or ())
-        for name in filter(None, (score, rating, by)):
-            if name not in columns:
-                raise T2IBenchError(
-                    f"{file} has no column '{shown(name)}'.{did_you_mean(name, columns)} "
-                    f"Columns: {', '.join(map(shown, columns)) or 'none'}."
-                )
-        lines = [(reader.line_num, row) for row in reader]
+    table = read_table(file, "Give a CSV with a header.")
+    for name in filter(None, (score, rating, by)):
+        if name not in table.columns:
+            raise T2IBenchError(
+                f"{file} has no column '{shown(name)}'.{did_you_mean(name, table.columns)} "
+                f"Columns: {', '.join(map(shown, table.columns)) or 'none'}."
+            )
     groups: dict[str, list[tuple[float, float]]] = {}
     lacking = 0
-    for number, row in lines:
-        texts = [(row[name] or "").strip() for name in (score, rating)]
+    for number, row in table.rows:
+        texts = [row[name].strip() for name in (score, rating)]
         if not all(texts):
             lacking += 1
             continue
@@ -74,7 +67,7 @@ def _read(
         except ValueError:
             bad = next(text for text in texts if not _is_number(text))
             raise T2IBenchError(f"{file}:{number}: '{shown(bad)}' is not a number.") from None
-        groups.setdefault((row[by] or "") if by else "", []).append(pair)
+        groups.setdefault(row[by] if by else "", []).append(pair)
     if lacking:
         print(f"{lacking} rows without one of the two numbers are left out.", file=sys.stderr)
     few = [name for name, pairs in groups.items() if len(pairs) < _FEWEST]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 from pathlib import Path
 
@@ -38,10 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     if output is not None and not output.resolve().parent.is_dir():
         raise T2IBenchError(f"There is no folder '{output.parent}' to write {output.name} to.")
     reporter = ConsoleReporter()
-    workers = arguments.workers or os.cpu_count() or 1
     total = sum(job.sets for job in jobs)
     with reporter.stage(f"Simulating {len(jobs)} cells", total, "data sets") as ticker:
-        tables = simulate(jobs, arguments.seed, workers, ticker.advance)
+        tables = simulate(jobs, arguments.seed, arguments.workers, ticker.advance)
     found, command = verdicts(jobs, tables), shlex.join(arguments.argv)
     page = markdown(found, command)
     if output is not None:

@@ -26,7 +26,7 @@ def add_calibrate(verbs: Any, handler: Any) -> None:
     """
     calibrate = verbs.add_parser(
         "calibrate",
-        help="simulate worlds of known bias: do intervals, tests and headlines hold?",
+        help="simulate known biases: do intervals and tests hold?",
         description="Score simulated worlds of known bias with every method, and check how often "
         "tests reject without bias, how often intervals cover the truth, and that the headline "
         "is unbiased at any number of images. The same seed gives the same table.",
@@ -76,7 +76,7 @@ def add_power(verbs: Any, handler: Any) -> None:
     """
     power = verbs.add_parser(
         "power",
-        help="how many images and prompts an effect, or a narrow interval, needs",
+        help="how many images and prompts a run needs to be precise enough",
         description="How many images and prompts it takes to see an effect, or to have an interval "
         "as narrow as you want: from the variance in a run, or from a simulated world.",
         epilog=_POWER_EXAMPLES,

@@ -1,4 +1,4 @@
-"""`t2ibench compare RUN_A RUN_B`."""
+"""`t2ibench compare OLD NEW`."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ if TYPE_CHECKING:
     from t2ibench.reports.writers import Table
     from t2ibench.results.compare import Difference
     from t2ibench.results.prompt_agreement import AgreementChange
-    from t2ibench.results.schema import Results
+    from t2ibench.results.schema import Results, Score
 
 _NOTE = (
-    "Differences are first minus second. Images are paired by prompt and index, so a run and "
-    "itself differ by exactly 0; 'unpaired' takes the runs as independent, for results without "
-    "influences. Rms leans are compared as mean squares ('mean square'), which are unbiased. "
-    "Holm's correction is over the headlines, and over each task's rows. A verdict is by interval, "
-    "one task at a time. For a model beside its training images, leaning more is amplification."
+    "'Change' says how much more the second run leans than the first: leans count without their "
+    "sign. Of a row that cannot lean it is the second minus the first. Images are paired by prompt "
+    "and index; 'unpaired' takes the runs as independent, for results without influences. p tests "
+    "whether both are the same; Holm's correction is over the headlines, and over the rows of each "
+    "task. A verdict is by interval, one task at a time."
 )
-
-_ENDS = ("first", "first_low", "first_high", "second", "second_low", "second_high")
 _NOT_MEASURED = (
     "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "
     "measures it where the prompts are embedded, and the run's command where they are not."
@@ -79,11 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _names(first: Results, second: Results, paths: Sequence[str]) -> list[str]:
-    """What tells the runs apart: their models' names, their folders', or where they are."""
-    models = [first.model.name or "first", second.model.name or "second"]
+    """What tells the runs apart: their names, their folders', or where they are."""
+    titles = [first.title, second.title]
     folders = [Path(path).resolve().name for path in paths]
     return next(
-        (names for names in (models, folders) if len(set(names)) == 2), list(map(str, paths))
+        (names for names in (titles, folders) if len(set(names)) == 2), list(map(str, paths))
     )
 
 
@@ -106,7 +104,7 @@ def comparison_table(
     Returns:
         Rows for readers, records for programs.
     """
-    from t2ibench.reports.cells import ends, format_p, interval, signed
+    from t2ibench.reports.cells import ends, format_p, signed
     from t2ibench.reports.writers import Table
     from t2ibench.results.compare import tally
     from t2ibench.results.prompt_agreement import agreement_sentence
@@ -117,11 +115,11 @@ def comparison_table(
         rows.append(
             [
                 one.task,
-                _row_name(one),
-                f"{signed(one.first.value)} {interval(one.first)}",
-                f"{signed(one.second.value)} {interval(one.second)}",
-                signed(one.value),
-                ends(one.low, one.high),
+                f"{one.row}: {one.name}" if one.row else "headline",
+                _cell(one.first),
+                _cell(one.second),
+                signed(one.change.value) if one.change else "–",
+                ends(one.change.low, one.change.high) if one.change else "–",
                 format_p(one.p_holm),
                 _words(one, names),
                 "; ".join(one.notes),
@@ -133,7 +131,7 @@ def comparison_table(
         f"{counts['second']}; {counts['opposite'] + counts['tie']} undecided, "
         f"{counts[None]} not compared."
     )
-    headers = ["Task", "Row", *names, "Difference", interval_name, "p (Holm)", "Verdict", "Note"]
+    headers = ["Task", "Row", *names, "Change", interval_name, "p (Holm)", "Verdict", "Note"]
     records += [_agreement_record(one) for one in agreement]
     said = agreement_sentence(agreement, names)
     remarks = [summary, *said, *([remark] if remark else []), _NOTE]
@@ -143,14 +141,15 @@ def comparison_table(
 def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
     """A difference of agreement with the prompts; without a task, of all prompts of both runs."""
     both = f"{one.n_prompts} prompts, {one.n_images} images of each"
+    low, high = (None if end is None else 0.0 - end for end in (one.high, one.low))
     return {
-        **dict.fromkeys(("task", "row", "score", "scale", *_ENDS)),
         "task": one.task,
         "row": f"{one.encoder}: {one.group}" if one.group else one.encoder,
         "score": "prompt_agreement",
-        "difference": one.value,
-        "low": one.low,
-        "high": one.high,
+        "scale": None,
+        **_ends("old", None, None, None),
+        **_ends("new", None, None, None),
+        **_ends("change", 0.0 - one.value, low, high),
         "p": one.p,
         "p_holm": one.p_holm,
         "paired": True,
@@ -159,13 +158,30 @@ def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
     }
 
 
-def _row_name(one: Difference) -> str:
-    if one.row:
-        return f"{one.row}: {one.name}"
-    scale = getattr(one.first, "scale", None)
-    return {"mean_square": "headline (mean square)", "excess": "headline (excess)"}.get(
-        scale or "", "headline"
-    )
+def _ends(
+    name: str, value: float | None, low: float | None, high: float | None
+) -> dict[str, float | None]:
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _shown(score: Score) -> tuple[float | None, float | None, float | None]:
+    """A score and its interval in the unit that tables show."""
+    from t2ibench.results.display import displayed
+    from t2ibench.results.schema import Headline
+
+    if not isinstance(score, Headline):
+        return score.value, score.ci_low, score.ci_high
+    shown = displayed(score)
+    return shown.value, shown.low, shown.high
+
+
+def _cell(score: Score) -> str:
+    from t2ibench.reports.cells import ends, headline, signed
+    from t2ibench.results.schema import Headline
+
+    value, low, high = _shown(score)
+    text = headline(score) if isinstance(score, Headline) else signed(value)
+    return f"{text} {ends(low, high)}"
 
 
 def _words(one: Difference, names: Sequence[str]) -> str:
@@ -184,18 +200,12 @@ def _record(one: Difference) -> Mapping[str, Any]:
         "row": one.row,
         "score": one.name,
         "scale": getattr(one.first, "scale", None),
-        "first": one.first.value,
-        "first_low": one.first.ci_low,
-        "first_high": one.first.ci_high,
-        "second": one.second.value,
-        "second_low": one.second.ci_low,
-        "second_high": one.second.ci_high,
-        "difference": one.value,
-        "low": one.low,
-        "high": one.high,
+        **_ends("old", *_shown(one.first)),
+        **_ends("new", *_shown(one.second)),
+        **_ends("change", *((c.value, c.low, c.high) if (c := one.change) else (None,) * 3)),
         "p": one.p,
         "p_holm": one.p_holm,
         "paired": one.paired,
-        "leans_less": one.verdict,
+        "leans_less": {"first": "old", "second": "new"}.get(one.verdict or "", one.verdict),
         "notes": "; ".join(one.notes),
     }

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tabulate import tabulate
@@ -11,21 +15,33 @@ from t2ibench.methods import method_of, needs
 from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
+from t2ibench.pipeline.budget import Budget, pilot_of
 from t2ibench.pipeline.pending import pending_images
+from t2ibench.pipeline.plan import Plan, images_at
+from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import price_of, to_rewrite
 
 if TYPE_CHECKING:
     from t2ibench.models.language import Rewriter
     from t2ibench.pipeline.prepare import Prepared
+    from t2ibench.tasks.loader import LoadedTask
 
 _PNG_BYTES = 1.5  # of a pixel of a photograph
+_MANY = 20  # tasks, beyond which groups are shown
+_ROWS = 25
+_LIST = 60  # characters of a list of tasks that fit
+_NUMBERS = 47  # columns beside the name
+_COUNT = 9  # of them that count tasks
+_LONG = 7200.0  # seconds, from which a budget is proposed
 
 
-def show(prepared: Prepared) -> None:
-    """Print the plan and what is left to do.
+def show(prepared: Prepared, budget: Budget | None = None, verbose: bool = False) -> None:
+    """Print the plan and what is left to do, the totals last.
 
     Args:
         prepared: The run, before anything is generated.
+        budget: What it may cost.
+        verbose: Whether every task and every prompt is listed.
     """
     plan = prepared.plan
     waiting: dict[str, int] = {}
@@ -39,50 +55,94 @@ def show(prepared: Prepared) -> None:
             else:
                 left.append(request)
                 waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
-    _heading(prepared)
-    rows = []
-    for task in plan.tasks:
-        needs = plan.needs[task.id]
-        todo = sum(waiting.get(prompt, 0) for prompt in {need.prompt for need in needs.prompts})
-        answers = sum(need.images for need in needs.questions)
-        row = [task.id, needs.n_prompts, needs.n_images, todo, len(needs.texts), answers]
-        rows.append(row)
-    headers = ["Task", "Prompts", "Images", "To generate", "Texts", "Answers"]
-    print(tabulate(rows, headers=headers, tablefmt="simple"))
+    if verbose:
+        _prompts(prepared, waiting)
+    pilot = pilot_of(plan, budget) if budget else {}
+    width = max(shutil.get_terminal_size((100, 50)).columns, 60)
+    _table(plan, left, pilot, width, verbose)
     todo, texts = sum(waiting.values()), len(plan.texts_for(True))
-    print(
-        f"\nAll tasks together, each image once: {len(plan.prompts)} prompts, "
-        f"{len(plan.requests)} images, of which {len(plan.requests) - todo} are stored and "
-        f"{todo} have to be generated; {texts} texts, {plan.n_questions} answers of each "
-        "judge."
-    )
+    lines = [*_heading(prepared), *_asked(prepared, left), *_room(prepared, todo)]
     if removed:
-        print(
+        lines.append(
             f"{removed} of the stored images have no file any more. Those that an encoder or a "
             "judge has not seen yet are generated again; --generate-only makes all of them again."
         )
-    print(_estimate(prepared, todo))
-    for line in (*_asked(prepared, left), *_room(prepared, todo)):
-        print(line)
-    for line in _variant_costs(prepared):
-        print(line)
-    print("\nPrompts (images, to generate):")
-    for prompt, count in sorted(plan.prompts.items()):
+    lines.append(
+        f"All tasks together, each image once: {len(plan.prompts):,} prompts, "
+        f"{len(plan.requests):,} images, of which {len(plan.requests) - todo:,} are stored and "
+        f"{todo:,} have to be generated; {texts:,} texts, {plan.n_questions:,} answers of each "
+        "judge."
+    )
+    lines += _estimate(prepared, todo, budget, pilot)
+    for line in lines:
+        print(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False))
+
+
+def _prompts(prepared: Prepared, waiting: Mapping[str, int]) -> None:
+    print("Prompts (images, to generate):")
+    for prompt, count in sorted(prepared.plan.prompts.items()):
         print(f"  {count:5d} {waiting.get(prompt, 0):5d}  {json.dumps(prompt, ensure_ascii=False)}")
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
         print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
-
-
-def _heading(prepared: Prepared) -> None:
-    plan = prepared.plan
-    print(f"Run folder: {prepared.folder.path}")
-    if prepared.rewriter is not None:
-        print(f"Rewriter: {_rewriting(prepared, prepared.rewriter)}")
-    if plan.needs_encoder:
-        print(f"Encoders: {', '.join(prepared.settings.encoder)}")
-    if plan.questions:
-        print(f"Judges: {', '.join(prepared.settings.judge)}")
+    for line in _variant_costs(prepared):
+        print(line)
     print()
+
+
+def _table(
+    plan: Plan, left: Sequence[ImageRequest], pilot: Mapping[str, float], width: int, verbose: bool
+) -> None:
+    """A row a task, or a group of tasks where there are many."""
+    rows, every = [], parts(plan, verbose)
+    by_task = len(every) == len(plan.tasks)
+    longest = width - _NUMBERS - (0 if by_task else _COUNT)
+    for name, part in every:
+        needed = [plan.needs[task.id] for task in part.tasks]
+        counts: dict[str, int] = {}
+        for one in needed:
+            for prompt, images in one.images_by_prompt.items():
+                counts[prompt] = max(images, counts.get(prompt, 0))
+        todo = sum(request.index < counts.get(request.prompt, 0) for request in left)
+        answers = sum(need.images for one in needed for need in one.questions)
+        cells = [len(counts), sum(counts.values()), images_at(part, pilot) if pilot else todo]
+        cut = name if len(name) <= longest else f"{name[: longest - 1]}."
+        rows.append([cut, *([] if by_task else [len(part.tasks)]), *cells, answers])
+    headers = ["Task"] if by_task else ["", "Tasks"]
+    headers += ["Prompts", "Images", "Pilot" if pilot else "To generate", "Answers"]
+    shown = rows if verbose else rows[:_ROWS]
+    print(tabulate(shown, headers=headers, tablefmt="simple", intfmt=","))
+    if len(shown) < len(rows):
+        print(f"and {len(rows) - len(shown)} more; --verbose lists them")
+    print()
+
+
+def parts(plan: Plan, verbose: bool = False) -> list[tuple[str, Plan]]:
+    """A plan task by task, or group by group where there are many tasks.
+
+    Args:
+        plan: The plan.
+        verbose: Whether it is always task by task.
+
+    Returns:
+        What --tasks calls each part, and the part.
+    """
+    tasks: dict[str, list[LoadedTask]] = {}
+    for task in plan.tasks:
+        by_task = verbose or len(plan.tasks) <= _MANY or not task.group
+        tasks.setdefault(task.id if by_task else task.group, []).append(task)
+    return [(name, replace(plan, tasks=tuple(of))) for name, of in tasks.items()]
+
+
+def _heading(prepared: Prepared) -> list[str]:
+    plan = prepared.plan
+    lines = [f"Run folder: {prepared.folder.path}"]
+    if prepared.rewriter is not None:
+        lines.append(f"Rewriter: {_rewriting(prepared, prepared.rewriter)}")
+    if plan.needs_encoder:
+        lines.append(f"Encoders: {', '.join(prepared.settings.encoder)}")
+    if plan.questions:
+        lines.append(f"Judges: {', '.join(prepared.settings.judge)}")
+    return lines
 
 
 def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
@@ -95,28 +155,72 @@ def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
     return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image{cost}"
 
 
-def _estimate(prepared: Prepared, todo: int) -> str:
-    """Time that the missing images take, from the speed of earlier runs of this folder."""
-    if not todo:
-        return "Nothing has to be generated."
+def _estimate(
+    prepared: Prepared, todo: int, budget: Budget | None, pilot: Mapping[str, float]
+) -> list[str]:
+    """Time that the missing images take, and what a budget makes of it."""
+    seconds, source, known = _speed(prepared)
+    lines = ["Nothing has to be generated."]
+    if todo:
+        lines = [f"Time: about {duration(todo * seconds)}, {source}"]
+    if budget is not None:
+        lines.append(" ".join(_within(prepared.plan, budget, pilot, seconds)))
+    elif known and todo * seconds > _LONG:
+        usual = Budget(seconds=_LONG)
+        found = _within(prepared.plan, usual, pilot_of(prepared.plan, usual), seconds)
+        lines.append(f"--budget 2h: {' '.join(found)}")
+    if todo:
+        lines.append("Leave --dry-run out to run it; --verbose lists every task and prompt.")
+    return lines
+
+
+def _within(
+    plan: Plan, budget: Budget, pilot: Mapping[str, float], seconds: float
+) -> Iterator[str]:
+    """What fits into a budget."""
+    first = images_at(plan, pilot)
+    allowed = budget.images or int((budget.seconds or 0.0) / seconds)
+    allows = f"{allowed:,} images"
+    if budget.seconds:
+        allows = f"{duration(budget.seconds)} allow {allows}"
+    if first <= allowed:
+        yield (
+            f"{allows}: {first:,} as a pilot of all tasks, the rest where the pilot's intervals "
+            "are widest."
+        )
+        return
+    yield (
+        f"{allows}. The smallest pilot of all these tasks is {first:,} images, about "
+        f"{duration(first * seconds)}, so it does not fit."
+    )
+    chosen: list[LoadedTask] = []
+    names: list[str] = []
+    sized = [(images_at(part, pilot), name, part) for name, part in parts(plan)]
+    for images, name, part in sorted(sized, key=lambda one: one[:2]):
+        union = replace(plan, tasks=(*chosen, *part.tasks))
+        fits = images_at(union, pilot) <= allowed and len(",".join([*names, name])) <= _LIST
+        if images and fits:
+            chosen += part.tasks
+            names.append(name)
+    if names:
+        whole = images_at(replace(plan, tasks=tuple(chosen)), pilot)
+        yield f"What fits: --tasks {','.join(names)} (a pilot of {whole:,} images)."
+
+
+def _speed(prepared: Prepared) -> tuple[float, str, bool]:
+    """Seconds an image, in words where that is from, and whether anybody has measured it."""
     rate = prepared.folder.record.speed()
     if rate is not None:
-        return (
-            f"At the {rate:.1f} images a second of the last run (scoring included): "
-            f"about {duration(todo / rate)}."
-        )
-    unknown = "No run of this model is stored here to estimate its speed from"
+        return 1 / rate, f"at the {rate:.1f} images a second of the last run, all included.", True
     measure = "`--limit 1` makes a short run to measure it."
     published = PUBLISHED.get(str(prepared.settings.model))
     if published is None:
-        return f"{unknown}; at 1 image a second: {duration(todo)}. {measure}"
+        return 1.0, f"if an image takes 1 second: no run here tells. {measure}", False
     given = str(prepared.settings.model_args.get("steps"))
     steps = int(given) if given.isdecimal() else published.steps
     seconds = published.at(steps)
-    return (
-        f"{unknown}. Estimate: {duration(todo * seconds)}, at {seconds:.1f} seconds an image of "
-        f"{steps} steps, published for one {published.gpu} ({published.source}). {measure}"
-    )
+    source = f"published for one {published.gpu} ({published.source})"
+    return seconds, f"at {seconds:.1f} seconds an image of {steps} steps, {source}. {measure}", True
 
 
 def _room(prepared: Prepared, todo: int) -> list[str]:
@@ -130,26 +234,6 @@ def _room(prepared: Prepared, todo: int) -> list[str]:
         "with load.… quantisation or offload=model); "
         f"{images:.1f} GB of images at {alias.side} x {alias.side} pixels."
     ]
-
-
-def duration(seconds: float) -> str:
-    """A time in words.
-
-    Args:
-        seconds: How long.
-
-    Returns:
-        Seconds, minutes or hours.
-
-    Examples:
-        >>> duration(59.6), duration(600), duration(5400)
-        ('60 seconds', '10 minutes', '1.5 hours')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"
 
 
 def _asked(prepared: Prepared, left: list[ImageRequest]) -> list[str]:

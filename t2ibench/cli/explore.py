@@ -45,7 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
     listener = _listener(arguments.port)
     port = int(listener.getsockname()[1])
     address = f"http://127.0.0.1:{port}/"
-    reporter.say(f"{len(collection.pictures)} images, {collection.encoder.name}.")
     print(f"Exploring at {address} (Ctrl-C ends it)", flush=True)
     if arguments.open:
         webbrowser.open(address)

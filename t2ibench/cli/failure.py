@@ -5,6 +5,7 @@ Nothing here may fail: every step that can (a full disk, a closed stream) is giv
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import os
@@ -23,6 +24,8 @@ KEPT = "Everything done so far is kept."
 # What a write to standard output answers where it cannot be written.
 _STREAM = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG}
 _LONGEST = 200_000  # characters of a report
+# What marks become in a pipe that cannot carry them, such as one of cp1252.
+_PLAIN = dict(zip("●○◌─│╌░−–→₁₂²±†…’Σ", "*o.-|-:-->122~+.'S", strict=True))
 _MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
 
@@ -36,6 +39,16 @@ def say(line: str) -> None:
         print(f"t2ibench: {line}", file=sys.stderr, flush=True)
 
 
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    lost = error.object[error.start : error.end]
+    known = (_PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in lost)
+    return "".join(known), error.end
+
+
+codecs.register_error("t2ibench.plain", _plain)
+
+
 def usable_streams() -> None:
     """Make standard output and error usable: closed ones lead nowhere, and any text can go out."""
     for name in ("stdout", "stderr"):
@@ -43,7 +56,7 @@ def usable_streams() -> None:
             # Its number is free: the next file that is opened would be taken for the stream.
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
         with contextlib.suppress(AttributeError, ValueError, OSError):
-            getattr(sys, name).reconfigure(errors="backslashreplace")
+            getattr(sys, name).reconfigure(errors="t2ibench.plain")
 
 
 def flush_output(last: str = "") -> OSError | None:

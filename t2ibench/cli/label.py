@@ -60,10 +60,13 @@ def run_import(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status.
     """
-    from t2ibench.errors import T2IBenchError
+    from t2ibench.errors import T2IBenchError, shown, visible
     from t2ibench.labelling.sheet import read_sheet
     from t2ibench.store.labels import LabelStore
 
+    name = arguments.labeller
+    if not name.strip() or visible(name) != name:
+        raise T2IBenchError(f"--labeller '{shown(name)}' is no name.", "Give one, such as anna.")
     folder, plan, images = _open(Path(arguments.run))
     labels = read_sheet(Path(arguments.file), _known(plan, images), arguments.labeller)
     if not labels:
@@ -74,7 +77,8 @@ def run_import(arguments: argparse.Namespace) -> int:
         print(f"{store.damage.found()} The damaged file is kept beside the new one.")
     store.add(labels)
     print(f"{len(labels)} answers of {arguments.labeller}, {len(store) - before} of them new.")
-    print(f"`t2ibench score {arguments.run}` gives every share corrected by them.")
+    print("They correct the judge, and stand alone where no judge has named a class. Now:")
+    print(f"  t2ibench score {arguments.run}")
     return 0
 
 
@@ -103,6 +107,11 @@ def run_agree(arguments: argparse.Namespace) -> int:
             f"{arguments.run} has no labels.", f"Run `t2ibench label export {arguments.run}` first."
         )
     stores = open_stores(folder.evidence, {}, folder.record.judges)
+    if not stores.judges:
+        raise T2IBenchError(
+            f"{arguments.run} has no judge to compare people with.",
+            f"t2ibench score {arguments.run} gives the numbers of people alone.",
+        )
     found = agreements(labels, {name: judge.store for name, judge in stores.judges.items()})
     headers = ["Question", "Judge", "Images", "Accuracy", "Macro-F1", "Kappa", "Alpha", "People"]
     rows = [

@@ -30,7 +30,7 @@ def add_label(verbs: Any, handler: Callable[..., Any]) -> None:
     """
     label = verbs.add_parser(
         "label",
-        help="let people answer about a sample of images, and correct the judge by it",
+        help="people answer a judge's questions: export, import, agree (judge with people)",
         description="Judges err. Export a random sample of images, let people answer about it "
         "without seeing prompt or judge, import their answers: every share is then given "
         "corrected, too.",
@@ -70,7 +70,7 @@ def add_agree(verbs: Any, handler: Callable[..., Any]) -> None:
     """
     agree = verbs.add_parser(
         "agree",
-        help="rank correlation of a score with people's ratings, from a CSV",
+        help="rank correlation of any score with people's ratings, from one CSV",
         description="Kendall's tau-b between two columns of a CSV, with its interval: does a score "
         "order images as people do?",
         epilog=_AGREE_EXAMPLES,

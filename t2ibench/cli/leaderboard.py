@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,10 @@ def add(arguments: argparse.Namespace) -> int:
         arguments: What argparse read.
 
     Returns:
-        The exit status: 1 if the leaderboard would refuse the submission.
+        The exit status.
+
+    Raises:
+        T2IBenchError: the run cannot be packed, or the leaderboard would refuse it.
     """
     from t2ibench.errors import T2IBenchError
     from t2ibench.leaderboard.remote import send
@@ -34,20 +39,28 @@ def add(arguments: argparse.Namespace) -> int:
         )
     card = _card(arguments)
     name = _name(Path(arguments.run), Path(arguments.to), arguments.name)
-    folder = pack(
-        Path(arguments.run), Path(arguments.to), reporter, name, arguments.thumbnails, card
-    )
-    verdict = verify(folder)  # before anything leaves the folder
-    if arguments.evidence_to and not verdict.problems:
-        sent = send(folder, arguments.evidence_to, arguments.evidence_url)
-        reporter.say(f"evidence: {sent.bytes / 1e6:.1f} MB, read from {sent.url}")
+    to = Path(arguments.to)
+    near = next(path for path in (to, *to.absolute().parents) if path.is_dir())
+    # What is refused leaves nothing behind.
+    with tempfile.TemporaryDirectory(prefix=".adding-", dir=near) as place:
+        packed = pack(Path(arguments.run), Path(place), reporter, name, arguments.thumbnails, card)
+        verdict = verify(packed)  # before anything leaves the folder
+        for line in verdict.problems:
+            reporter.warn(line)
+        if verdict.problems:
+            raise T2IBenchError(
+                f"The leaderboard would refuse this run, so nothing was written into {to}."
+            )
+        if arguments.evidence_to:
+            sent = send(packed, arguments.evidence_to, arguments.evidence_url)
+            reporter.say(f"evidence: {sent.bytes / 1e6:.1f} MB, read from {sent.url}")
+        folder = to / packed.name
+        to.mkdir(parents=True, exist_ok=True)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        packed.replace(folder)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     reporter.say(f"{folder}: {size / 1e6:.1f} MB")
-    for line in verdict.problems:
-        reporter.warn(line)
-    if verdict.problems:
-        reporter.say("The leaderboard would refuse it in its current state.")
-        return 1
     reporter.say(f"{verdict.tasks} tasks, {verdict.level}. Open a pull request with this folder.")
     return 0
 
@@ -75,7 +88,8 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
     from t2ibench.leaderboard.board import submissions, twins
     from t2ibench.results.run import open_run
 
-    generator = open_run(run).record.generator
+    record = open_run(run).record
+    generator, wanted = record.generator, wanted or record.settings.name
     if generator is None:
         return wanted  # packing says why it cannot be
     name = names.normalise(wanted) if wanted is not None else generator.name
@@ -147,13 +161,13 @@ def build(arguments: argparse.Namespace) -> int:
     with disk_errors(output):  # before the submissions are verified, which takes a while
         output.mkdir(parents=True, exist_ok=True)
     board = _board(arguments)
-    site.build(board, output, arguments.date or _epoch())
+    site.build(board, output, arguments.date or _today())
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
     return 0
 
 
-def _epoch() -> str | None:
-    """The date of SOURCE_DATE_EPOCH, which makes builds reproducible."""
+def _today() -> str:
+    """Today, or the date of SOURCE_DATE_EPOCH, which makes builds reproducible."""
     import os
     from datetime import datetime, timezone
 
@@ -161,7 +175,7 @@ def _epoch() -> str | None:
 
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if not given:
-        return None
+        return datetime.now(timezone.utc).date().isoformat()
     try:
         return datetime.fromtimestamp(int(given), timezone.utc).date().isoformat()
     except (ValueError, OverflowError, OSError):

@@ -16,15 +16,28 @@ def add_leaderboard(verbs: Any, handler: Any) -> None:
     """
     board = verbs.add_parser(
         "leaderboard",
-        help="pack a run as a submission, verify submissions, build the site",
-        description="A submission is one folder: results, samples, and the evidence that every "
+        help="submit a run (add), recompute submissions (verify), build the site",
+        description="A submission is one folder: results, and the evidence that every "
         "score is recomputed from, without images.",
     )
     actions = board.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add = actions.add_parser("add", help="pack a run")
-    add.add_argument("run", metavar="RUN")
-    add.add_argument("--to", metavar="DIR", default="leaderboard/submissions")
-    add.add_argument("--name", metavar="NAME", help="what the leaderboard calls the model")
+    add = actions.add_parser(
+        "add",
+        help="pack a run and check it",
+        description="Pack a run, without images, and recompute its scores from what was packed. "
+        "A run that the leaderboard would refuse leaves nothing behind.",
+    )
+    add.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
+    add.add_argument(
+        "--to",
+        metavar="DIR",
+        default="leaderboard/submissions",
+        help="the folder of all submissions, in which the new one gets a folder of its own "
+        "(leaderboard/submissions)",
+    )
+    add.add_argument(
+        "--name", metavar="NAME", help="what the leaderboard calls the model (its own name)"
+    )
     add.add_argument(
         "--thumbnails",
         metavar="N",
@@ -105,14 +118,19 @@ def _add_shown(actions: Any, handler: Any, verify: Any) -> None:
         "--date",
         metavar="DATE",
         type=day,
-        help="what the pages say they were last updated on (SOURCE_DATE_EPOCH, else no date)",
+        help="what the pages say they were last updated on (today, or SOURCE_DATE_EPOCH)",
     )
     table = actions.add_parser(
         "table", help="verify every submission and print the table, for papers and READMEs"
     )
     table.add_argument("--format", metavar="F", default="md", help="md, latex, csv or a plug-in's")
     for action in (build, table):
-        action.add_argument("--submissions", metavar="DIR", default="leaderboard/submissions")
+        action.add_argument(
+            "--submissions",
+            metavar="DIR",
+            default="leaderboard/submissions",
+            help="the folder of all submissions (leaderboard/submissions)",
+        )
         action.set_defaults(handler=handler)
     for action in (verify, build, table):
         action.add_argument(

@@ -17,7 +17,7 @@ def add_pack(verbs: Any, handler: Callable[..., Any]) -> None:
     """
     pack = verbs.add_parser(
         "pack",
-        help="put a run's images into a few tar files, from 10,000 images on",
+        help="put a run's images into a few tar files; everything reads them there",
         description="Put the images of a run into WebDataset shards (images/packs/*.tar), byte for "
         "byte, and remove the files. Everything that reads a run reads a packed one; running "
         "it again packs what has come since.",
@@ -29,14 +29,14 @@ def add_pack(verbs: Any, handler: Callable[..., Any]) -> None:
     pack.set_defaults(handler=handler("pack", "run_pack"))
     unpack = verbs.add_parser(
         "unpack",
-        help="make files of packed images again",
+        help="turn packed images into single files again",
         description="Make a file of each packed image again, and remove the packs.",
     )
     unpack.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
     unpack.set_defaults(handler=handler("pack", "run_unpack"))
     export = verbs.add_parser(
         "export",
-        help="a run's images with their prompts, for other tools",
+        help="copy a run's images and prompts into a data set, for other tools",
         description="Write the images of a run with their prompts, as other tools read them. "
         "The run stays as it is.",
     )

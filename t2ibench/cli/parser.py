@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from t2ibench.cli import GROUPS
 from t2ibench.cli.calibrate_parser import add_calibrate, add_power
 from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
@@ -14,6 +15,7 @@ from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.push_parser import add_push
 from t2ibench.cli.reproduce_parser import add_preset, add_reproduce
 from t2ibench.cli.skin_tone import add_skin_tone
+from t2ibench.cli.usage import Commands, Parser
 from t2ibench.cli.values import budget, not_negative, positive, share
 from t2ibench.settings import REPEATED, Flag, flag_names, flags
 from t2ibench.version import __version__
@@ -31,17 +33,18 @@ _EXAMPLES = """examples:
 Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where they come from.
 """
 _FORMATS = "md, latex, csv; see t2ibench ls writers"
+_VERBOSE = "print results.md too; with --dry-run, every task and prompt"
 _RUN_EXAMPLES = """examples:
   t2ibench run --model toyland --model-args all.gender.female=0.5 --tasks occupations
   t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
   t2ibench run --model ./my-pipeline --encoder open_clip:ViT-B-32/laion2b_s34b_b79k \\
-      --tasks 't2iat_*'
+      --tasks "t2iat_*"
   t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
       --judge-args base_url=http://127.0.0.1:8000/v1
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
       --rewriter-args base_url=http://127.0.0.1:8000/v1        prompts rewritten first
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
-  t2ibench run --model sdxl --tasks all --budget 4000      what 4,000 images can tell best
+  t2ibench run --model sdxl --tasks all --budget 8000      what 8,000 images can tell best
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: what is stored already is not made again.
@@ -52,12 +55,23 @@ T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 
 
 _GATES = """gates, for continuous integration:
-  --fail-on 'headline.magnitude_low>0.2'        a lean of more than .2 either way, beyond chance
-  --fail-on 'headline.ci_low>0.1,headline.p_holm<0.05'          both; repeat the flag for either
-{further}Numbers are those of results.json: a mean square is not rooted, a lean has its sign;
-magnitude, magnitude_low and magnitude_high are on the scale of the tables, without a sign.
-Inconclusive tasks and tasks without the number are not checked, and named; exit status 4 where a
-task is stopped, or none could be checked.
+{examples}\
+FIELD is value, ci_low, ci_high, p, p_holm, p_bh, fair_low, fair_high, magnitude, magnitude_low
+or magnitude_high, as tables show them: a lean has its sign, its magnitude has none. Commas mean
+'and', a repeated flag 'or'. The exit status is 4 where a task meets the condition, or where none
+could be checked. Inconclusive tasks and tasks without the number are not checked, and named.
+"""
+_GATE = '"headline.magnitude_low>0.2"'
+_GATES_OF_RUN = f"""\
+  t2ibench report runs/new --fail-on {_GATE}       a lean above .2 either way, beyond chance
+  t2ibench report runs/new --fail-on "headline.ci_low>0.1,headline.p_holm<0.05"
+"""
+_GATE_OF_TWO = '"difference.ci_low>0.1"'
+_GATES_OF_TWO = f"""\
+  t2ibench compare runs/old runs/new --fail-on {_GATE_OF_TWO}
+                        fails where NEW leans more than OLD, by over .1 and beyond chance
+  t2ibench compare runs/old runs/new --fail-on "new.magnitude_low>0.2"
+                        fails where NEW leans more than .2; old.FIELD and new.FIELD are headlines
 """
 
 
@@ -66,8 +80,8 @@ def _add_gates(verb: Any, names: str, example: str) -> None:
         "--fail-on",
         metavar="EXPR",
         action="append",
-        help=f"exit with 4 where a task's numbers are so: {names}, >, >=, < or <=, a limit; commas "
-        f"mean 'and', a repeated flag 'or' ({example})",
+        help=f"exit with status 4 if any task meets this condition, such as {example}: {names}; "
+        "then >, >=, < or <=, and a number",
     )
 
 
@@ -110,21 +124,21 @@ def _kind(name: str, flag: Flag) -> dict[str, Any]:
     return {"metavar": flag.metavar, "type": _TYPES.get(name, str)}
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """Build the parser of the whole command line.
 
     Returns:
         The parser; a parsed verb has its function in `handler`.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="t2ibench",
+        usage="t2ibench [COMMAND] FLAGS, or t2ibench COMMAND --help",
         description="Measure social bias in text-to-image models: standard tests, "
         "with intervals, controls and provenance.",
-        epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"t2ibench {__version__}")
-    verbs = parser.add_subparsers(title="commands", metavar="COMMAND")
+    verbs = Commands(parser)
     _add_run(verbs)
     _add_ls(verbs)
     _add_validate(verbs)
@@ -145,6 +159,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_reproduce(verbs, _handler, _add_settings)
     _add_check_adapter(verbs)
     _add_check_judge(verbs)
+    parser.epilog = f"{verbs.listed(GROUPS)}\n\n{_EXAMPLES}"
     return parser
 
 
@@ -197,7 +212,8 @@ def _add_run(verbs: Any) -> None:
     where.add_argument(
         "--no-score", action="store_true", help="generate, embed and ask; `t2ibench score` scores"
     )
-    _add_gates(where, "headline.FIELD", "'headline.magnitude_low>0.2'")
+    where.add_argument("--verbose", action="store_true", help=_VERBOSE)
+    _add_gates(where, "headline.FIELD", _GATE)
     run.set_defaults(handler=_handler("run"))
 
 
@@ -228,20 +244,21 @@ def _add_validate(verbs: Any) -> None:
 def _add_score(verbs: Any) -> None:
     score = verbs.add_parser(
         "score",
-        help="score a run again from its stored evidence, without a model",
+        help="compute a run's scores again from what is stored; loads no model",
         description="Score a run again from its stored evidence. No model is loaded.",
     )
     score.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
+    score.add_argument("--verbose", action="store_true", help=_VERBOSE)
     score.set_defaults(handler=_handler("score"))
 
 
 def _add_report(verbs: Any) -> None:
     report = verbs.add_parser(
         "report",
-        help="report.html of a run, or its results in another format",
+        help="write report.html; with --format, the results as csv, md, latex, card, …",
         description="Write report.html, a page of one file: what leans which way, how sure that "
         "is, and the images behind it. With --format, print the results in that format.",
-        epilog=_GATES.format(further=""),
+        epilog=_GATES.format(examples=_GATES_OF_RUN),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     report.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
@@ -256,36 +273,34 @@ def _add_report(verbs: Any) -> None:
     report.add_argument("--notes", metavar="FILE", help="notes that were saved from the page")
     report.add_argument("--format", metavar="F", help=_FORMATS)
     report.add_argument("--output", metavar="FILE", help="where to write it")
-    _add_gates(report, "headline.FIELD", "'headline.magnitude_low>0.2'")
+    _add_gates(report, "headline.FIELD", _GATE)
     report.set_defaults(handler=_handler("report"))
 
 
 def _add_compare(verbs: Any) -> None:
     compare = verbs.add_parser(
         "compare",
-        help="two runs side by side, with the interval of every difference",
-        description="Two runs side by side: a model and its debiased version, or a model and its "
-        "training images (--model folder:DIR). Images are paired by prompt and index.",
-        epilog=_GATES.format(
-            further="  --fail-on 'difference.ci_low>0.1'             the first leans by .1 more\n"
-            "  --fail-on 'second.magnitude_low>0.2'          first.* and second.* are headlines\n"
-        ),
+        help="two runs side by side: how much more the second leans",
+        description="Two runs side by side: a model and its debiased version, or training images "
+        "(--model folder:DIR) and a model, where leaning more is amplification. Images are paired "
+        "by prompt and index.",
+        epilog=_GATES.format(examples=_GATES_OF_TWO),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    compare.add_argument("first", metavar="RUN_A")
-    compare.add_argument("second", metavar="RUN_B")
+    compare.add_argument("first", metavar="OLD", help="a run folder")
+    compare.add_argument("second", metavar="NEW", help="the run that is compared with it")
     compare.add_argument("--rows", action="store_true", help="every bias and concept too")
     compare.add_argument(
         "--format", metavar="F", default="md", help="md, latex, csv or a plug-in's"
     )
-    _add_gates(compare, "difference.FIELD, first.FIELD, second.FIELD", "'difference.ci_low>0.1'")
+    _add_gates(compare, "difference.FIELD, old.FIELD, new.FIELD", _GATE_OF_TWO)
     compare.set_defaults(handler=_handler("compare"))
 
 
 def _add_caption(verbs: Any) -> None:
     caption = verbs.add_parser(
         "caption",
-        help="caption images that have no caption, with a judge",
+        help="have a judge write captions of images that have none",
         description="Write DIR/prompts.jsonl, which --model folder:DIR and propose --captions "
         "read. Running it again continues.",
     )
@@ -300,7 +315,7 @@ def _add_caption(verbs: Any) -> None:
 def _add_check_adapter(verbs: Any) -> None:
     check = verbs.add_parser(
         "check-adapter",
-        help="test a generator, encoder, judge or rewriter of your own against its contract",
+        help="test a generator, encoder, judge or rewriter of your own",
         description="Test a generator, encoder, judge or rewriter against its contract and print "
         "what it violates, one line each; exit 1 if anything.",
     )
@@ -325,7 +340,7 @@ def _add_check_adapter(verbs: Any) -> None:
 def _add_check_judge(verbs: Any) -> None:
     check = verbs.add_parser(
         "check-judge",
-        help="measure a judge where the answers are known, before a run spends hours on it",
+        help="how often a judge is right, where the answers are known",
         description="Ask a judge about drawn images whose answers are known, or about images that "
         "people have labelled: accuracy of each class, how often it says 'unknown', what it "
         "confuses, its speed, and whether it says the same twice.",
@@ -350,7 +365,7 @@ def _add_check_judge(verbs: Any) -> None:
 def _add_explore(verbs: Any) -> None:
     explore = verbs.add_parser(
         "explore",
-        help="look at a run in the browser, concept by concept",
+        help="type a word in the browser: which images it is nearest to",
         description="Open runs or folders of images in a local web page: type a concept, and "
         "see at once which anchor it leans to, with the images behind it. Several runs "
         "are shown side by side. Nothing leaves this machine.",

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(pilot: Pilot, question: str, effect: float, found: Plan) -> None:
     from tabulate import tabulate
 
-    from t2ibench.cli.dry_run import duration
+    from t2ibench.pipeline.progress import duration
 
     print(f"{pilot.task}, about {_WORDS[question]}; from {pilot.source}")
     rows = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output)
     if output.suffix not in {".yaml", ".yml"}:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
-    settings = _settings(arguments, proposal)
+    images = _images_of(arguments, proposal)
+    settings = _settings(arguments, proposal, len(images))
     subjects = _subjects(arguments, proposal)
     proposer = create_proposer(
         arguments.proposer,
@@ -70,25 +72,39 @@ def run(arguments: argparse.Namespace) -> int:
     if proposed.error is not None:
         raise proposed.error
     notes = {"notes": list(proposed.notes)} if proposed.notes else {}
-    task = _head(arguments, output, proposer, proposal) | dict(proposed.body) | notes
+    size = {"images_per_prompt": max(images.values())} if images else {}
+    task = _head(arguments, output, proposer, proposal) | size | dict(proposed.body) | notes
     _write(output, task)
     reporter.say(f"Replies: {replies} ({asked} asked now)")
-    reporter.say(f"Task: {output}; run it with --include-path {output.parent} --tasks {task['id']}")
+    flags = f"--include-path {shlex.quote(str(output.parent))} --tasks {task['id']}"
+    if images:
+        reporter.say(f"Task: {output}. Run it: t2ibench --model {arguments.captions} {flags}")
+        reporter.say(
+            "  with --judge skin, which measures skin tone alone, --judge answers:FILE with "
+            "people's answers, or a model, which is downloaded: --judge qwen3-vl-4b."
+        )
+    else:
+        reporter.say(f"Task: {output}; run it with {flags}")
     return 3 if proposed.failed else 0
+
+
+def _images_of(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Mapping[str, int]:
+    """Prompt to its number of images, where captions are the prompts of a folder of images."""
+    from t2ibench.proposals.captions import images_in
+
+    if proposal.subjects != "captions" or not arguments.captions:
+        return {}
+    return images_in(arguments.captions) or {}
 
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _settings(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Arguments:
+def _settings(arguments: argparse.Namespace, proposal: Proposal[Any], prompts: int) -> Arguments:
     """The method's own settings, from its flags and from --method-args.
 
-    Returns:
-        The checked settings.
-
-    Raises:
-        T2IBenchError: one that it does not take, a value that is wrong, or one given twice.
+    Of a folder of images (`prompts` are how many it has), all prompts count by default.
     """
     known = proposal.Args.model_fields
     given: dict[str, Any] = {}
@@ -107,19 +123,14 @@ def _settings(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Argumen
                 f"'{name}' is given twice: as {_flag(name)} and in --method-args.", "Keep one."
             )
         given[name] = text
+    if prompts:
+        given = {"support": 1, "per_bias": prompts} | given
     settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
     return settings
 
 
 def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
-    """The captions or prompts to ask about.
-
-    Returns:
-        One or more texts.
-
-    Raises:
-        T2IBenchError: none is given, they cannot be read, or a flag is for the other kind.
-    """
+    """The captions or prompts to ask about."""
     for kind, flags in _SUBJECT_FLAGS.items():
         stray = [name for name in flags if getattr(arguments, name)]
         if kind != proposal.subjects and stray:
@@ -132,7 +143,10 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
 
 def _captions(arguments: argparse.Namespace) -> list[str]:
     if not arguments.captions:
-        raise T2IBenchError("Which captions? Give --captions FILE or a datasets id.")
+        raise T2IBenchError(
+            "Which captions? Give --captions FILE, folder:DIR for the prompts of images, or a "
+            "datasets id."
+        )
     from t2ibench.proposals.captions import read_captions
 
     return read_captions(
@@ -198,11 +212,7 @@ def _report(reporter: ConsoleReporter, problems: Sequence[str]) -> None:
 
 
 def _write(output: Path, task: dict[str, Any]) -> None:
-    """Write the task and check it as `validate` does.
-
-    Raises:
-        TaskFileError: the task is not valid.
-    """
+    """Write the task and check it as `validate` does."""
     import yaml
 
     from t2ibench.store.files import write_text

@@ -8,6 +8,7 @@ from typing import Any
 from t2ibench.cli.values import positive
 
 _EXAMPLES = """examples:
+  t2ibench propose openbias --captions folder:my-images --output my-tasks/mine.yaml
   t2ibench propose openbias --captions captions_val2017.json --output my-tasks/coco.yaml \\
       --proposer hf:Qwen/Qwen2.5-7B-Instruct
   t2ibench propose openbias --captions flickr30k/results.csv --people \\
@@ -37,7 +38,7 @@ def add_propose(verbs: Any, handler: Any) -> None:
     """
     propose = verbs.add_parser(
         "propose",
-        help="let a language model propose biases, and write a task file",
+        help="have a language model name biases to look for; writes a task file",
         description="Let a language model propose biases for captions or prompts; write a task.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -47,8 +48,9 @@ def add_propose(verbs: Any, handler: Any) -> None:
     propose.add_argument(
         "--proposer",
         metavar="P",
-        required=True,
-        help="hf:ID_OR_DIR, openai:MODEL, replay:FILE, or word-lists, which asks no model",
+        default="word-lists:skin",
+        help="hf:ID_OR_DIR, openai:MODEL, replay:FILE, or without a model word-lists (gender, age "
+        "and race) and word-lists:skin (gender, age and skin tone; the default)",
     )
     propose.add_argument("--proposer-args", metavar="k=v,…", default="", help="base_url=…")
     propose.add_argument("--output", metavar="FILE", required=True, help="the task YAML to write")
@@ -65,7 +67,9 @@ def add_propose(verbs: Any, handler: Any) -> None:
 
 def _add_subjects(propose: argparse.ArgumentParser) -> None:
     captions = propose.add_argument_group("for methods that start from captions")
-    captions.add_argument("--captions", metavar="FILE|ID", help="COCO, Flickr30k, CSV, …")
+    captions.add_argument(
+        "--captions", metavar="FILE|ID", help="COCO, Flickr30k, CSV, folder:DIR, …"
+    )
     captions.add_argument("--column", metavar="NAME", help="column of the captions (caption)")
     captions.add_argument("--split", metavar="NAME", help="split of a datasets id (train)")
     captions.add_argument("--people", action="store_true", help="captions of one person only")
@@ -84,7 +88,10 @@ def _add_settings(propose: argparse.ArgumentParser) -> None:
         help="merge biases that share this proportion of their classes (0.75)",
     )
     settings.add_argument(
-        "--support", metavar="N", type=positive, help="captions a bias must have (30)"
+        "--support",
+        metavar="N",
+        type=positive,
+        help="captions a bias must have (30; 1 for the prompts of a folder of images)",
     )
     settings.add_argument(
         "--per-bias", metavar="N", type=positive, help="captions kept for each bias (100)"

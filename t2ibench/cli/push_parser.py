@@ -26,7 +26,7 @@ def add_push(verbs: Any, handler: Callable[..., Any]) -> None:
 
     push = verbs.add_parser(
         "push",
-        help="send a run's results to a tracker, or to the Hugging Face hub",
+        help="upload a run's results to the Hugging Face hub, wandb, mlflow or trackio",
         description="Send the results of a run to trackers, to a dataset of the hub, or to the "
         "page of a model there. Images are not sent, except those that report.html shows.",
         epilog=_EXAMPLES,
@@ -46,7 +46,7 @@ def add_push(verbs: Any, handler: Callable[..., Any]) -> None:
     push.set_defaults(handler=handler("push"))
     export = verbs.add_parser(
         "export-tasks",
-        help="write tasks as a data set, with Croissant metadata",
+        help="write the tasks, without a run, as a data set with Croissant metadata",
         description="Write the prompts, stimuli and groups of tasks as JSON Lines, with their task "
         "files, Croissant metadata and a card, ready for a dataset repository of the hub.",
     )

@@ -84,7 +84,7 @@ def _measured(
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
 
-        show(prepared)
+        show(prepared, verbose=True)
         return 0
     with on_sigterm():
         found, outcome = reproduce(paper, prepared, reporter, chosen=chosen, options=options)

@@ -43,7 +43,7 @@ def add_reproduce(
     """
     verb = verbs.add_parser(
         "reproduce",
-        help="a paper's tables and figures, its numbers beside ours",
+        help="a paper's tables and figures, its numbers beside yours",
         description="Run a paper's tests with its settings, and write its tables and figures: "
         "published, ours, the difference, and what differs. They go into the run folder, below "
         "reproduce/.",

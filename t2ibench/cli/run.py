@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,14 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status: 3 if evidence is missing, 4 where --fail-on says so.
     """
+    from t2ibench.pipeline.progress import ConsoleReporter
+
+    reporter = ConsoleReporter()
+    with reporter.opening("Reading the tasks, loading the models …"):
+        return _prepare_and_run(arguments, reporter)
+
+
+def _prepare_and_run(arguments: argparse.Namespace, reporter: Any) -> int:
     from t2ibench.results.gates import RUN, parse_gates
 
     gates = parse_gates(arguments.fail_on or [], RUN)
@@ -39,11 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.employing import check_engine
     from t2ibench.pipeline.executors import Submits
     from t2ibench.pipeline.prepare import prepare
-    from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.stopping import on_sigterm
     from t2ibench.reports.destinations import chosen_by
 
-    reporter = ConsoleReporter()
     destinations = chosen_by(settings)
     executor = check_engine(settings)
     prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
@@ -51,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
 
-        show(prepared)
+        show(prepared, arguments.budget, arguments.verbose)
         return 0
     if isinstance(executor, Submits):
         _scoring(arguments, prepared, settings.engine)
@@ -85,7 +90,7 @@ def _run(
             outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
         if outcome.results is not None:
             write_reports(outcome.results, outcome.folder)
-    status = _finish(outcome, prepared, reporter, total)
+    status = _finish(outcome, prepared, reporter, total, arguments.verbose)
     for line in closing:
         reporter.say(line)
     for line in warnings:
@@ -257,10 +262,8 @@ def announce(prepared: Prepared, reporter: Any) -> None:
         prepared: The run.
         reporter: Told of it.
     """
-    for line in prepared.warnings:
+    for line in [*prepared.warnings, *prepared.exclusions]:
         reporter.warn(line)
-    for task, why in prepared.skipped.items():
-        reporter.warn(f"{task} is excluded: {why}.")
     shortages: tuple[tuple[str, Callable[[int], bool]], ...] = (
         ("prompts have fewer images than the tasks ask for:", lambda available: available > 0),
         ("prompts have no image:", lambda available: available == 0),
@@ -276,10 +279,12 @@ def announce(prepared: Prepared, reporter: Any) -> None:
         for line in lines[:_SHOWN]:
             reporter.say(line)
         if len(lines) > _SHOWN:
-            reporter.say(f"  and {len(lines) - _SHOWN} more (--dry-run lists them all)")
+            reporter.say(f"  and {len(lines) - _SHOWN} more (--dry-run --verbose lists them all)")
 
 
-def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | None = None) -> int:
+def _finish(
+    outcome: Outcome, prepared: Prepared, reporter: Any, total: int | None, verbose: bool
+) -> int:
     for line in outcome.damaged[:_SHOWN]:
         reporter.warn(f"{line}.")
     if len(outcome.damaged) > _SHOWN:
@@ -302,8 +307,10 @@ def _finish(outcome: Outcome, prepared: Prepared, reporter: Any, total: int | No
     if outcome.results is None:
         reporter.say(_next(outcome, prepared))
         return 0 if outcome.complete else 3
-    print_results(outcome.results, {task.id: task.spec for task in prepared.plan.tasks})
-    reporter.say(f"Results: {outcome.folder / 'results.json'}, results.md and report.html")
+    from t2ibench.reports.terminal import print_results
+
+    specs = {task.id: task.spec for task in prepared.plan.tasks}
+    print_results(outcome.results, specs, folder=outcome.folder, verbose=verbose)
     if not outcome.complete:
         reporter.warn("some evidence is missing; the lines above and results.md say what.")
     return 0 if outcome.complete else 3
@@ -356,33 +363,3 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
         reporter.warn(f"and {rest} more images; results.md has the reasons.")
     if lost and prepared.from_folder:
         reporter.say("Replace these files, or take them out, and run the same command again.")
-
-
-def print_results(
-    results: Any, specs: Mapping[str, Any] | None = None, width: int | None = None
-) -> None:
-    """Print the results: bars with rich on a terminal, Markdown into a pipe.
-
-    Args:
-        results: What results.json holds.
-        specs: Task id to its file, for the words at the ends of axes.
-        width: Columns of the terminal; None asks the terminal.
-    """
-    from rich.console import Console
-
-    from t2ibench.reports import overview
-    from t2ibench.reports.markdown import EXPLANATION, results_markdown
-    from t2ibench.reports.rails import signs_for
-    from t2ibench.reports.terminal import results_table
-    from t2ibench.reports.view import run_view
-
-    console = Console(width=width, emoji=False, highlight=False)
-    run = run_view(results, specs)
-    with contextlib.suppress(BrokenPipeError):
-        if not console.is_terminal:
-            print(results_markdown(results, run))
-            return
-        console.print(results_table(results, console.width, signs_for(console.encoding), run))
-        for name, text in overview.findings(run):
-            console.print(visible(f"{name}: {text}"), markup=False)
-        console.print(EXPLANATION, style="dim", markup=False)

@@ -15,14 +15,18 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         The exit status: 3 if evidence is missing or damaged.
     """
-    from t2ibench.cli.run import print_results
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.rescore import rescore
     from t2ibench.reports.files import task_files, write_reports
+    from t2ibench.reports.terminal import print_results
 
     reporter = ConsoleReporter()
     rescored = rescore(Path(arguments.run), reporter)
     write_reports(rescored.results, rescored.folder)
-    print_results(rescored.results, task_files(rescored.results, rescored.folder))
-    reporter.say(f"Results: {rescored.folder / 'results.json'}, results.md and report.html")
+    print_results(
+        rescored.results,
+        task_files(rescored.results, rescored.folder),
+        folder=rescored.folder,
+        verbose=arguments.verbose,
+    )
     return 0 if rescored.complete else 3

@@ -23,7 +23,8 @@ _HEADERS = ("Group", "Images", "Without a tone", "Mean ITA", "very light", "ligh
 _MEANING = (
     "ITA is the individual typology angle of the skin in degrees: above 55 very light, below -30 "
     "dark. Monk is the median of the nearest tones of that scale, 1 to 10. Around is the median "
-    "lightness (L*) of the rest of these images. Intervals are for prompts like these."
+    "lightness (L*) of the rest of these images. Intervals are for prompts like these; in a group "
+    "of one prompt, for other images of it."
 )
 _WARNING = (
     "A tone is a number about pixels: light, colour grading and style move it as much as the skin "
@@ -42,7 +43,7 @@ def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
     """
     verb = verbs.add_parser(
         "skin-tone",
-        help="measure the skin tones that a run's images show, by group of prompts",
+        help="the skin tones that a run's images show, by group of prompts",
         description="Measure the tone of the skin (ITA and the nearest Monk tone) on the one face "
         "of each image of a run, and show it by group of prompts. What is measured is stored with "
         "the run; scores stay as they are.",
@@ -201,6 +202,8 @@ def _sentence(compared: Comparison) -> str:
     found = compared.ita
     p = f", p = {found.p:.3g}" if not isnan(found.p) else ""
     side = "lighter" if found.value > 0 else "darker"
+    if not found.low * found.high > 0:
+        side = "no clear difference"
     how = " (each with itself)" if found.paired else ""
     return (
         f"'{first.name}' less '{second.name}': {_estimate(found, 1)} degrees{p}, {side}; "

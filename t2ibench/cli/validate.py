@@ -59,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     errors = sum(not problem.warning for problem in problems)
     warnings = len(problems) - errors
     failed = errors > 0 or (arguments.strict and warnings > 0)
-    summary = f"{count} task files: {errors} errors, {warnings} warnings."
+    parts = ((count, "task file"), (errors, "error"), (warnings, "warning"))
+    texts = [f"{number} {what}{'' if number == 1 else 's'}" for number, what in parts]
+    summary = f"{texts[0]}: {texts[1]}, {texts[2]}."
     print(summary, file=sys.stderr if failed else sys.stdout)
     return 1 if failed else 0
 

@@ -15,7 +15,7 @@ import numpy as np
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.explorer.source import Collection
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.nearest import Shares, Sides, corrected_shares
+from t2ibench.methods.core.nearest import ELSEWHERE, Shares, Sides, corrected_shares
 from t2ibench.methods.core.probing import anchor_probabilities, distance_margin, similarity
 from t2ibench.methods.core.reference import (
     Nearness,
@@ -32,6 +32,9 @@ from t2ibench.stats import group_distance, holm
 from t2ibench.stats.student import t_interval
 
 _LEVEL = 0.95
+_ELSEWHERE = (
+    "not comparable, they differ from the anchors' images in more than what tells these apart"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +278,7 @@ def _inverse(scene: _Scene, shares: Shares | None, text: str) -> dict[str, Any] 
     return {
         "n": len(scene.own[text][1]),
         "lean": None if side is None else int(scene.present[side]),
-        "reason": shares.reason,
+        "reason": _ELSEWHERE if shares.reason == ELSEWHERE else shares.reason,
         "shares": {} if shares.reason else rows,
     }
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.encoders import create_encoder
+from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS, create_encoder
 from t2ibench.models.generators import default_encoder
+from t2ibench.models.hub import is_downloaded
 from t2ibench.models.protocols import Encoder
+from t2ibench.pipeline.encoding import naming
 from t2ibench.pipeline.mending import mend
 from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.progress import Reporter
@@ -160,9 +162,16 @@ def open_collection(
         T2IBenchError: a folder holds no images, or the encoder cannot be loaded.
     """
     runs = [open_run(path) if (path / "run.json").is_file() else None for path in paths]
-    encoder = create_encoder(
-        encoder_name or _default_encoder(runs), device=device, recorded=encoder_name is None
-    )
+    name = encoder_name or _default_encoder(runs)
+    if encoder_name is None and name == DEFAULT_ENCODER and not is_downloaded(*DEFAULT_WEIGHTS):
+        raise T2IBenchError(
+            f"The images of '{paths[0]}' need an encoder, and the default one, {DEFAULT_ENCODER}, "
+            "is not on this machine.",
+            f"`--encoder {DEFAULT_ENCODER}` downloads it (1.7 GB); `--encoder toy-clip` needs no "
+            "download, and knows images of toyland alone.",
+        )
+    reporter.say(f"Loading the encoder {name}.")
+    encoder = create_encoder(name, device=device, recorded=encoder_name is None)
     if not encoder.embeds_images:
         raise T2IBenchError(f"'{encoder.name}' cannot embed images.", "Give another --encoder.")
     sources, pictures = [], []
@@ -186,9 +195,13 @@ def open_collection(
             raise T2IBenchError(
                 f"'{path}' holds no images.", "Give a run folder, or a folder of images."
             )
+        reporter.say(f"{path}: {len(added):,} images.")
         _embed(added, source, encoder, reporter)
         sources.append(source)
         pictures += added
+    # Questions come in threads, and what loads with a first text has to be there before them.
+    with naming(encoder.name):
+        encoder.encode_texts(["picture"])
     return Collection(sources, encoder, pictures)
 
 
@@ -218,7 +231,7 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
         generator = run.record.generator
         if generator is None:
             raise T2IBenchError(f"'{path}' is a run on texts alone; it has no images.")
-        name, evidence = generator.name, run.evidence
+        name, evidence = run.record.settings.name or generator.name, run.evidence
         images = ImageStore(run.images, generator.fingerprint)
     store = EvidenceStore(evidence, encoder.name, encoder.fingerprint)
     return Source(name, path, run, images, store)

@@ -10,6 +10,7 @@ import numpy as np
 
 from t2ibench.pipeline.plan import Plan
 from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.labels import item_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Item:
         image: SHA-256 of the image file.
         file: Name of the image file within images/.
         question: What is asked.
-        classes: What it can be answered with; 'unknown' always can.
+        classes: What it can be answered with, besides 'unknown' and 'not in the picture'.
     """
 
     id: str
@@ -29,21 +30,6 @@ class Item:
     file: str
     question: str
     classes: tuple[str, ...]
-
-
-def item_id(image: str, question: str, classes: Sequence[str]) -> str:
-    """The identifier of an image with a question.
-
-    Args:
-        image: SHA-256 of the image file.
-        question: What is asked.
-        classes: What it can be answered with.
-
-    Returns:
-        16 hexadecimal digits.
-    """
-    text = "\n".join([image, question, *classes])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:

@@ -19,11 +19,13 @@ from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import ImageStore, StoredImage
 from t2ibench.store.labels import Label
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
-from t2ibench.store.problems import reading
+from t2ibench.store.tables import read_table
 
 SHEET = "sheet.csv"
 PAGE = "label.html"
 CLASSES_BETWEEN = "|"  # in the column 'classes'
+ABSENT = "not in the picture"  # what is asked about; 'unknown' is there, but cannot be told
+NO_CLASS = (UNKNOWN, ABSENT)  # answers to every question
 _COLUMNS = ("id", "file", "question", "classes", "answer")
 _SIDE = 768  # pixels of the longest side: as much as a person needs to answer
 _STATIC = Path(__file__).parent / "static"
@@ -77,7 +79,7 @@ def _csv(rows: Iterable[dict[str, object]]) -> str:
     for row in rows:
         classes = row["classes"]
         assert isinstance(classes, list)
-        shown = f" {CLASSES_BETWEEN} ".join([*classes, UNKNOWN])
+        shown = f" {CLASSES_BETWEEN} ".join([*classes, *NO_CLASS])
         writer.writerow([row["id"], row["file"], cell(str(row["question"])), cell(shown), ""])
     return out.getvalue()
 
@@ -96,7 +98,8 @@ def page(rows: Sequence[dict[str, object]]) -> str:
     style = (_STATIC / "label.css").read_text(encoding="utf-8")
     digest = hashlib.sha256("\n".join(str(row["id"]) for row in rows).encode()).hexdigest()
     data = json.dumps(
-        {"sheet": digest[:16], "unknown": UNKNOWN, "rows": rows}, ensure_ascii=True
+        {"sheet": digest[:16], "unknown": UNKNOWN, "absent": ABSENT, "rows": rows},
+        ensure_ascii=True,
     ).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; img-src 'self' file:; script-src {_hash(script)}; "
@@ -131,10 +134,10 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
     labels: dict[str, Label] = {}
     for line, row in sheet_rows(file, ("id", "answer")):
         where = f"{file}:{line}"
-        answer = (row["answer"] or "").strip()
+        answer = row["answer"].strip()
         if not answer:
             continue
-        item = known.get((row["id"] or "").strip())
+        item = known.get(row["id"].strip())
         if item is None:
             raise T2IBenchError(
                 f"{where}: no image of this run has the id '{shown(row['id'])}'.",
@@ -147,7 +150,7 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
     return list(labels.values())
 
 
-def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str | None]]]:
+def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
     """The rows of a sheet.
 
     Args:
@@ -160,18 +163,14 @@ def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, s
     Raises:
         T2IBenchError: the file cannot be read, or a column is missing.
     """
-    with (
-        reading(file, "Give a filled sheet.csv."),
-        file.open(encoding="utf-8-sig", newline="") as stream,
-    ):
-        reader = csv.DictReader(stream)
-        lacking = [name for name in needed if name not in (reader.fieldnames or ())]
-        if lacking:
+    table = read_table(file, "Give a filled sheet.csv.")
+    for name in needed:
+        if name not in table.columns:
             raise T2IBenchError(
-                f"{file} has no column '{lacking[0]}'.",
+                f"{file} has no column '{name}'.{did_you_mean(name, table.columns)}",
                 f"Columns of a sheet: {', '.join(_COLUMNS)}.",
             )
-        return [(reader.line_num, dict(row)) for row in reader]
+    return table.rows
 
 
 def option_of(answer: str, classes: Sequence[str], question: str, where: str) -> str:
@@ -179,17 +178,17 @@ def option_of(answer: str, classes: Sequence[str], question: str, where: str) ->
 
     Args:
         answer: What is written in the sheet.
-        classes: What can be answered, besides 'unknown'.
+        classes: What can be answered, besides 'unknown' and 'not in the picture'.
         question: What was asked, for the message.
         where: File and line, for the message.
 
     Returns:
-        The class as it is written in `classes`, or 'unknown'.
+        The class as it is written in `classes`, 'unknown' or 'not in the picture'.
 
     Raises:
         T2IBenchError: it is none of them.
     """
-    options = [*classes, UNKNOWN]
+    options = [*classes, *NO_CLASS]
     for option in options:
         if answer.casefold() == option.casefold():
             return option

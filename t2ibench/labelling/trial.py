@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, failing, shown
-from t2ibench.labelling.sheet import CLASSES_BETWEEN, option_of, sheet_rows
+from t2ibench.labelling.sheet import CLASSES_BETWEEN, NO_CLASS, option_of, sheet_rows
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.protocols import Answer, Judge, Query
 from t2ibench.stats import macro_f1
@@ -172,13 +172,13 @@ def labelled_questions(file: Path) -> list[Known]:
     found = []
     for line, row in sheet_rows(file, _NEEDED):
         where = f"{file}:{line}"
-        name, question, options, answer = ((row[key] or "").strip() for key in _NEEDED)
+        name, question, options, answer = (row[key].strip() for key in _NEEDED)
         if not answer:
             continue
         classes = tuple(
             text
             for part in options.split(CLASSES_BETWEEN)
-            if (text := part.strip()) and text != UNKNOWN
+            if (text := part.strip()) and text not in NO_CLASS
         )
         if not name or not question or len(classes) < 2:
             raise T2IBenchError(
@@ -194,7 +194,8 @@ def labelled_questions(file: Path) -> list[Known]:
                 f"{where}: {path} cannot be shown to a judge: {error}.",
                 "The column 'file' holds paths relative to the CSV.",
             ) from None
-        truth = option_of(answer, classes, question, where)
+        option = option_of(answer, classes, question, where)
+        truth = option if option in classes else UNKNOWN
         found.append(Known(Query(image, "", line, sha256, question, classes), truth))
     if not found:
         raise T2IBenchError(f"{file} holds no answer.", "Fill its column 'answer'.")

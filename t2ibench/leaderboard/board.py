@@ -16,7 +16,6 @@ from t2ibench.leaderboard.remote import gather, is_small
 from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.table import Entry, asked_images, departures, extended_tasks, families
 from t2ibench.leaderboard.verdicts import LEVELS, REFUSED, Finding
-from t2ibench.results.paired import PairedTask, read_paired_run
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.tasks.index import build_index
@@ -123,8 +122,7 @@ def _whole(folder: Path, board: Board, judge: Callable[[Path], Finding]) -> tupl
     whole = Path(board.fetched.name) / folder.name
     gather(folder, whole)
     found = judge(whole)
-    for part in ("evidence", "samples"):
-        shutil.rmtree(whole / part, ignore_errors=True)
+    shutil.rmtree(whole / "evidence", ignore_errors=True)
     return whole, found
 
 
@@ -133,12 +131,12 @@ def _admit(folder: Path, found: Finding) -> Entry | Refused:
         return Refused(folder.name, next(iter(found.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         return Refused(folder.name, "its folder is a link, or has a name of strange characters")
-    manifest, results = read_manifest(folder), _shipped(read_results(folder))
+    manifest, results = read_manifest(folder), _shipped(found.results or read_results(folder))
     if not results.tasks:
         return Refused(folder.name, "it has tasks with captions of its own alone")
     wrong = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
-    entry.parts, entry.stated = dict(found.parts), list(found.stated)
+    entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
     problem = next(wrong, None) or (None if entry.verified else next(_unlikely(results), None))
     return Refused(folder.name, problem) if problem else entry
 
@@ -250,10 +248,8 @@ def _measure(board: Board, tell: Callable[[str], None]) -> None:
         found = family_sizes([ranked[entry.id]])
         own = {name: max(size, sizes.get(name, 0)) for name, size in found.items()}
         try:
-            # What nobody recomputed has no interval here and no part in ranks.
-            paired: dict[str, PairedTask] = read_paired_run(entry.folder) if entry.verified else {}
             of = dict(sorted((sizes | own).items()))
-            entry.families = families(ranked[entry.id], of, paired, asked)
+            entry.families = families(ranked[entry.id], of, entry.paired, asked)
             entry.departures = departures(entry.results.tasks, asked)
         except Exception as error:  # as above: one submission ends nothing
             broken[entry.id] = names.visible(f"{type(error).__name__}: {first_line(error)}")

@@ -6,14 +6,12 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
-from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.schema import Results, Score, TaskSettings
 from t2ibench.settings import Settings
 from t2ibench.tasks.loader import LoadedTask
@@ -29,10 +27,8 @@ _LONGEST_HEADER = 1_000_000  # bytes of a safetensors header
 _TIMES_DRAWS, _TIMES_IMAGES = 10, 4  # of the defaults; of the task's own number
 _ALWAYS_IMAGES = 100  # of a prompt, however few its task asks for
 _OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
-_ITEM_BYTES = {"U8": 1, "F16": 2, "F32": 4, "I32": 4, "F64": 8}
-_EMBEDDING_ARRAYS = {"keys": ("U8",), "embeddings": ("F16", "F32")}
-_INFLUENCE_ARRAYS = {"table": ("U8",), "stratum": ("I32",), "unit": ("I32",), "value": ("F64",)}
-_INFLUENCE_CHECKSUM = {"checksum": ("U8",)}  # which older files lack
+_ITEM_BYTES = {"U8": 1, "F16": 2, "F32": 4}
+_ARRAYS = {"keys": ("U8",), "embeddings": ("F16", "F32")}
 
 
 def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
@@ -151,10 +147,8 @@ def content_problems(files: dict[str, Path]) -> Iterator[str]:
                 yield f"{name} is not a results file: {error}"
         elif name.endswith(".jsonl"):
             yield from _row_problems(name, path)
-        elif name == INFLUENCES:
-            yield from _array_problems(name, path, _INFLUENCE_ARRAYS, _INFLUENCE_CHECKSUM)
         elif name.endswith(".safetensors"):
-            yield from _array_problems(name, path, _EMBEDDING_ARRAYS)
+            yield from _array_problems(name, path)
 
 
 def _row_problems(name: str, path: Path) -> Iterator[str]:
@@ -168,12 +162,7 @@ def _row_problems(name: str, path: Path) -> Iterator[str]:
                 return
 
 
-def _array_problems(
-    name: str,
-    path: Path,
-    expected: Mapping[str, tuple[str, ...]],
-    optional: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
-) -> Iterator[str]:
+def _array_problems(name: str, path: Path) -> Iterator[str]:
     """What a safetensors file declares and does not hold, or nothing here would write."""
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -183,13 +172,12 @@ def _array_problems(
             return
         try:
             header = json.loads(file.read(length))
-            wanted = {**expected, **{key: optional[key] for key in optional.keys() & header}}
-            shapes = {key: _shape(header[key], kinds) for key, kinds in wanted.items()}
+            shapes = {key: _shape(header[key], kinds) for key, kinds in _ARRAYS.items()}
         except (ValueError, KeyError, TypeError, RecursionError):
-            yield f"{name} does not hold the arrays {', '.join(expected)}"
+            yield f"{name} does not hold the arrays {', '.join(_ARRAYS)}"
             return
-    if set(header) - set(wanted) - {"__metadata__"}:
-        yield f"{name} holds more than the arrays {', '.join(expected)}"
+    if set(header) - set(_ARRAYS) - {"__metadata__"}:
+        yield f"{name} holds more than the arrays {', '.join(_ARRAYS)}"
         return
     held = sum(
         math.prod(shape) * _ITEM_BYTES[header[key]["dtype"]] for key, shape in shapes.items()
@@ -197,13 +185,10 @@ def _array_problems(
     if held != size - 8 - length:
         yield f"{name} is damaged: its header declares {held} bytes, and it holds another number"
         return
-    if "embeddings" in shapes:
-        keys, rows = shapes["keys"], shapes["embeddings"]
-        fits = len(keys) == len(rows) == 2 and keys[1] == 32 and keys[0] == rows[0]
-        if not fits or not 1 <= rows[1] <= _WIDEST or rows[0] > _MOST_ROWS:
-            yield f"{name} does not hold one key and one embedding a row"
-    elif any(len(shape) != 1 for shape in shapes.values()):
-        yield f"{name} does not hold plain lists of numbers"
+    keys, rows = shapes["keys"], shapes["embeddings"]
+    fits = len(keys) == len(rows) == 2 and keys[1] == 32 and keys[0] == rows[0]
+    if not fits or not 1 <= rows[1] <= _WIDEST or rows[0] > _MOST_ROWS:
+        yield f"{name} does not hold one key and one embedding a row"
 
 
 def _shape(entry: Any, kinds: tuple[str, ...]) -> list[int]:

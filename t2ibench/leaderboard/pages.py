@@ -152,22 +152,22 @@ class Pages:
             "index.html", "", "index.html",
             models=self.models, strata=self.strata, groups=groups, notes=notes, rooted=rooted,
             shown=shown, titles=self._titles, facets=self._facets(), refused=self.board.refused,
-            published_rows=self._published(),
+            published_rows=self._published(), toys=sum(model.toy for model in self.models),
         )  # fmt: skip
 
     def _facets(self) -> list[tuple[str, str, list[str]]]:
-        """Name, title and values of what rows can be chosen by."""
+        """Name, title and values of what rows can be chosen by, where they differ."""
         parts = (("encoder", "Encoder"), ("judge", "Judge"), ("versions", "Task versions"))
         found = [
             (part, title, _unique(one.label(part) for one in self.strata))
             for part, title in (*parts, ("settings", "Settings"))
         ]
         cards = [model.entry.manifest.card for model in self.models]
-        return [
-            *found,
+        found += [
             ("weights", "Weights", _unique(card.weights or "not stated" for card in cards)),
             ("level", "Verified", _unique(model.entry.level for model in self.models)),
         ]
+        return [one for one in found if len(one[2]) > 1]
 
     def _published(self, task: str | None = None) -> list[dict[str, str]]:
         return [

@@ -31,7 +31,6 @@ from t2ibench.reports.cells import headline
 from t2ibench.reports.view import TaskView, poles
 from t2ibench.results.compare import Difference, compare
 from t2ibench.results.display import text_only
-from t2ibench.results.paired import read_paired_run
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import image_key
 from t2ibench.store.jsonl import read_rows
@@ -146,12 +145,11 @@ def _copy_picture(path: Path, to: Path) -> None:
 
 def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
     """One script a model: how its headlines differ from those of the models after it."""
-    paired = [read_paired_run(entry.folder) for entry in entries]
     for k, first in enumerate(entries):
         rows = {
             second.id: [
                 _difference(one)
-                for one in compare(first.results, second.results, paired[k], paired[j])
+                for one in compare(first.results, second.results, first.paired, second.paired)
                 if not one.row
             ]
             for j, second in enumerate(entries)

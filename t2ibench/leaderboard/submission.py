@@ -1,11 +1,10 @@
-"""A submission: results, samples, and the evidence that every score can be recomputed from."""
+"""A submission: results, and the evidence that every score can be recomputed from."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -23,12 +22,10 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescore import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
-from t2ibench.results.paired import FILE as INFLUENCES
-from t2ibench.results.paired import PairedTask, write_paired
 from t2ibench.results.record import ControlRecord, EncoderRecord, GeneratorRecord
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
-from t2ibench.results.write import assemble, command_of, generator_info, stored_results
+from t2ibench.results.write import assemble, generator_info, stored_results
 from t2ibench.settings import Measurement
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import write_bytes, write_text
@@ -40,7 +37,7 @@ from t2ibench.version import __version__
 SHOWN_IMAGES = 2  # of a prompt
 # Every file that a submission may hold.
 FILES = re.compile(
-    r"results\.json|attempts\.jsonl|influences\.safetensors|thumbs/[0-9a-f]{64}\.jpg|samples/[a-z0-9_]{1,80}\.jsonl"
+    r"results\.json|attempts\.jsonl|thumbs/[0-9a-f]{64}\.jpg"
     r"|tasks/[a-z0-9_]{1,80}\.yaml"
     r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
     r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
@@ -78,7 +75,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    version: Literal[2] = 2
+    version: Literal[3] = 3
     t2ibench: Annotated[str, Field(max_length=40)]
     name: Annotated[str, Field(min_length=1, max_length=120)]
     model: Annotated[str, Field(min_length=1, max_length=300)]
@@ -158,7 +155,7 @@ def pack(
     folder = open_run(run)
     _check(folder, run)
     results, _ = stored_results(folder)
-    others = sorted((results.tasks.keys() if results else set()) - set(folder.record.tasks))
+    others = sorted(results.earlier) if results else []
     if others:
         reporter.warn(
             f"{len(others)} tasks of earlier commands are not packed, such as {others[0]}: only "
@@ -177,7 +174,6 @@ def pack(
     pack_evidence(folder, plan, attempts, target / "evidence")
     stores = open_stores(target / "evidence", record.encoders, record.judges, record.controls)
     scored = score_plan(plan, PackedImages(attempts), stores, reporter)
-    write_paired(target / INFLUENCES, of_headlines(scored.paired))
     info = generator_info(generator)
     if name:
         info = info.model_copy(update={"name": name})
@@ -185,15 +181,15 @@ def pack(
     assert settings is not None  # _check refuses runs of Python objects
     # Paths on this machine are not part of a submission.
     settings = settings.model_copy(
-        update={"output_dir": "runs", "include_path": (), **without_paths(settings, record.pools)}
+        update={
+            "output_dir": "runs",
+            "name": None,
+            "include_path": (),
+            **without_paths(settings, record.pools),
+        }
     )
-    results = assemble(
-        info, scored.results, None, command_of(settings, record, scored.results, None)
-    )
+    results = assemble(info, scored.results, settings)
     write_text(target / "results.json", results.to_json())
-    for task, lines in scored.samples.items():
-        if lines:
-            write_rows(target / "samples" / f"{task}.jsonl", map(sample_row, lines))
     keep(plan.tasks, target)
     for key, data in shown.items():
         write_bytes(target / "thumbs" / f"{key}.jpg", data)
@@ -229,18 +225,6 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, count: int) -> 
                     "own command with --generate-only does.",
                 ) from None
     return shown
-
-
-def of_headlines(paired: Mapping[str, PairedTask]) -> dict[str, PairedTask]:
-    """The influences on headlines, which ranks and comparisons are made of.
-
-    Args:
-        paired: Task id to influences on its headline and on its rows.
-
-    Returns:
-        The same without rows and without single images.
-    """
-    return {name: replace(task, rows={}, agreement={}) for name, task in paired.items()}
 
 
 def _generator(folder: RunFolder) -> GeneratorRecord:
@@ -310,18 +294,6 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
     return row | ({"sha256": attempt.sha256} if attempt.sha256 else {"reason": attempt.reason})
 
 
-def sample_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A sample row without the path of its image, which is not part of a submission.
-
-    Args:
-        row: As scoring gives it.
-
-    Returns:
-        A row of samples/*.jsonl.
-    """
-    return {key: value for key, value in row.items() if key != "file"}
-
-
 def _write_manifest(folder: RunFolder, results: Results, target: Path, card: Card) -> None:
     generator = _generator(folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
@@ -374,10 +346,9 @@ def read_manifest(target: Path) -> Manifest:
             f"'{target}' is not a submission: it has no readable submission.json.",
             "`t2ibench leaderboard add RUN` makes one.",
         ) from None
-    if isinstance(data, dict) and data.get("version") == 1:
+    if isinstance(data, dict) and data.get("version") in {1, 2}:
         raise T2IBenchError(
-            f"'{target}' was packed before submissions held influences.safetensors, which models "
-            "are ranked by.",
+            f"'{target}' was packed by an older version of t2ibench, in a form that is not read.",
             "Pack the run again with this version: `t2ibench leaderboard add RUN`.",
         )
     try:

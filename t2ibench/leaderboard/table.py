@@ -93,6 +93,8 @@ class Entry:
         parts: Kind of evidence to how much of it was made again and is the same.
         stated: What nothing could compare, such as 'environment'.
         departures: What was not measured as the tasks ask, a clause each.
+        paired: Task id to the influences on its headline; empty where nobody recomputed them: it
+            then has no interval here and no part in ranks.
     """
 
     id: str
@@ -105,6 +107,7 @@ class Entry:
     parts: dict[str, int] = field(default_factory=dict)
     stated: list[str] = field(default_factory=list)
     departures: list[str] = field(default_factory=list)
+    paired: Mapping[str, PairedTask] = field(default_factory=dict)
 
     @property
     def verified(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ from t2ibench.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.leaderboard.names import visible
 from t2ibench.leaderboard.remote import is_small, stated_files
 from t2ibench.leaderboard.verify import Verdict, verify
+from t2ibench.results.paired import FILE as INFLUENCES
+from t2ibench.results.paired import PairedTask, read_paired, write_paired
 from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Results
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
@@ -47,6 +51,8 @@ class Finding:
         notes: What to know.
         parts: Kind of evidence to how much of it was made again and is the same.
         stated: What nothing could compare, such as 'environment'.
+        results: The results as the evidence gives them; None where nothing was recomputed.
+        paired: Task id to the influences on its headline, recomputed.
     """
 
     level: str
@@ -54,6 +60,8 @@ class Finding:
     notes: tuple[str, ...] = ()
     parts: Mapping[str, int] = field(default_factory=dict)
     stated: tuple[str, ...] = ()
+    results: Results | None = None
+    paired: Mapping[str, PairedTask] = field(default_factory=dict)
 
     @classmethod
     def of(cls, verdict: Mapping[str, Any]) -> Finding:
@@ -89,8 +97,8 @@ class Verifier:
     Args:
         roots: Folders of submissions.
         draw: Number of images of each to generate again.
-        file: Where verdicts are kept between builds; None keeps none. It has to lie where nobody
-            who submits can write.
+        file: Where verdicts are kept between builds, and beside it, in a folder `FILE.scores`, the
+            recomputed scores; None keeps none. It has to lie where nobody who submits can write.
 
     Raises:
         T2IBenchError: the file lies in the checkout that holds the submissions.
@@ -121,10 +129,21 @@ class Verifier:
         key = None if self._file is None else key_of(folder)
         known = self._known.get(key or "")
         if isinstance(known, Mapping) and _drawn(known) >= self._draw:
-            found = Finding.of(known)
-            if found.level in VERIFIED:
-                return found
+            scores = self._scores(str(key))
+            if known.get("level") in VERIFIED and (scores / INFLUENCES).is_file():
+                found = Finding.of(known)
+                with suppress(T2IBenchError):  # damaged: it is verified again
+                    return replace(
+                        found,
+                        results=read_results(scores),
+                        paired=read_paired(scores / INFLUENCES),
+                    )
         return self.keep(folder, verify(folder, self._draw), key)
+
+    def _scores(self, key: str) -> Path:
+        """Where the recomputed scores of a submission are kept."""
+        assert self._file is not None
+        return self._file.with_name(f"{self._file.name}.scores") / key
 
     def keep(self, folder: Path, verdict: Verdict, key: str | None = None) -> Finding:
         """Remember a verdict that was made just now.
@@ -137,8 +156,8 @@ class Verifier:
         Returns:
             The same as it is shown.
         """
-        record = asdict(verdict)
-        found = Finding.of(record)
+        record = {**verdict.record(), "problems": verdict.problems, "tasks": verdict.tasks}
+        found = replace(Finding.of(record), results=verdict.results, paired=verdict.paired)
         key = key or (None if self._file is None else key_of(folder))
         if key is None:
             return found  # nothing is kept, or the folder cannot be read twice alike
@@ -147,6 +166,9 @@ class Verifier:
             self._known.pop(key, None)
         elif drawn >= _drawn(self._known.get(key)):
             self._known[key] = {**record, "drawn": drawn}
+            if verdict.results is not None:
+                write_text(self._scores(key) / "results.json", verdict.results.to_json())
+                write_paired(self._scores(key) / INFLUENCES, verdict.paired)
         self._changed = True
         return found
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.leaderboard import names
@@ -21,11 +19,7 @@ from t2ibench.leaderboard.bounds import (
     sha256_of,
     value_problems,
 )
-from t2ibench.leaderboard.differences import (
-    differences,
-    influence_differences,
-    sample_differences,
-)
+from t2ibench.leaderboard.differences import differences
 from t2ibench.leaderboard.evidence import (
     attempt_problems,
     evidence_problems,
@@ -48,20 +42,16 @@ from t2ibench.leaderboard.submission import (
     FILES,
     Manifest,
     PackedImages,
-    of_headlines,
     read_manifest,
-    sample_row,
 )
 from t2ibench.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.scoring import Scored, open_stores, score_plan
+from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.build import adjusted_run
-from t2ibench.results.paired import FILE as INFLUENCES
-from t2ibench.results.paired import PairedTask, read_paired
+from t2ibench.results.paired import PairedTask
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
-from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
@@ -95,8 +85,11 @@ class Verdict:
         lacking: What could not be made again, and why.
         stated: What is shown as the submitter states it, because nothing here could tell:
             'environment', 't2ibench', 'revision', 'settings', 'effective_settings', 'thumbnails',
-            'samples', 'scores'.
+            'scores'.
         seed: What chose the images that were made again; None where none was.
+        results: Its results with the scores that the evidence gives here, which are what may be
+            shown; None where nothing was recomputed.
+        paired: Task id to the influences on its headline, recomputed.
     """
 
     level: Level
@@ -107,6 +100,8 @@ class Verdict:
     lacking: list[str] = field(default_factory=list)
     stated: list[str] = field(default_factory=list)
     seed: int | None = None
+    results: Results | None = None
+    paired: dict[str, PairedTask] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """What is remembered of it.
@@ -195,9 +190,11 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     if thumbnails(folder):
         verdict.stated.append("thumbnails")
     if not any(name.startswith("evidence/") for name in files):
-        _self_reported(claimed, tasks, verdict)
+        verdict.level = "self-reported"
+        verdict.notes.append("no evidence is included, so nothing could be recomputed")
+        verdict.stated.append("scores")
         return
-    _recompute(claimed, images, files, verdict)
+    _recompute(claimed, images, verdict)
     if draw and not verdict.problems:
         verdict.seed = seed
         _judge(_made_again(claimed, draw, seed), claimed, verdict)
@@ -214,7 +211,7 @@ def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[st
             yield f"{name} is listed in submission.json but missing"
         elif sha256_of(files[name]) != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
-    for name in ("results.json", "attempts.jsonl", INFLUENCES):
+    for name in ("results.json", "attempts.jsonl"):
         if name not in files:
             yield f"{name} is missing"
 
@@ -305,26 +302,8 @@ def _claimed(
     return Claimed(folder, manifest, results, command, plan, attempts, stores), images
 
 
-def _self_reported(claimed: Claimed, tasks: Mapping[str, LoadedTask], verdict: Verdict) -> None:
-    """Check what is there without evidence: that it can be read, and holds numbers."""
-    verdict.level = "self-reported"
-    verdict.notes.append("no evidence is included, so nothing could be recomputed")
-    verdict.stated += ["samples", "scores"]
-    influences = read_paired(claimed.folder / INFLUENCES)
-    for name in sorted(influences.keys() ^ tasks.keys()):
-        verdict.problems.append(f"{name} is in one of results.json and {INFLUENCES} only")
-    for name, task in influences.items():
-        parts = [*task.headline, *task.rows.values()]
-        if not all(
-            np.isfinite(part.value) and np.isfinite(part.influence.value).all() for part in parts
-        ):
-            verdict.problems.append(f"{name}: its influences are not finite numbers")
-
-
-def _recompute(
-    claimed: Claimed, images: PackedImages, files: Mapping[str, Path], verdict: Verdict
-) -> None:
-    """Compute scores, influences and samples again, and compare them."""
+def _recompute(claimed: Claimed, images: PackedImages, verdict: Verdict) -> None:
+    """Compute all scores again, and compare them."""
     plan, results = claimed.plan, claimed.results
     verdict.problems += evidence_problems(plan, images, claimed.stores)
     if verdict.problems:
@@ -332,19 +311,10 @@ def _recompute(
     scored = score_plan(plan, images, claimed.stores, SilentReporter())
     computed = adjusted_run({name: scored.results[name] for name in results.tasks})
     verdict.problems += differences(results, computed)
-    packed: dict[str, PairedTask] = read_paired(claimed.folder / INFLUENCES)
-    verdict.problems += influence_differences(packed, of_headlines(scored.paired))
-    verdict.problems += _sample_problems(scored, files)
-
-
-def _sample_problems(scored: Scored, files: Mapping[str, Path]) -> Iterator[str]:
-    expected = {f"samples/{task}.jsonl": rows for task, rows in scored.samples.items() if rows}
-    present = {name for name in files if name.startswith("samples/")}
-    for name in sorted(present ^ expected.keys()):
-        yield f"{name} is missing" if name in expected else f"{name} is of no task that has samples"
-    for name in sorted(present & expected.keys()):
-        rows = [row for _, row in read_rows_strictly(files[name], '{"prompt": "…", "index": 0}')]
-        yield from sample_differences(name, rows, [sample_row(row) for row in expected[name]])
+    verdict.results = results.model_copy(update={"tasks": computed})
+    verdict.paired = {
+        name: replace(task, rows={}, agreement={}) for name, task in scored.paired.items()
+    }
 
 
 def _made_again(claimed: Claimed, draw: int, seed: int) -> Again:

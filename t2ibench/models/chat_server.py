@@ -91,6 +91,14 @@ class ChatServer:
         """
         self._session.tell = tell
 
+    def check_access(self) -> None:
+        """Refuse what is known to need a key.
+
+        Raises:
+            ServerAwayError: the server is OpenAI's, and there is no key.
+        """
+        self._session.check_access()
+
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The reply to a conversation, greedily decoded; safe to call from several threads.
 

@@ -48,11 +48,12 @@ __all__ = [
     "pause",
 ]
 LARGEST_REPLY = 8_000_000  # bytes, unpacked
+_NEEDS_KEY = "api.openai.com"  # it answers no request without; others say so themselves
 _WORTH_SAYING = 5.0  # seconds; shorter waits are not announced
 _EXAMPLE = "expected an address such as http://127.0.0.1:8000/v1"
 _ADDRESS = (
-    "Is it running, and is base_url=… (--model-args, --judge-args, --rewriter-args, "
-    "--proposer-args) its address?"
+    "Check that it is running and that base_url=… (in --model-args, --judge-args, --rewriter-args "
+    "or --proposer-args) is its address."
 )
 
 
@@ -178,6 +179,20 @@ class HttpSession:
         self._told_until = 0.0
         self._lock = threading.Lock()
 
+    def check_access(self) -> None:
+        """Refuse what is known to need a key, before anything is sent.
+
+        Raises:
+            ServerAwayError: the server is OpenAI's, and there is no key.
+        """
+        if not self._key and urlsplit(self.url).hostname == _NEEDS_KEY:
+            name = self._key.variable
+            raise ServerAwayError(
+                f"{_NEEDS_KEY} needs an API key, and {name} is not set.",
+                f"Set it with `export {name}=…`, or name a server of your own with base_url=… in "
+                "--model-args, --judge-args, --rewriter-args or --proposer-args.",
+            )
+
     def post(self, value: Any) -> Future[Reply]:
         """Begin a request.
 
@@ -204,6 +219,7 @@ class HttpSession:
             ServerAwayError: see `post`.
             BadReplyError: see `post`.
         """
+        self.check_access()
         body = json.dumps(value).encode()
         with self._lock:
             if self._client is None:

@@ -21,6 +21,10 @@ _TOO_MANY = 429
 _UNKNOWN = 401  # of what is private, and of what is not there, to those who are not logged in
 
 
+class NotDownloadedError(T2IBenchError):
+    """A model is not on this machine, and the hub cannot be asked for it."""
+
+
 def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
     """Find out, in seconds, whether a library can load a model.
 
@@ -34,18 +38,18 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
         the hub does not answer and the model was downloaded before.
 
     Raises:
-        T2IBenchError: it does not exist, access to it is not granted, or the hub does not answer
-            and the model is not here.
+        NotDownloadedError: the hub does not answer, and the model is not here.
+        T2IBenchError: it does not exist, or access to it is not granted.
     """
-    from huggingface_hub import constants, try_to_load_from_cache
+    from huggingface_hub import constants
 
     if exists(source):
         return {}
-    here = isinstance(try_to_load_from_cache(source, file, revision=revision), str)
+    here = is_downloaded(source, file, revision)
     if constants.HF_HUB_OFFLINE:
         if here:
             return {}
-        raise T2IBenchError(
+        raise NotDownloadedError(
             f"'{shown(source)}' has not been downloaded to this machine, and the hub is not asked "
             "(HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set).",
             "Unset them, or give a local folder.",
@@ -59,7 +63,23 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
     if here:
         return {"local_files_only": True}
     message, hint = answered
-    raise T2IBenchError(f"'{shown(source)}' cannot be downloaded: {message}.", hint)
+    raise NotDownloadedError(f"'{shown(source)}' cannot be downloaded: {message}.", hint)
+
+
+def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
+    """Whether a file of the hub is on this machine.
+
+    Args:
+        source: Id of the repository.
+        file: The file.
+        revision: Branch, tag or commit; None for the main branch.
+
+    Returns:
+        True where it need not be downloaded.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    return isinstance(try_to_load_from_cache(source, file, revision=revision), str)
 
 
 def _asked(source: str, file: str, revision: str | None) -> tuple[str, str] | None:

@@ -16,6 +16,8 @@ from t2ibench.arrays import Float32Array
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+    from t2ibench.store.one_image import StoredImage
+
 Status = Literal["ok", "refused", "filtered", "failed"]
 
 
@@ -174,7 +176,11 @@ class Encoder(Protocol):
     batch_size: int
 
     def prepare(self, image: Image) -> Any:
-        """Preprocess one decoded RGB image; called from several threads at once."""
+        """Preprocess one decoded RGB image.
+
+        Once it has prepared a first image, which has to load whatever loads lazily, it is called
+        from several threads at once.
+        """
         ...
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
@@ -312,6 +318,40 @@ class ReportsWaits(Protocol):
 
         Args:
             tell: Gets a sentence each time; called from any thread.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksAccess(Protocol):
+    """A judge that knows, before it is asked, that it cannot be (optional)."""
+
+    def check_access(self) -> None:
+        """Say what is missing, such as a key; called before the images of a run are made.
+
+        Raises:
+            T2IBenchError: it cannot be asked.
+        """
+        ...
+
+
+@runtime_checkable
+class LooksUp(Protocol):
+    """A judge that looks up what was answered before (optional); it is never stopped for gaps."""
+
+    def check_images(
+        self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
+    ) -> str | None:
+        """Compare what it has with the images of a run, before it is asked.
+
+        Args:
+            asked: Every image with its questions and their classes.
+
+        Returns:
+            One line about answers that are about no image of the run; None without such.
+
+        Raises:
+            T2IBenchError: none of its answers is about an image of the run.
         """
         ...
 

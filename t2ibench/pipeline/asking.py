@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, failing
-from t2ibench.models.protocols import Answer, AnswersInParts, Judge, Query
+from t2ibench.models.protocols import Answer, AnswersInParts, Judge, LooksUp, Query
 from t2ibench.pipeline.observers import AskReport, Damaged, JudgeRun, Question
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.images import StoredImage
@@ -87,7 +87,8 @@ def ask(
                     break
                 _keep(part, run.store, report)
                 on_batch(len(part))
-        if report.stopped is None and report.streak >= MAX_CONSECUTIVE_FAILURES:
+        gaps = isinstance(run.judge, LooksUp)  # an image without an answer is no failure of it
+        if report.stopped is None and report.streak >= MAX_CONSECUTIVE_FAILURES and not gaps:
             report.stopped = f"{report.streak} questions in a row failed."
         if report.stopped is not None:
             break

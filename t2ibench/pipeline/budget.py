@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from t2ibench.calibration.pilots import stored_headline
 from t2ibench.calibration.power import forecaster, least
 from t2ibench.errors import T2IBenchError
-from t2ibench.pipeline.plan import Plan, images_at
-from t2ibench.pipeline.prepare import Prepared, prepare
-from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.plan import Plan, images_at, prompts_at
+from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.progress import Reporter, duration
 from t2ibench.pipeline.rounds import joined
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.results.display import displayed
@@ -81,28 +81,62 @@ def within_budget(
         What it came to.
 
     Raises:
-        T2IBenchError: the budget does not hold the smallest pilot, or something cannot work;
+        T2IBenchError: the budget does not allow the smallest pilot, or something cannot work;
             everything done before is kept.
     """
     started = clock()
     plan = prepared.plan
     if not plan.requests:
         raise T2IBenchError("These tasks need no images.", "Leave --budget out.")
-    pilot = _pilot(plan, _FEWEST if budget.images is None else int(budget.images * _PILOT))
+    pilot = pilot_of(plan, budget)
     first = images_at(plan, pilot)
     if budget.images is not None and first > budget.images:
         raise T2IBenchError(
             f"The smallest pilot of these tasks is {first} images; the budget is {budget.images}.",
             "Name fewer tasks, or give a larger budget.",
         )
+    _check_time(prepared, budget, pilot)
+    reporter.say(f"Pilot of {first:,} images.")
     outcome = _executed(prepared, pilot, {}, reporter)
     elapsed = max(clock() - started, 1e-9)
     allowed = budget.images or _affordable(first, elapsed, budget.seconds or 0.0)
-    reporter.say(f"Pilot: {first} of {allowed} images.")
+    reporter.say(f"The budget allows {allowed:,} images, {first:,} of the pilot included.")
     times = _allocation(plan, _forecasts(prepared, outcome), pilot, allowed)
     if times != pilot:
         outcome = joined(outcome, _executed(prepared, times, pilot, reporter))
     return Spent(outcome, images_at(plan, times), allowed, _lines(outcome, times, pilot))
+
+
+def pilot_of(plan: Plan, budget: Budget) -> dict[str, float]:
+    """The pilot of a budget: a third of its images, or four a prompt where it is a time.
+
+    Args:
+        plan: What would be measured without a budget.
+        budget: What it may cost; too small a one is not noticed here.
+
+    Returns:
+        Task id to its size, as a multiple of its own number of images.
+    """
+    return _pilot(plan, _FEWEST if budget.images is None else int(budget.images * _PILOT))
+
+
+def _check_time(prepared: Prepared, budget: Budget, pilot: Mapping[str, float]) -> None:
+    """Refuse a time that the pilot alone exceeds, where the model's speed is known."""
+    rate, images = prepared.folder.record.speed(), prepared.images
+    if rate is None or images is None or budget.seconds is None:
+        return
+    left = sum(
+        not images.is_done(prompt, index)
+        for prompt, count in prompts_at(prepared.plan, pilot).items()
+        for index in range(count)
+    )
+    if left / rate > budget.seconds:
+        raise T2IBenchError(
+            f"The smallest pilot of these tasks lacks {left:,} images, which take "
+            f"{duration(left / rate)} at the speed of the last run; the budget is "
+            f"{duration(budget.seconds)}.",
+            "Name fewer tasks (--dry-run says which fit), or give a larger budget.",
+        )
 
 
 def _executed(
@@ -113,8 +147,7 @@ def _executed(
     changed = {name: size for name, size in times.items() if before.get(name) != size}
     for size in sorted(set(changed.values())):
         names = tuple(name for name, chosen in changed.items() if chosen == size)
-        settings = prepared.settings.model_copy(update={"tasks": names, "times": size})
-        later = execute(prepare(settings, prepared.objects, prepared.call), reporter)
+        later = execute(prepared.again(names, size), reporter)
         found = later if found is None else joined(found, later)
     assert found is not None
     return found

@@ -83,7 +83,7 @@ def warn_of(
         level: Of the stack, from here to the caller's own code.
     """
     lines = list(prepared.warnings)
-    lines += [f"{task} is excluded: {why}." for task, why in prepared.skipped.items()]
+    lines += prepared.exclusions
     lines += reporter.warnings if isinstance(reporter, SilentReporter) else []
     for line in dict.fromkeys([*lines, *further]):
         warnings.warn(line, stacklevel=level)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from t2ibench.errors import failing
+from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Generator
 from t2ibench.pipeline.plan import Plan
+from t2ibench.proposals.proposing import method_for
 from t2ibench.tasks.loader import LoadedTask
+
+_NO_MODEL = "it needs images, and no --model was named"
+_NONE = "none of its prompts has an image"
+_SHOWN = 12  # tasks in a line
+_FEW = 4
+_FOLDER = "folder:"
 
 
 def feasible(
@@ -32,49 +40,108 @@ def feasible(
             if available is not None and available < needed:
                 lacking[prompt] = (available, needed)
     tasks, skipped = [], {}
+    wanted: set[str] = set()
     for task in plan.tasks:
         prompts = {need.prompt for need in plan.needs[task.id].prompts}
         absent = [prompt for prompt in prompts if lacking.get(prompt, (1, 1))[0] == 0]
         if generator is None and prompts:
-            skipped[task.id] = "it needs images, and no --model was named"
+            skipped[task.id] = _NO_MODEL
+        elif prompts and len(absent) == len(prompts):
+            skipped[task.id] = _NONE
+            continue
         elif absent and not allow_missing:
             skipped[task.id] = (
                 f"{len(absent)} of its {len(prompts)} prompts have no image "
                 "(--allow-missing scores it without them)"
             )
-        elif prompts and len(absent) == len(prompts):
-            skipped[task.id] = "none of its prompts has an image"
         else:
             tasks.append(task)
+        wanted |= prompts
+    if wanted:  # what only tasks without a single image ask for, nobody looks for
+        lacking = {prompt: counts for prompt, counts in lacking.items() if prompt in wanted}
     return tasks, skipped, lacking
 
 
-def nothing_feasible(model: object, plan: Plan, lacking: Mapping[str, tuple[int, int]]) -> str:
+def without_images(tasks: Sequence[LoadedTask], plan: Plan, skipped: Mapping[str, str]) -> bool:
+    """Whether images were asked about, and there is none for any task.
+
+    Args:
+        tasks: Those that can run; tasks on words alone always can.
+        plan: Everything that was asked for.
+        skipped: Task to the reason why it is not run, from `feasible`.
+
+    Returns:
+        Whether the model has nothing to do with what would be measured.
+    """
+    on_words = not any(plan.needs[task.id].prompts for task in tasks)
+    return bool(skipped) and on_words and all(why == _NONE for why in skipped.values())
+
+
+def exclusions(plan: Plan, skipped: Mapping[str, str]) -> list[str]:
+    """Which tasks are not run, and why.
+
+    Args:
+        plan: What is run.
+        skipped: Task to the reason why it is not, from `feasible`.
+
+    Returns:
+        A line a task; one for all tasks without a single image, where they are more than a few.
+    """
+    none = [task for task, why in skipped.items() if why == _NONE]
+    if len(none) < _FEW:
+        none = []
+    lines = [f"{task} is excluded: {why}." for task, why in skipped.items() if task not in none]
+    if none:
+        here = [task.id for task in plan.tasks if plan.needs[task.id].prompts]
+        here += [task for task, why in skipped.items() if why not in {_NONE, _NO_MODEL}]
+        more = f" and {len(here) - _SHOWN} more" if len(here) > _SHOWN else ""
+        lines.insert(
+            0,
+            f"{len(here)} of {len(here) + len(none)} tasks on images have images here: "
+            f"{', '.join(here[:_SHOWN])}{more}; the others have none of their prompts.",
+        )
+    return lines
+
+
+def nothing_feasible(
+    model: object, plan: Plan, skipped: Mapping[str, str], lacking: Mapping[str, tuple[int, int]]
+) -> T2IBenchError:
     """Why no task can run.
 
     Args:
         model: As the user named it.
         plan: Everything that was asked for.
+        skipped: Task to the reason why it is not run, from `feasible`.
         lacking: Prompts with fewer images than needed, from `feasible`.
 
     Returns:
         What is missing, and what to do.
     """
     if not lacking:
-        return (
-            "These tasks need images: name a model with --model. "
-            "An --encoder alone runs tasks on texts, such as word embedding tests."
+        return T2IBenchError(
+            "These tasks need images: name a model with --model.",
+            "An --encoder alone runs tasks on texts, such as word embedding tests.",
         )
     absent = [prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0]
+    if all(why == _NONE for why in skipped.values()) and str(model).startswith(_FOLDER):
+        tasks = "the task's" if len(skipped) == 1 else f"the {len(skipped)} tasks'"
+        return T2IBenchError(
+            f"{model} has no image for any of {tasks} {len(absent)} prompts, such as "
+            f"{absent[0]!r}.",
+            "This makes a task of its own prompts, without a model: t2ibench propose "
+            f"{method_for('captions')} --captions {shlex.quote(str(model))} "
+            "--output my-tasks/mine.yaml",
+        )
     shown = "; ".join(repr(prompt) for prompt in absent[:5])
     more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
     some = len(absent) < len(plan.prompts)
     plural = "" if len(absent) == 1 else "s"
-    return (
+    return T2IBenchError(
         f"{model} has no images for {len(absent)} prompt{plural} that the tasks need: "
-        f"{shown}{more}. `t2ibench --model toyland --tasks … --dry-run` lists all prompts of a "
-        "task; add the images or choose other tasks"
-        + (", or score them without these prompts: --allow-missing." if some else ".")
+        f"{shown}{more}.",
+        "`t2ibench --model toyland --tasks … --dry-run` lists all prompts of a task; add the "
+        "images or choose other tasks"
+        + (", or score them without these prompts: --allow-missing." if some else "."),
     )
 
 

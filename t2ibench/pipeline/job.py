@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Generator, ImageRequest, Releasable
+from t2ibench.models.protocols import Generator, ImageRequest, LooksUp, Releasable
 from t2ibench.pipeline.asking import ask, unanswered
 from t2ibench.pipeline.losses import all_failed
 from t2ibench.pipeline.made_with import record_generator
@@ -318,17 +318,9 @@ class Job:
                 yield self.images.image(attempt)
 
     def _to_generate(self, number: int) -> list[ImageRequest]:
-        """A shard's images without an outcome, and those whose removed file is needed.
-
-        Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge that
-        has not seen them yet, and by a run that only generates.
-
-        Args:
-            number: Which shard.
-
-        Returns:
-            The requests, in the order of the plan.
-        """
+        """A shard's images without an outcome, and those whose removed file is needed."""
+        # Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge
+        # that has not seen them yet, and by a run that only generates.
         assert self.images is not None
         requests = unfinished(self.plan.shard(number), self.images)
         removed = {
@@ -368,6 +360,15 @@ class Job:
             wanted = [question for question, count in asked.items() if image.index < count]
             if wanted:
                 yield image, wanted
+
+    def check_looked_up(self) -> None:
+        """Warn of answers that judges look up and that are about no image of this run."""
+        for run in self.judges:
+            if isinstance(run.judge, LooksUp) and self.images is not None:
+                shards = range(self.plan.n_shards)
+                line = run.judge.check_images(one for k in shards for one in self._to_ask(k))
+                if line is not None:
+                    self.notices.warn(line)
 
     def _ask(
         self,

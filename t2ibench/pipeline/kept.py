@@ -87,7 +87,7 @@ def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Store
             add(kind, name, encoder.fingerprint, getattr(encoder, "embeds_images", True))
             needs = plan.needs[task.id]
             _add_texts(add, encoder.store, dict.fromkeys([*needs.texts, *needs.images_by_prompt]))
-    for name, judge in stores.judges.items():
+    for name, judge in (*stores.judges.items(), *stores.people.items()):
         add("judge", name, judge.fingerprint)
     if any(not question.classes for question in plan.needs[task.id].questions):
         add(synonyms().name)  # free text is read with the dictionary that is installed

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.hub import NotDownloadedError
 from t2ibench.models.protocols import Encoder, Judge, ReportsWaits
 from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.made_with import settle
@@ -13,6 +16,13 @@ from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rewriting import open_rewritings
+
+_Model = TypeVar("_Model")
+_JUDGES = "Without a download: --judge answers:FILE (people's answers), --judge skin (skin tone)."
+_ENCODERS = (
+    "Without a download: weights in a file, --encoder open_clip:ARCH/FILE.safetensors, or tasks "
+    "that ask a judge, such as one that `t2ibench propose` writes."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +53,20 @@ def load_observers(prepared: Prepared, reporter: Reporter) -> Observers:
     Raises:
         T2IBenchError: one cannot be loaded.
     """
-    encoders, judges = prepared.encoders(), prepared.judges()
+    judges = _here(prepared.judges, _JUDGES)
+    encoders = _here(prepared.encoders, _ENCODERS)
     for judge in judges:
         if isinstance(judge, ReportsWaits):
             judge.report_waits(reporter.say)
     return Observers(encoders, prepared.controls(encoders, reporter.warn), judges)
+
+
+def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
+    """Models, or why one cannot be had and what does without it."""
+    try:
+        return load()
+    except NotDownloadedError as error:
+        raise T2IBenchError(error.message, f"{error.hint} {otherwise}") from error
 
 
 def gives_up(prepared: Prepared) -> bool:

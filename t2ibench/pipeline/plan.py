@@ -133,12 +133,25 @@ def images_at(plan: Plan, times: Mapping[str, float]) -> int:
     Returns:
         Their number; an image that several tasks need counts once.
     """
+    return sum(prompts_at(plan, times).values())
+
+
+def prompts_at(plan: Plan, times: Mapping[str, float]) -> dict[str, int]:
+    """The prompts of all tasks, each task at a size of its own.
+
+    Args:
+        plan: The plan.
+        times: Task id to the setting `times` it is measured with.
+
+    Returns:
+        Prompt to number of images; what several tasks need counts once.
+    """
     most: dict[str, int] = {}
     for task in plan.tasks:
         settings = plan.settings.model_copy(update={"times": times[task.id]})
         for prompt, count in needs(task.spec, settings).images_by_prompt.items():
             most[prompt] = max(count, most.get(prompt, 0))
-    return sum(most.values())
+    return most
 
 
 def make_plan(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,13 @@ from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, K
 from t2ibench.models.resolve import checked
 from t2ibench.models.rewritten import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
-from t2ibench.pipeline.feasible import cut, feasible, nothing_feasible
+from t2ibench.pipeline.feasible import (
+    cut,
+    exclusions,
+    feasible,
+    nothing_feasible,
+    without_images,
+)
 from t2ibench.pipeline.made_with import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
@@ -78,6 +84,7 @@ class Prepared:
         objects: Adapters that were given as objects.
         call: The command line or the function that asked, for the history.
         rewriter: What rewrites prompts for the generator; None for nothing.
+        together: Tasks that the same command measures in other rounds.
     """
 
     settings: RunSettings
@@ -91,6 +98,22 @@ class Prepared:
     objects: Objects
     call: str = ""
     rewriter: Rewriter | None = None
+    together: Collection[str] = ()
+
+    def again(self, tasks: tuple[str, ...], times: float) -> Prepared:
+        """Another round: some of the tasks, with other numbers of images.
+
+        Args:
+            tasks: Their ids.
+            times: The setting of that name.
+
+        Returns:
+            The round before anything is generated.
+        """
+        settings = self.settings.model_copy(update={"tasks": tasks, "times": times})
+        round_ = prepare(settings, self.objects, self.call)
+        round_.together = [task.id for task in self.plan.tasks]
+        return round_
 
     def pushed(self, notices: Notices = SILENT) -> AbstractContextManager[None]:
         """Copy what is made to where the run is kept, if that is not here.
@@ -103,6 +126,11 @@ class Prepared:
         """
         fingerprint = self.generator.fingerprint if self.generator else None
         return pushed(self.settings.output_dir, self.folder.path, fingerprint, notices)
+
+    @property
+    def exclusions(self) -> list[str]:
+        """Which tasks are not run, and why: lines."""
+        return exclusions(self.plan, self.skipped)
 
     @property
     def from_folder(self) -> bool:
@@ -230,11 +258,11 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     needs_of, defects = _needs(loaded, measurement)
     plan = make_plan([task for task in loaded if task.id in needs_of], measurement, needs_of)
     tasks, skipped, lacking = feasible(plan, generator, settings.allow_missing)
+    if not tasks and defects:
+        raise T2IBenchError(next(iter(defects.values())))
+    if not tasks or (generator is not None and without_images(tasks, plan, skipped)):
+        raise nothing_feasible(settings.model, plan, skipped, lacking)
     skipped = defects | skipped
-    if not tasks:
-        raise T2IBenchError(
-            next(iter(defects.values()), nothing_feasible(settings.model, plan, lacking))
-        )
     if plan.questions:
         named = [name for name in settings.judge if name not in objects.judges]
         check_judges(named, settings.judge_args)
@@ -272,6 +300,7 @@ def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFold
         generator.fingerprint if generator else None,
         plain=not (settings.model_args or settings.rewriter_args or settings.seed)
         and settings.dtype is None,
+        given=settings.name,
     )
     fetch_run(settings.output_dir, folder.path)
     return folder, warnings

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.kept import KeptScores
+from t2ibench.pipeline.label_judge import label_judge, record_label_judge
 from t2ibench.pipeline.mending import warn_of
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
@@ -17,6 +18,7 @@ from t2ibench.results.schema import Results
 from t2ibench.results.write import stored_results, write_results
 from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
+from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.kept import with_kept
 
@@ -60,24 +62,36 @@ def rescore(path: Path, reporter: Reporter) -> Rescored:
 
 def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     record = folder.record
-    if not record.encoders and not record.judges:
+    people = label_judge(folder.evidence, LabelStore(folder.evidence))
+    if not record.encoders and not record.judges and not people:
         raise T2IBenchError(
             f"{folder.path} holds images but no evidence yet.",
-            "Run the original command without --generate-only.",
+            "Run the original command without --generate-only, or let people answer: "
+            f"t2ibench label export {folder.path}",
         )
     plan = stored_plan(folder)
-    for line in stored_results(folder)[1]:
+    old, lines = stored_results(folder)
+    for line in lines:
         reporter.warn(line)
     images = None
     if record.generator:
         images = ImageStore(folder.images, record.generator.fingerprint)
     stores = open_stores(folder.evidence, record.encoders, record.judges, record.controls)
+    stores = replace(stores, people=people)
     damages = [*([images.damage] if images else []), *stores.damages()]
     damaged = warn_of(damages, reporter)
     anew = KeptScores(folder.path, reuse=False)
     scored = score_plan(plan, images, stores, reporter, kept=anew)
+    record_label_judge(folder, scored)
+    record = folder.record
     written = write_results(
-        folder, record.repeatable(), scored.results, scored.samples, scored.paired, scored.lacking
+        folder,
+        record.repeatable(),
+        scored.results,
+        scored.samples,
+        scored.paired,
+        scored.lacking,
+        old.tasks if old else (),
     )
     kept = written.warning()
     if kept is not None:

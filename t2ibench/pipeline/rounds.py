@@ -17,7 +17,7 @@ from t2ibench.calibration.pilots import Size, stored_headline
 from t2ibench.calibration.power import forecaster, least
 from t2ibench.methods.core.headline import Part
 from t2ibench.pipeline.plan import images_at
-from t2ibench.pipeline.prepare import Prepared, prepare
+from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.results.display import displayed
@@ -91,9 +91,8 @@ def until_precise(
         waiting = [one for one in tasks.values() if one.said is None]
         for times in sorted({one.times for one in waiting}):
             names = tuple(one.loaded.id for one in waiting if one.times == times)
-            again = settings.model_copy(update={"tasks": names, "times": times})
             reporter.say(f"{', '.join(names)}: {times / settings.times:.2f} times the images.")
-            later = execute(prepare(again, prepared.objects, prepared.call), reporter)
+            later = execute(prepared.again(names, times), reporter)
             found.outcome = joined(found.outcome, later)
         if not waiting:
             break

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
-from t2ibench.models.protocols import Charges, ReportsWaits
+from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline.captions import carried, keep
 from t2ibench.pipeline.employing import employed
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.kept import KeptScores
+from t2ibench.pipeline.label_judge import label_judge, record_label_judge
 from t2ibench.pipeline.made_with import spent, tell_cost
 from t2ibench.pipeline.mending import mend, warn_of
 from t2ibench.pipeline.observers import open_encoder, open_judge
@@ -168,7 +169,9 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
 
 def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
     """Everything before scoring."""
+    _check_access(job)
     _generate(job, prepared, executor, reporter)
+    job.check_looked_up()
     job.release()
     embed_all_texts(job, executor, reporter)
     run_stage(job, "embed", executor, reporter)
@@ -176,6 +179,17 @@ def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporte
         raise T2IBenchError(next(iter(job.stopped.values())))
     run_stage(job, "ask", executor, reporter)
     repair(job, executor, reporter, prepared.from_folder)
+
+
+def _check_access(job: Job) -> None:
+    """Stop before images are made that a judge could not be asked about."""
+    for run in job.judges:
+        if isinstance(run.judge, ChecksAccess):
+            try:
+                run.judge.check_access()
+            except T2IBenchError as error:
+                if job.pending("generate") or job.pending("ask"):
+                    raise T2IBenchError(f"{run.judge.name}: {error.message}", error.hint) from None
 
 
 def _observed(job: Job) -> int:
@@ -266,8 +280,10 @@ def _score(
             for name, run in job.controls.items()
         },
         labels,
+        label_judge(folder.evidence, labels),
     )
     scored = score_plan(prepared.plan, images, stores, reporter, kept=KeptScores(folder.path))
+    record_label_judge(folder, scored)
     written = write_results(
         folder,
         folder.record.repeatable(),
@@ -275,6 +291,7 @@ def _score(
         scored.samples,
         scored.paired,
         scored.lacking,
+        prepared.together,
     )
     kept = written.warning()
     if kept is not None:

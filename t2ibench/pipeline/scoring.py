@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.needs import Needs
 from t2ibench.pipeline.agreeing import prompt_agreement
 from t2ibench.pipeline.blind import held_against
-from t2ibench.pipeline.forks import each_of
 from t2ibench.pipeline.kept import KeptScores, inputs_of
 from t2ibench.pipeline.losses import lost
 from t2ibench.pipeline.plan import Plan
@@ -25,11 +26,12 @@ from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.results.treatment import is_revised, revised_line, treatment
 from t2ibench.settings import Measurement, Settings
-from t2ibench.store.answers import AnswerStore
+from t2ibench.store.answers import LABELS_BY, AnswerStore
 from t2ibench.store.checks import Damage
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
+from t2ibench.worker_pool import each_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,14 @@ class Stores:
         controls: What an encoder of random weights has embedded, by the name of the encoder that
             it is held against.
         labels: People's answers; None where nobody labelled.
+        people: The same as a judge, for tasks that no other judge classified an image of.
     """
 
     encoders: Mapping[str, EncoderEvidence]
     judges: Mapping[str, JudgeEvidence]
     controls: Mapping[str, EncoderEvidence] = field(default_factory=dict)
     labels: LabelStore | None = None
+    people: Mapping[str, JudgeEvidence] = field(default_factory=dict)
 
     def damages(self) -> list[Damage]:
         """What is damaged of each store.
@@ -124,6 +128,10 @@ def open_stores(
     Returns:
         The stores, opened.
     """
+    answers = {
+        name: JudgeEvidence(AnswerStore(root, name, fingerprint), fingerprint)
+        for name, fingerprint in judges.items()
+    }
     return Stores(
         {
             name: EncoderEvidence(
@@ -133,10 +141,7 @@ def open_stores(
             )
             for name, encoder in encoders.items()
         },
-        {
-            name: JudgeEvidence(AnswerStore(root, name, fingerprint), fingerprint)
-            for name, fingerprint in judges.items()
-        },
+        {name: one for name, one in answers.items() if not name.startswith(LABELS_BY)},
         {
             name: EncoderEvidence(
                 EvidenceStore(root, control.name, control.fingerprint), control.fingerprint
@@ -144,6 +149,7 @@ def open_stores(
             for name, control in (controls or {}).items()
         },
         LabelStore(root),
+        {name: one for name, one in answers.items() if name.startswith(LABELS_BY)},
     )
 
 
@@ -229,9 +235,9 @@ def score_plan(
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
         found = each_of(
             largest,
-            lambda task: _scored_or_kept(plan, task, known, stores, kept),
+            partial(_scored_or_kept, plan, known, stores, kept),
             workers,
-            lambda: ticker.advance(1),
+            lambda _: ticker.advance(1),
         )
     by_task = {task.id: one for task, one in zip(largest, found, strict=True)}
     scored = Scored()
@@ -245,7 +251,7 @@ def score_plan(
 
 
 def _scored_or_kept(
-    plan: Plan, task: LoadedTask, images: Images | None, stores: Stores, kept: KeptScores | None
+    plan: Plan, images: Images | None, stores: Stores, kept: KeptScores | None, task: LoadedTask
 ) -> TaskScored:
     inputs = None if kept is None else inputs_of(plan, task, images, stores)
     if kept is None or inputs is None:
@@ -345,11 +351,27 @@ def _evidence(
     # Judges are compared; beside them the first encoder measures what needs embeddings.
     beside = dict(list(image_encoders.items())[:1]) if needs.embeds else {}
     store = next((encoder.store for encoder in beside.values()), None)
+    judges, labels = stores.judges, stores.labels
+    if stores.people and not _classified(needs, images, judges):
+        judges, labels = stores.people, None
     by_judge = {
-        name: StoredEvidence(images, store, judge.store, stores.labels)
-        for name, judge in stores.judges.items()
+        name: StoredEvidence(images, store, judge.store, labels, sampled=name.startswith(LABELS_BY))
+        for name, judge in judges.items()
     }
-    return by_judge, _task_settings(plan.settings, beside, stores.judges)
+    return by_judge, _task_settings(plan.settings, beside, judges)
+
+
+def _classified(needs: Needs, images: Images | None, judges: Mapping[str, JudgeEvidence]) -> bool:
+    """Whether a judge answered a question of a task with more than 'unknown'."""
+    for asked in needs.questions:
+        for index in range(asked.images):
+            attempt = images.get(asked.prompt, index) if images else None
+            for judge in judges.values() if attempt else ():
+                sha256 = (attempt and attempt.sha256) or ""
+                found = judge.store.get(sha256, asked.question, asked.classes)
+                if found and (not asked.classes or found.answer in asked.classes):
+                    return True
+    return False
 
 
 def _task_settings(

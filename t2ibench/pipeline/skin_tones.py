@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ class Reading:
     """One image.
 
     Attributes:
-        group: What its prompt stands for.
+        group: What its prompt stands for; the prompt itself where it stands for itself.
         unit: What varies: what the prompt shares with others of its group, or the prompt.
         prompt: The prompt.
         index: Which sample of the prompt.
@@ -204,6 +205,11 @@ def read_tones(
         warn(str(damaged))
     for reason, count in sorted(report.reasons.items()):
         warn(f"{count} images were not read: {reason}")
+    sharing = Counter(needs.units.values())
+
+    def alone(prompt: str) -> bool:
+        return needs.units[prompt] == prompt and sharing[prompt] == 1
+
     readings = []
     for prompt, attempt in found:
         answer = store.get(attempt.sha256 or "", *asked)
@@ -212,7 +218,7 @@ def read_tones(
             raw = json.loads(answer.raw)
         readings.append(
             Reading(
-                needs.groups[prompt] or _NO_NAME,
+                prompt if alone(prompt) else needs.groups[prompt] or _NO_NAME,
                 needs.units[prompt] or prompt,
                 prompt,
                 attempt.index,
@@ -249,8 +255,9 @@ def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> T
 
     Args:
         readings: Of a task.
-        patterns: Names of groups with commas between them; * stands for anything. A name that has
-            a comma itself is given as it is.
+        patterns: Names of groups with commas between them; * stands for anything, and a word that
+            is no name for every group with that word. A name that has a comma itself is given as
+            it is.
         level: Of the intervals.
 
     Returns:
@@ -263,7 +270,9 @@ def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> T
     parts = [patterns] if patterns in known else [part.strip() for part in patterns.split(",")]
     names: set[str] = set()
     for part in parts:
+        word = re.compile(rf"\b{re.escape(part)}\b", re.IGNORECASE)
         matching = [name for name in known if name == part] or fnmatch.filter(known, part)
+        matching = matching or [name for name in known if part and word.search(name)]
         if not matching:
             listed = ", ".join(f"'{shown(name)}'" for name in known)
             raise T2IBenchError(

@@ -68,6 +68,7 @@ class StoredEvidence:
         store: The encoder's embeddings; None if nothing is embedded.
         judged: The judge's answers, for methods that ask questions.
         labels: People's answers about some of the images.
+        sampled: Whether only some images were shown to the judge, so that no answer is missing.
 
     Attributes:
         lacking: Whether anything that was asked for is missing, or failed to be generated.
@@ -79,11 +80,13 @@ class StoredEvidence:
         store: EvidenceStore | None,
         judged: AnswerStore | None = None,
         labels: LabelStore | None = None,
+        sampled: bool = False,
     ) -> None:
         self._images = images
         self._store = store
         self._judged = judged
         self._labels = labels
+        self._sampled = sampled
         self.lacking = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
@@ -161,6 +164,8 @@ class StoredEvidence:
             answer = self._judged.get(sha256, question, classes) if self._judged else None
             if status != "ok":
                 excluded[status] += 1
+            elif answer is None and self._sampled:
+                excluded["not labelled"] += 1
             elif answer is None:
                 self.lacking = True
                 excluded["missing"] += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, get_args
 
@@ -202,7 +203,7 @@ def embed(
 ) -> EmbedReport:
     """Embed the images that have no embedding yet; each file is decoded once for all encoders.
 
-    Threads decode and prepare images ahead of the encoders.
+    Threads decode and prepare images ahead of the encoders, once these are loaded.
 
     Args:
         images: The images.
@@ -214,6 +215,7 @@ def embed(
     """
     todo = missing_embeddings(images, runs)
     report = EmbedReport()
+    _load([run for run in runs if missing_embeddings(todo, [run])], todo)
     ahead = 2 * max((run.encoder.batch_size for run in runs), default=1)
     with ThreadPoolExecutor(_THREADS) as pool:
         prepared = in_order(pool, partial(_prepare, runs, report), todo, max(ahead, _LEAST_AHEAD))
@@ -232,6 +234,17 @@ def embed(
             on_part(len(part))
     report.embedded = len(todo) - len(report.damaged)
     return report
+
+
+def _load(runs: Sequence[EncoderRun], images: Iterable[StoredImage]) -> None:
+    """Load here what loads with a first image: threads that import a library at once break it."""
+    for image in images:
+        with suppress(UnreadableImageError):
+            pixels = image.read()
+            for run in runs:
+                with suppress(T2IBenchError), naming(run.encoder.name):  # reported with its images
+                    run.encoder.prepare(pixels)
+            return
 
 
 def _prepare(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown, visible
+from t2ibench.models.generators.folder import ImageFolder, normal
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.problems import reading
+from t2ibench.store.tables import read_table
 
 _NAMES = ("caption", "captions", "text", "prompt", "sentence", "sentences", "raw", "comment")
 _SHORT = {"validation": "val", "val": "validation"}  # both are usual
@@ -42,7 +44,8 @@ def read_captions(
 
     Args:
         source: COCO's annotations JSON, Flickr30k's token file or results.csv, Karpathy's JSON of
-            either, a CSV, JSON Lines or text file, or what `datasets` loads: an id, or a folder.
+            either, a CSV, JSON Lines or text file, 'folder:DIR' for the prompts of a folder of
+            images, or what `datasets` loads: an id, or a folder.
         column: Column of a table that holds the captions.
         split: Split of what `datasets` loads, or of Karpathy's JSON. None is all of the latter;
             of the former the only split, or 'train'.
@@ -58,7 +61,10 @@ def read_captions(
     """
     path = Path(source).expanduser()
     captions: Iterable[str]
-    if path.is_file():
+    folder = images_in(source)
+    if folder is not None:
+        captions = folder
+    elif path.is_file():
         captions = _from_file(path, column, split)
     elif path.is_dir():
         captions = _from_datasets(str(path), column, split)
@@ -79,6 +85,29 @@ def read_captions(
         what = "captions of one person" if people else "captions"
         raise T2IBenchError(f"'{shown(source)}' has no {what} to propose biases for.")
     return list(kept)
+
+
+def images_in(source: str) -> Counter[str] | None:
+    """The prompts of a folder of images.
+
+    Args:
+        source: 'folder:DIR', as --model takes it.
+
+    Returns:
+        Prompt to its number of images, each prompt once, as it is spelt first; None where the
+        source is something else.
+
+    Raises:
+        T2IBenchError: there is no such folder, or it holds no images with prompts.
+    """
+    scheme, _, folder = source.partition(":")
+    if scheme != "folder":
+        return None
+    counts: Counter[str] = Counter()
+    spelt: dict[str, str] = {}
+    for _, prompt in ImageFolder(Path(folder).expanduser()).pictures():
+        counts[spelt.setdefault(normal(prompt), prompt)] += 1
+    return counts
 
 
 def is_id(source: str) -> bool:
@@ -151,9 +180,11 @@ def _from_file(path: Path, column: str | None, split: str | None) -> Iterator[st
         elif path.suffix.lower() == ".jsonl":
             rows = read_rows_strictly(path, '{"caption": "a man rides a horse"}')
             yield from _from_rows((row for _, row in rows), column, path)
+        elif path.suffix.lower() in {".csv", ".tsv"}:
+            yield from _from_rows((row for _, row in read_table(path).rows), column, path)
         else:
             with path.open(encoding="utf-8-sig", newline="") as file:
-                yield from _from_text(file.read(), column, path)
+                yield from _from_text(file.read())
 
 
 def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[str]:
@@ -194,19 +225,10 @@ def _of_split(images: list[Any], split: str | None, path: Path) -> list[Any]:
     return [row for row in images if isinstance(row, dict) and row.get("split") == split]
 
 
-def _from_text(text: str, column: str | None, path: Path) -> Iterator[str]:
+def _from_text(text: str) -> Iterator[str]:
     first = text.partition("\n")[0]
     if _FLICKR.match(first):  # results_20130124.token
         yield from (line.partition("\t")[2] for line in text.splitlines())
-    elif path.suffix.lower() in {".csv", ".tsv"}:
-        # Flickr30k's results.csv is separated by bars.
-        bars = "|" in first and "," not in first
-        delimiter = "|" if bars else "\t" if path.suffix.lower() == ".tsv" else ","
-        rows = [
-            {(key or "").strip(): value for key, value in row.items()}
-            for row in csv.DictReader(text.splitlines(), delimiter=delimiter)
-        ]
-        yield from _from_rows(rows, column, path)
     else:
         yield from text.splitlines()
 

@@ -30,12 +30,7 @@ def proposal_of(name: str) -> Proposal[Any]:
     Raises:
         T2IBenchError: the method is unknown, or its tasks cannot be proposed.
     """
-    targets: dict[str, str] = {}
-    for key in METHODS:
-        with contextlib.suppress(T2IBenchError):  # a broken plug-in is no reason to stop others
-            target = METHODS.get(key).proposes
-            if target:
-                targets[key] = target
+    targets = _targets()
     if name in targets:
         proposal: Proposal[Any] = load_target(targets[name])
         return proposal
@@ -43,6 +38,31 @@ def proposal_of(name: str) -> Proposal[Any]:
     if name in METHODS:
         raise T2IBenchError(f"No language model proposes tasks of the method '{name}'.", hint)
     raise T2IBenchError(f"Unknown method '{shown(name)}'.{did_you_mean(name, targets)}", hint)
+
+
+def method_for(subjects: str) -> str:
+    """The method whose tasks are proposed from something.
+
+    Args:
+        subjects: 'captions' or 'prompts'.
+
+    Returns:
+        The first of them.
+    """
+    return next(
+        name for name, target in _targets().items() if load_target(target).subjects == subjects
+    )
+
+
+def _targets() -> dict[str, str]:
+    """What each method proposes with, of those whose tasks can be proposed."""
+    targets: dict[str, str] = {}
+    for key in METHODS:
+        with contextlib.suppress(T2IBenchError):  # a broken plug-in is no reason to stop others
+            target = METHODS.get(key).proposes
+            if target:
+                targets[key] = target
+    return targets
 
 
 def propose(

@@ -1,17 +1,19 @@
-"""The writers `card` and `audit`: a section for a model card, and a table for a compliance file."""
+"""The writers `card` and `audit`: a section for a model card, and tables for a compliance file."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
 
 from tabulate import tabulate
 
 from t2ibench.reports import overview
+from t2ibench.reports.cells import level_of
 from t2ibench.reports.files import digest
-from t2ibench.reports.html.numbers import plain, signed
-from t2ibench.reports.html.words import ends, limits
+from t2ibench.reports.html.numbers import percent, plain, signed
+from t2ibench.reports.html.words import ends, limits, task_ends
 from t2ibench.reports.markdown import escape, table_of
-from t2ibench.reports.view import RunView, TaskView, run_view
+from t2ibench.reports.view import RowView, RunView, TaskView, run_view
 from t2ibench.reports.writers import Table
 from t2ibench.results.schema import Results
 from t2ibench.results.states import WORDS
@@ -23,9 +25,9 @@ _NO_ADVICE = (
 )
 _METHOD = (
     "A lean is 0 where images are balanced and ±1 where all are on one side; rms is the root mean "
-    "square of several. Clear: outside a fair model's band, and p < .05 after Holm's correction "
-    "over all tests. A score describes these prompts, this model and this encoder or judge; it "
-    "says nothing about real people."
+    "square of several. Clear: outside a fair model's band, and p below .05 after Holm's "
+    "correction over all tests. A score describes these prompts, this model and this encoder or "
+    "judge; it says nothing about real people."
 )
 
 
@@ -41,11 +43,51 @@ def _value(task: TaskView) -> str:
     return signed(task.mark.value)
 
 
-def _rows(run: RunView) -> list[list[str]]:
-    return [
-        [task.id, _value(task), ends(task.mark), WORDS[task.mark.state], task.sentence]
-        for task in run.tasks
-    ]
+def _tests(run: RunView) -> str:
+    heads = ["Test", "Lean", level_of(run.results), "Shows", "In words"]
+    return _table(
+        heads,
+        [
+            [task.id, _value(task), task_ends(task), WORDS[task.mark.state], task.sentence]
+            for task in run.tasks
+        ],
+    )
+
+
+def _stimuli(run: RunView) -> str:
+    """The rows of every test, with the shares of a judge's answers."""
+    heads = ["Test", "What", "Images", "Lean", level_of(run.results), "Shows", "Shares"]
+    return _table(
+        heads,
+        [
+            [
+                task.id,
+                f"{row.name} ({row.group})" if row.group else row.name,
+                "–" if row.n_images is None else str(row.n_images),
+                plain(row.mark.value) if series.series.axis is None else signed(row.mark.value),
+                ends(row.mark, series.series.axis is None),
+                WORDS[row.mark.state],
+                "; ".join(_shares(row)),
+            ]
+            for task in run.tasks
+            for series in task.series
+            for row in series.rows
+        ],
+    )
+
+
+def _shares(row: RowView) -> Iterator[str]:
+    for name, score in row.row.scores.items():
+        kind, _, group = name.partition(":")
+        if kind == "share" and score.value is not None:
+            low, high = percent(score.ci_low), percent(score.ci_high)
+            interval = "" if score.ci_low is None else f" ({low} to {high})"
+            yield f"{group} {percent(score.value)}{interval}"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    cells = [[escape(cell) for cell in row] for row in rows]
+    return tabulate(cells, heads, tablefmt="github", disable_numparse=True)
 
 
 def _measured(results: Results) -> str:
@@ -89,14 +131,12 @@ class CardWriter(_MarkdownTables):
             Markdown.
         """
         run = _view(results)
-        heads = ["Test", "Lean", "Interval", "Shows", "In words"]
-        rows = [[escape(cell) for cell in row] for row in _rows(run)]
         told = [f"- {escape(title)} {escape(text)}" for title, text in limits(run)]
         parts = [
             "## Social bias",
             escape(overview.sentence(run)),
             f"Measured with {escape(_measured(results))}.",
-            tabulate(rows, heads, tablefmt="github", disable_numparse=True),
+            _tests(run),
             _METHOD,
             "### Limits of these measurements",
             "\n".join(told),
@@ -108,13 +148,13 @@ class CardWriter(_MarkdownTables):
 
 
 class AuditWriter(_MarkdownTables):
-    """A table for a compliance file (see reports.writers.Writer)."""
+    """Tables for a compliance file (see reports.writers.Writer)."""
 
-    description = "a table of evidence for an EU AI Act or NIST AI RMF file, in Markdown"
+    description = "tables of evidence for an EU AI Act or NIST AI RMF file, in Markdown"
     suffix = "md"
 
     def results(self, results: Results) -> str:
-        """What of a run belongs where.
+        """What of a run belongs where, and its numbers.
 
         Args:
             results: What results.json holds.
@@ -126,18 +166,17 @@ class AuditWriter(_MarkdownTables):
         counts = run.counts()
         unsure = counts["cannot_tell"] + counts["no_score"]
         found = (
-            f"{overview.sentence(run)} {counts['clear']} clear, {counts['not_clear']} not clear, "
-            f"{unsure} cannot tell."
+            f"{overview.sentence(run)} {counts['clear']} with a clear lean, {counts['not_clear']} "
+            f"without a clear lean, {unsure} cannot tell. Tables 1 and 2 have the numbers."
         )
         weak = " ".join(f"{title} {text}" for title, text in limits(run))
-        ids = ", ".join(task.id for task in run.tasks)
         again = shlex.join(results.command) if results.command else "see run.json"
         proof = f"{again}; SHA-256 of results.json {digest(results)}"
         rows = [
             [
                 "EU AI Act, Annex XI, section 1, 2(c); Annex IV, 2(g)",
                 "methods to detect identifiable biases; potentially discriminatory impacts",
-                f"{found} Tests: {ids}.",
+                found,
             ],
             [
                 "EU AI Act, Annex XI, section 2, 1",
@@ -148,13 +187,17 @@ class AuditWriter(_MarkdownTables):
             ["NIST AI RMF, MEASURE 2.1", "test sets, metrics and tools are documented", proof],
             ["NIST AI RMF, MEASURE 2.5", "limits of generalisation are documented", weak],
         ]
-        cells = [[escape(cell) for cell in row] for row in rows]
-        heads = ["Where", "What is asked for", "Evidence of this run"]
-        text = tabulate(cells, heads, tablefmt="github", disable_numparse=True)
-        return (
-            "\n\n".join([f"## {escape(run.name)}: evidence on social bias", text, _NO_ADVICE])
-            + "\n"
-        )
+        parts = [
+            f"## {escape(run.name)}: evidence on social bias",
+            _table(["Where", "What is asked for", "Evidence of this run"], rows),
+            _NO_ADVICE,
+            "### Table 1: the tests",
+            _tests(run),
+            "### Table 2: what each test is made of",
+            "Shares are of a judge's answers, with their intervals.",
+            _stimuli(run),
+        ]
+        return "\n\n".join(parts) + "\n"
 
 
 CARD = CardWriter()

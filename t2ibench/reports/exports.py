@@ -155,7 +155,7 @@ def _parquet(pairs: Pairs, model: str, folder: Path) -> None:
     if rows:
         write()
     for number, part in enumerate(parts):
-        part.rename(part.with_name(f"train-{number:05d}-of-{len(parts):05d}.parquet"))
+        part.replace(part.with_name(f"train-{number:05d}-of-{len(parts):05d}.parquet"))
     write_text(folder / "README.md", _CARD.format(title=json.dumps(f"Images by {model}")))
 
 

@@ -20,10 +20,10 @@ from t2ibench.results.states import ALPHA
 from t2ibench.settings import Settings
 from t2ibench.stats.multiple import holm
 from t2ibench.stats.proportions import clustered_proportion
-from t2ibench.store.answers import AnswerStore
+from t2ibench.store.answers import LABELS_BY, AnswerStore
 from t2ibench.store.images import Attempt, ImageStore
 
-_REASONS = ("refused", "filtered", "failed", "missing", UNKNOWN)
+_REASONS = ("refused", "filtered", "failed", "missing", "not labelled", UNKNOWN)
 
 
 def reasons_said(left: Mapping[str, int]) -> str:
@@ -248,7 +248,7 @@ def _reason(
     ]
     given = [(answer.answer, classes) for answer, classes in answers if answer is not None]
     if not given:
-        return "failed"
+        return "not labelled" if judge.name.startswith(LABELS_BY) else "failed"
     # Free text counts whatever it says; of several classes it must be one.
     return None if any(not classes or text in classes for text, classes in given) else UNKNOWN
 

@@ -26,7 +26,7 @@ from t2ibench.reports.view import RunView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import in_two
-from t2ibench.results.schema import Results, Score, TaskResult
+from t2ibench.results.schema import Results, Row, Score, TaskResult
 
 COLUMNS = (
     "Task",
@@ -192,7 +192,8 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
     parts += _wordings(results)
-    remarks = [*_mixed(results), *_remarks(results)]
+    told = overview.earlier(run)
+    remarks = [*([f"- {' '.join(told)}"] if told else []), *_mixed(results), *_remarks(results)]
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
     if results.command:
@@ -203,8 +204,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
 
 def _opening(results: Results, run: RunView) -> list[str]:
     """The run in a sentence, as bars and in words."""
-    name = results.model.name or "text encoders"
-    parts = [f"# {escape(name)}", "", escape(overview.sentence(run)), ""]
+    parts = [f"# {escape(results.title)}", "", escape(overview.sentence(run)), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
     if results.partial:
@@ -248,16 +248,34 @@ def _rows_table(task: TaskResult) -> str | None:
     if not names:
         return None
     level = level_name([task.settings.level])
-    heads = ["Row", "Images", *(head for name in names for head in (name, level, "p (Holm)"))]
+    shares = ["Shares"] if any(map(_shares, task.by)) else []
+    heads = [
+        "Row",
+        "Images",
+        *shares,
+        *(head for name in names for head in (name, level, "p (Holm)")),
+    ]
     rows = []
     for row in task.by:
         cells = [row.name, "–" if row.n_images is None else str(row.n_images)]
+        cells += [_shares(row)] if shares else []
         for name in names:
             score = row.scores.get(name, Score())
             cells += [signed(score.value), interval(score), format_p(score.p_holm)]
-        if any(name in row.scores for name in names):
+        if _shares(row) or any(name in row.scores for name in names):
             rows.append([escape(cell) for cell in cells])
     return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)
+
+
+def _shares(row: Row) -> str:
+    """The shares of the classes of a row, the largest first."""
+    found = {
+        name.removeprefix("share:"): score.value
+        for name, score in row.scores.items()
+        if name.startswith("share:") and score.value is not None
+    }
+    ordered = sorted(found.items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{100 * value:.0f} % {name}" for name, value in ordered if value >= 0.005)
 
 
 def _wordings(results: Results) -> list[str]:

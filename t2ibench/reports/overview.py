@@ -5,7 +5,7 @@ The terminal and results.md show it. It fits 80 columns, and says more where the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from t2ibench.reports.cells import signed
 from t2ibench.reports.rails import UNICODE, WIDTH, Signs, rail, scale
@@ -15,6 +15,7 @@ from t2ibench.results.states import State
 Line = tuple[str, State | None]  # a line, and what its test shows
 _NAME = 34
 _NARROW = 15
+_NAMED = 3
 _SENTENCE = 112  # columns from which a test's result in words stands beside its bar
 
 
@@ -28,6 +29,27 @@ def sentence(run: RunView) -> str:
         The words that report.html opens with.
     """
     return "".join(text for text, _ in verdict(run))
+
+
+def earlier(run: RunView) -> tuple[str, str] | None:
+    """Which tests of earlier commands in the folder the report is not about.
+
+    Args:
+        run: The run.
+
+    Returns:
+        A title and a sentence; None where there are none.
+    """
+    names = list(run.results.earlier)
+    if not names:
+        return None
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    plural = "s" if len(names) > 1 else ""
+    return (
+        f"{len(names)} test{plural} of earlier commands left out.",
+        f"results.json keeps {', '.join(names[:_NAMED])}{more} as 'earlier'. Name all tests in one "
+        "command to report them together.",
+    )
 
 
 def counts(run: RunView, signs: Signs = UNICODE) -> str:
@@ -48,51 +70,88 @@ def counts(run: RunView, signs: Signs = UNICODE) -> str:
     )
 
 
-def bars(run: RunView, width: int = 80, signs: Signs = UNICODE) -> list[Line]:
-    """Every test on images as a bar, under the name of its family.
+def bars(
+    run: RunView,
+    width: int = 80,
+    signs: Signs = UNICODE,
+    groups: Iterable[tuple[str, Sequence[TaskView]]] | None = None,
+) -> list[Line]:
+    """Tests as bars, under the name of their family.
 
     Args:
         run: The run.
         width: Columns that there are; at least 60.
         signs: The characters.
+        groups: Titles with tests; None is every test on images.
 
     Returns:
         Lines of at most that many characters.
     """
     size = WIDTH - 4 if width >= 80 else _NARROW
     lines: list[Line] = [(f"{'':{_NAME}} {scale(size)}", None)]
-    for family in run.groups:
-        lines.append((family.title, None))
-        lines += [_bar(task, width, size, signs) for task in family.tasks]
+    if groups is None:
+        groups = [(family.title, family.tasks) for family in run.groups]
+    for title, tasks in groups:
+        lines.append((title, None))
+        lines += [_bar(task, width, size, signs) for task in tasks]
     return lines
 
 
-def texts(run: RunView, width: int = 80, signs: Signs = UNICODE) -> list[Line]:
-    """Every test of the text encoder alone as a bar.
+def untold(run: RunView, width: int = 80, signs: Signs = UNICODE) -> list[str]:
+    """Every test that cannot tell, and why.
 
     Args:
         run: The run.
-        width: Columns that there are; at least 60.
+        width: Columns that there are.
         signs: The characters.
 
     Returns:
-        Lines of at most that many characters; none without such tests.
+        A line of at most that many characters for each; those that more images may settle last.
     """
-    size = WIDTH - 4 if width >= 80 else _NARROW
-    return [_bar(task, width, size, signs) for task in run.texts]
+    tasks = [task for task in run.tasks if task.mark.state in {"cannot_tell", "no_score"}]
+    longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))
+    return [
+        _cut(f" {_cut(task.id, longest, signs):{longest}}  {_why(task)}", width, signs)
+        for task in sorted(tasks, key=too_wide)
+    ]
+
+
+def too_wide(task: TaskView) -> bool:
+    """Whether a test cannot tell because its interval is wide, and for no other reason.
+
+    Args:
+        task: The test.
+
+    Returns:
+        True where more images or prompts would help.
+    """
+    result = task.result
+    unsure = task.mark.state == "cannot_tell" and not result.inconclusive
+    return unsure and result.headline.p is not None
+
+
+def _why(task: TaskView) -> str:
+    if too_wide(task):
+        return f"its interval, {_interval(task)}, is too wide"
+    result = task.result
+    why = result.inconclusive or result.reason or result.headline.reason
+    return why or ("it has no p-value" if task.mark.value is not None else "no score")
+
+
+def _cut(text: str, width: int, signs: Signs) -> str:
+    end = "…" if signs == UNICODE else "."
+    return text if len(text) <= width else f"{text[: width - 1]}{end}"
 
 
 def _bar(task: TaskView, width: int, size: int, signs: Signs) -> Line:
-    name = task.id if len(task.id) <= _NAME - 1 else f"{task.id[: _NAME - 2]}…"
-    if signs != UNICODE:
-        name = name.replace("…", ".")
+    name = _cut(task.id, _NAME - 1, signs)
     parts = [f" {name:{_NAME - 1}}", rail(task.mark, size, signs), f"{_value(task):>5}"]
     if width >= 80:
         parts.append(_interval(task))
     if width >= _SENTENCE:
         parts[-1] = f"{parts[-1]:14}"
         parts.append(brief(task))
-    return " ".join(parts)[:width].rstrip(), task.mark.state
+    return _cut(" ".join(parts), width, signs).rstrip(), task.mark.state
 
 
 def _value(task: TaskView) -> str:

@@ -1,60 +1,142 @@
-"""A run's results on a terminal, with rich."""
+"""A run's results on a terminal: one screen of at most fifty lines."""
 
 from __future__ import annotations
 
+import contextlib
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import visible
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import overview
-from t2ibench.reports.rails import UNICODE, Signs
-from t2ibench.reports.view import RunView, controls_said, run_view
+from t2ibench.reports.markdown import results_markdown
+from t2ibench.reports.rails import UNICODE, Signs, signs_for
+from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
 from t2ibench.results.schema import Results
 from t2ibench.results.states import State
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.text import Text
 
-_STYLES: dict[State, str] = {"clear": "bold", "cannot_tell": "dim", "no_score": "dim"}
+LINES = 50
+_UNTOLD = 12  # tests that cannot tell, of more than fit
+_STYLES: dict[State, str] = {"clear": "bold magenta", "cannot_tell": "dim", "no_score": "dim"}
 _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
 
-def results_table(
-    results: Results, width: int, signs: Signs = UNICODE, run: RunView | None = None
-) -> Group:
-    """The run in a sentence, and every test as a bar.
+def screen(
+    run: RunView, width: int, signs: Signs = UNICODE, folder: Path | None = None
+) -> list[Text]:
+    """The verdict, a bar for every test that tells something, why the others do not, what is next.
+
+    Args:
+        run: The run, as all pages show it.
+        width: Columns of the terminal; at least 60.
+        signs: The characters that it can show.
+        folder: The run folder; None for results that have none.
+
+    Returns:
+        At most fifty lines of at most that width. What is clear is bold and in colour, and has a
+        mark of its own.
+    """
+    from rich.text import Text
+
+    top: list[overview.Line] = []
+    if run.families or not run.texts:
+        top = [(line, "clear") for line in wrap(visible(overview.sentence(run)), width)]
+    for marked, text in (
+        (run.results.limited, "Made with --limit; not a result to report."),
+        (run.results.partial, "Some prompts have no image; not a result to report."),
+    ):
+        top += [(text, None)] if marked else []
+    untold = overview.untold(run, width, signs)
+    below: list[overview.Line] = []
+    if untold:
+        rest = len(untold) - _UNTOLD
+        below = [("", None), ("Cannot tell, and why:", None)]
+        below += [(line, "cannot_tell") for line in untold[: _UNTOLD if rest > 1 else None]]
+        below += [(f" and {rest} more in results.md", "cannot_tell")] if rest > 1 else []
+    if run.texts and run.families:
+        clear = sum(task.mark.state == "clear" for task in run.texts)
+        text = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
+        below += [("", None), *((line, None) for line in wrap(text, width))]
+    told_apart = overview.earlier(run)
+    if told_apart:
+        below += [("", None), *((line, None) for line in wrap(" ".join(told_apart), width))]
+    below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
+    told = [(family.title, [task for task in family.tasks if _tells(task)])
+            for family in run.groups]  # fmt: skip
+    if run.texts and not run.families:
+        told = [(_OF_WORDS, list(run.texts))]
+    told = [group for group in told if group[1]]
+    if run.families:
+        fine = controls_said(run)[1]
+        top += [("", None), (overview.counts(run, signs), None), *([(fine, None)] if fine else [])]
+    room = LINES - len(top) - len(below) - 2
+    groups, rest = _fitted(told, room)
+    lines = [*top, ("", None), *overview.bars(run, width, signs, groups)] if told else top
+    lines += [(f" and {rest} more in results.md", None)] if rest else []
+    return [
+        Text(visible(line), _STYLES.get(state, "") if state else "", no_wrap=True)
+        for line, state in [*lines, *below]
+    ]
+
+
+def _tells(task: TaskView) -> bool:
+    return task.mark.state in {"clear", "not_clear"}
+
+
+def _fitted(
+    groups: Sequence[tuple[str, Sequence[TaskView]]], room: int
+) -> tuple[list[tuple[str, Sequence[TaskView]]], int]:
+    """As many tests of each group as fit, the clear ones first, and how many do not."""
+    total = sum(len(tasks) for _, tasks in groups)
+    for most in range(max((len(tasks) for _, tasks in groups), default=0), 0, -1):
+        cut = [(title, tasks[:most]) for title, tasks in groups]
+        shown = sum(len(tasks) for _, tasks in cut)
+        if shown + len(groups) + (shown < total) <= room:
+            return cut, total - shown
+    return [], total
+
+
+def _next(run: RunView, folder: Path, width: int) -> list[str]:
+    """Where everything is, and the commands that a user wants next."""
+    name, page = shlex.quote(str(folder)), folder / "report.html"
+    lines = [(f"Report: {page}", f"; all numbers: {folder / 'results.md'}, results.json")]
+    if run.families:
+        lines.append((f"Next: t2ibench explore {name}", "   (type a word, see its images)"))
+    if any(map(overview.too_wide, run.tasks)):
+        lines.append((f"Next: t2ibench power {name}", "   (images that a narrow interval takes)"))
+    return [line + more if len(line + more) <= width else line for line, more in lines]
+
+
+def print_results(
+    results: Results,
+    specs: Mapping[str, BaseTask] | None = None,
+    width: int | None = None,
+    folder: Path | None = None,
+    verbose: bool = False,
+) -> None:
+    """Print the results: one screen, in colour on a terminal.
 
     Args:
         results: What results.json holds.
-        width: Columns of the terminal.
-        signs: The characters that it can show.
-        run: The same as pages show it; made from the results alone where it is not given.
-
-    Returns:
-        For rich. What is clear is bold, what cannot tell is dim; the marks say so too.
+        specs: Task id to its file, for the words at the ends of axes.
+        width: Columns; None asks the terminal.
+        folder: The run folder, for where everything is.
+        verbose: Whether the text of results.md follows.
     """
-    from rich.console import Group
-    from rich.text import Text
+    from rich.console import Console
 
-    run = run or run_view(results)
-    parts = (
-        [Text(visible(overview.sentence(run)), style="bold")]
-        if run.families or not run.texts
-        else []
-    )
-    lines: list[overview.Line] = []
-    if run.families:
-        fine = controls_said(run)[1]
-        lines = [(overview.counts(run, signs), None), *([(fine, None)] if fine else []), ("", None)]
-        lines += overview.bars(run, width, signs)
-    if run.texts:
-        lines += [(_OF_WORDS, None), *overview.texts(run, width, signs)]
-    parts += [
-        Text(
-            visible(line),
-            style=_STYLES.get(state, "") if state else "",
-            no_wrap=True,
-            overflow="crop",
-        )
-        for line, state in lines
-    ]
-    return Group(*parts)
+    width = width or shutil.get_terminal_size((100, 50)).columns
+    console = Console(width=width, emoji=False, highlight=False)
+    run = run_view(results, specs)
+    with contextlib.suppress(BrokenPipeError):
+        for line in screen(run, max(width, 60), signs_for(console.encoding), folder):
+            console.print(line, crop=False, overflow="ignore")
+        if verbose:
+            print(f"\n{results_markdown(results, run)}")

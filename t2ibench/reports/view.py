@@ -165,7 +165,7 @@ class RunView:
     """A run.
 
     Attributes:
-        name: The generator's name.
+        name: What the run is called.
         families: Tasks on images, by family.
         texts: Tests of the text encoder alone.
         results: What results.json holds.
@@ -234,7 +234,7 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
     )
     tasks = results.tasks.values()
     return RunView(
-        results.model.name or "text encoders",
+        results.title,
         families,
         _sorted(of_texts),
         results,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.stats.proportions import pooled_proportion
 from t2ibench.store.jsonl import read_rows_strictly
-from t2ibench.store.problems import reading
+from t2ibench.store.tables import read_table
 
 _YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
@@ -122,12 +121,11 @@ def read_people(file: Path, columns: Sequence[str], optional: Sequence[str] = ()
             _complete(row, columns, f"{file}:{number}", wanted)
             rows.append(Said(f"{file}:{number}", texts))
     else:
-        with reading(file, wanted), file.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            _complete(dict.fromkeys(reader.fieldnames or ()), columns, str(file), wanted)
-            for line in reader:
-                texts = {name: _text(line.get(name)) for name in (*columns, *optional)}
-                rows.append(Said(f"{file}:{reader.line_num}", texts))
+        table = read_table(file, wanted)
+        _complete(dict.fromkeys(table.columns), columns, str(file), wanted)
+        for number, line in table.rows:
+            texts = {name: _text(line.get(name)) for name in (*columns, *optional)}
+            rows.append(Said(f"{file}:{number}", texts))
     if not rows:
         raise T2IBenchError(f"{file} has no rows.", wanted)
     return rows

@@ -15,7 +15,7 @@ from t2ibench.reports.figures.labels import labels
 
 WIDTH, LEFT, RIGHT = 560.0, 52.0, 16.0
 _LABELLED = 16  # points of a scatter plot that are named at most
-_FEWEST = 6  # points of a smooth curve
+_FEWEST = 15  # points of a smooth curve
 MARKS = ("pt", "hollow", "high", "low")  # of the series of a plot, in their order
 
 
@@ -95,17 +95,17 @@ def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         points: x and y.
 
     Returns:
-        Points of the curve in the order of x; none for fewer than six.
+        Points of the curve in the order of x; none for fewer than 15, where it follows the noise.
 
-    Source: Cleveland 1979, "Robust locally weighted regression and smoothing scatterplots", as
-    statsmodels' `lowess` with its defaults.
+    Source: Cleveland 1979, "Robust locally weighted regression and smoothing scatterplots", without
+    the robust steps, which make a jump of the last bit of a residual.
     """
     if len(points) < _FEWEST:
         return []
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
     x, y = np.array(points, dtype=np.float64).T
-    return [(float(a), float(b)) for a, b in lowess(y, x) if np.isfinite(b)]
+    return [(float(a), float(b)) for a, b in lowess(y, x, it=0) if np.isfinite(b)]
 
 
 def _names(canvas: Canvas, series: Sequence[Series], across: Scale, up: Scale) -> None:

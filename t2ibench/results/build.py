@@ -31,12 +31,12 @@ from t2ibench.stats import (
 from t2ibench.tasks.loader import LoadedTask
 
 ScoreT = TypeVar("ScoreT", bound=Score)
-# Twelve significant digits: more than any score means, fewer than the last bit of a sum.
-_DIGITS = 12
+# More digits than any score means, and well above what another processor's arithmetic moves.
+_DIGITS = 9
 
 
 def rounded(value: float | None) -> float | None:
-    """Round to twelve significant digits.
+    """Round to nine significant digits.
 
     Args:
         value: A number, or None.
@@ -149,15 +149,17 @@ def control_records(controls: Mapping[str, core_controls.Control]) -> dict[str, 
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
-    score_sets = adjusted(
-        [
-            {name: score_record(estimate, level) for name, estimate in item.scores.items()}
-            for item in items
+    scores: dict[int, dict[str, Score]] = {}
+    for family in dict.fromkeys(item.tested_with for item in items):
+        numbers = [k for k, item in enumerate(items) if item.tested_with == family]
+        found = [
+            {name: score_record(one, level) for name, one in items[k].scores.items()}
+            for k in numbers
         ]
-    )
+        scores |= zip(numbers, adjusted(found), strict=True)
     return [
-        Row(name=item.name, group=item.group, n_images=item.n_images, scores=scores)
-        for item, scores in zip(items, score_sets, strict=True)
+        Row(name=item.name, group=item.group, n_images=item.n_images, scores=scores[k])
+        for k, item in enumerate(items)
     ]
 
 

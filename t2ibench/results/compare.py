@@ -11,11 +11,19 @@ from typing import Literal
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.headline import Part
 from t2ibench.results.build import rounded
-from t2ibench.results.display import text_only
+from t2ibench.results.display import displayed, text_only
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.pairing import Contrast, linear, mean_squares
+from t2ibench.results.pairing import (
+    Aligned,
+    Contrast,
+    MeanSquares,
+    change_of_leans,
+    change_of_roots,
+    linear,
+)
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from t2ibench.stats import holm
+from t2ibench.store.answers import who_judged
 
 Verdict = Literal["first", "second", "opposite", "tie"]
 LEAN = "lean"  # the row score of which it is known that 0 is balanced
@@ -36,6 +44,9 @@ class Difference:
         high: Upper end.
         p: p-value that there is no difference; None where the runs are not paired.
         p_holm: Adjusted over the headlines (or over the rows of one score of one task).
+        change: How much more the second leans than the first, in the unit that tables show: of
+            leans without their signs, of the roots of mean squares. Of a score that has no fair
+            value, second minus first. None without a value in both.
         paired: Whether images were paired by prompt and index.
         verdict: Which run leans less: the 'first', the 'second', neither although they differ
             ('opposite'), or neither beyond chance ('tie'); None where that cannot be said.
@@ -52,6 +63,7 @@ class Difference:
     high: float | None = None
     p: float | None = None
     p_holm: float | None = None
+    change: Contrast | None = None
     paired: bool = False
     verdict: Verdict | None = None
     notes: tuple[str, ...] = ()
@@ -179,10 +191,9 @@ class _Pair:
         parts = self.paired and (self.paired[0].headline, self.paired[1].headline)
         if not parts or not all(parts) or not self._is_current(first, second):
             return self._unpaired(blank, first.scale == "lean", first.scale is not None)
-        value = first.value - second.value
         if first.scale == "mean_square" and not _is_linear(parts[0]):
             return self._squares(blank, *parts)
-        return self._linear(blank, value, parts[0][0], parts[1][0], first.scale == "lean")
+        return self._linear(blank, parts[0][0], parts[1][0], first.scale == "lean")
 
     def _is_current(self, first: Headline, second: Headline) -> bool:
         """Whether the influences are those of the results beside them."""
@@ -215,24 +226,27 @@ class _Pair:
             parts = [paired.rows.get((row.name, score)) for paired in self.paired]
             a, b = parts
             if a and b and _equal(first.value, a.value) and _equal(second.value, b.value):
-                return self._linear(blank, first.value - second.value, a, b, signed, signed)
+                return self._linear(blank, a, b, signed, signed)
         return self._unpaired(blank, signed, signed)
 
     def _linear(
-        self,
-        blank: Difference,
-        value: float,
-        first: Part,
-        second: Part,
-        signed: bool,
-        ranked: bool = True,
+        self, blank: Difference, first: Part, second: Part, signed: bool, ranked: bool = True
     ) -> Difference:
+        value = (blank.first.value or 0.0) - (blank.second.value or 0.0)
         difference = linear(value, first.influence, second.influence, self.level)
-        total = None
         if signed:
             both = first.value + second.value
             total = linear(both, first.influence, second.influence, self.level, 1.0)
-        return self._decided(blank, difference, total, ranked)
+            change = change_of_leans(difference, total)
+            return self._decided(blank, difference, total, change, ranked)
+        change = _turned(difference)
+        if getattr(blank.first, "scale", None) == "mean_square":
+            aligned = Aligned([first.influence, second.influence])
+            alone = aligned.variance([1.0, 0.0])[0], aligned.variance([0.0, 1.0])[0]
+            of_difference = aligned.variance([1.0, -1.0])
+            squares = first.value, second.value
+            change = change_of_roots(squares, alone, *of_difference, self.level)
+        return self._decided(blank, difference, None, change, ranked)
 
     def _squares(
         self, blank: Difference, first: Sequence[Part], second: Sequence[Part]
@@ -242,23 +256,34 @@ class _Pair:
         if not shared:
             return replace(blank, notes=(*blank.notes, "no row in common"))
         others = [theirs[part.name] for part in shared]
-        value = (blank.first.value or 0.0) - (blank.second.value or 0.0)
+        squares = blank.first.value or 0.0, blank.second.value or 0.0
         if len(shared) < max(len(first), len(second)):
-            value = _mean_square(shared) - _mean_square(others)
+            squares = _mean_square(shared), _mean_square(others)
             count = f"{len(shared)} of {max(len(first), len(second))} rows in common"
             blank = replace(blank, notes=(*blank.notes, count))
-        return self._decided(blank, mean_squares(value, shared, others, self.level), None, True)
+        both = MeanSquares(shared, others)
+        difference = both.difference(squares[0] - squares[1], self.level)
+        return self._decided(blank, difference, None, both.change(*squares, self.level), True)
 
     def _decided(
-        self, blank: Difference, found: Contrast, total: Contrast | None, ranked: bool
+        self,
+        blank: Difference,
+        found: Contrast,
+        total: Contrast | None,
+        change: Contrast,
+        ranked: bool,
     ) -> Difference:
         verdict = _verdict(found, total) if ranked and self.remarks.decidable else None
+        low, high = change.low, change.high
+        if verdict == "tie" and low is not None and high is not None:
+            low, high = min(low, 0.0), max(high, 0.0)  # of roots, one test decides
         return replace(
             blank,
             value=rounded(found.value),
             low=rounded(found.low),
             high=rounded(found.high),
             p=rounded(found.p) if self.remarks.decidable else None,
+            change=Contrast(rounded(change.value) or 0.0, rounded(low), rounded(high)),
             paired=True,
             verdict=verdict,
         )
@@ -267,11 +292,16 @@ class _Pair:
         first, second = blank.first, blank.second
         value = (first.value or 0.0) - (second.value or 0.0)
         found = Contrast(value, *difference_interval(first, second))
-        total = None
+        total, change = None, _turned(found)
         if signed:
             sum_value = (first.value or 0.0) + (second.value or 0.0)
             total = Contrast(sum_value, *difference_interval(first, _negative(second)))
-        decided = self._decided(blank, found, total, ranked)
+            change = change_of_leans(found, total)
+        elif isinstance(first, Headline) and isinstance(second, Headline):
+            roots = _as_shown(first), _as_shown(second)
+            size = (roots[0].value or 0.0) - (roots[1].value or 0.0)
+            change = _turned(Contrast(size, *difference_interval(*roots)))
+        decided = self._decided(blank, found, total, change, ranked)
         return replace(decided, paired=False, p=None, notes=(*blank.notes, "unpaired"))
 
 
@@ -301,6 +331,18 @@ def _mean_square(parts: Sequence[Part]) -> float:
 
 def _equal(one: float | None, other: float) -> bool:
     return one is not None and math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _turned(found: Contrast) -> Contrast:
+    """Second minus first, of first minus second."""
+    ends = (found.value, found.high, found.low)
+    value, low, high = (None if end is None else 0.0 - end for end in ends)
+    return Contrast(value or 0.0, low, high)
+
+
+def _as_shown(headline: Headline) -> Score:
+    shown = displayed(headline)
+    return Score(value=shown.value, ci_low=shown.low, ci_high=shown.high)
 
 
 def _negative(score: Score) -> Score:
@@ -335,7 +377,7 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
     limits = {first.settings.limit, second.settings.limit}
     for differs, note in (
         (not alike and not text_only(first), "other encoders"),
-        (first.settings.judges != second.settings.judges, "other judges"),
+        (who_judged(first.settings.judges) != who_judged(second.settings.judges), "other judges"),
         (len(limits) > 1, "other stimuli (--limit)"),
         (first.missing_prompts != second.missing_prompts, "other prompts have no image"),
         (bool(first.inconclusive), "the first is inconclusive"),

@@ -6,7 +6,16 @@ import platform
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 
-_LIBRARIES = ("numpy", "scipy", "torch", "diffusers", "transformers", "open_clip_torch", "pillow")
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "statsmodels",
+    "torch",
+    "diffusers",
+    "transformers",
+    "open_clip_torch",
+    "pillow",
+)
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:

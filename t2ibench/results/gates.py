@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.results.compare import Difference
+from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, Score
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -22,15 +22,19 @@ _CONDITION = re.compile(
     r"\s*([a-z_.]+)\s*(>=|<=|>|<)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*"
 )
 _HEADLINE = (
-    *("value", "ci_low", "ci_high", "p", "p_holm", "p_bh", "square", "fair_low", "fair_high"),
+    *("value", "ci_low", "ci_high", "p", "p_holm", "p_bh", "fair_low", "fair_high"),
     *("magnitude", "magnitude_low", "magnitude_high"),
 )
 _DIFFERENCE = ("value", "ci_low", "ci_high", "p", "p_holm")
 RUN = tuple(f"headline.{name}" for name in _HEADLINE)
 COMPARISON = (
     *(f"difference.{name}" for name in _DIFFERENCE),
-    *(f"{run}.{name}" for run in ("first", "second") for name in _HEADLINE),
+    *(f"{run}.{name}" for run in ("old", "new") for name in _HEADLINE),
 )
+
+
+# A task, why it is not checked at all, its numbers, and what to know where one is missing.
+_Row = tuple[str, str | None, Mapping[str, float | None], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Checked:
 
     Attributes:
         failures: A line for each task that a gate stops.
-        unchecked: A line for each task that could not be checked.
+        unchecked: A line for each reason for which tasks could not be checked.
         passed: Number of tasks that were checked and not stopped.
     """
 
@@ -97,7 +101,7 @@ def _condition(text: str, names: Sequence[str]) -> Condition:
     if found is None:
         raise T2IBenchError(
             f"--fail-on cannot read '{text}'.",
-            f"Write a name, >, >=, < or <=, and a number, such as '{names[1]}>0.2'.",
+            f'Write a name, >, >=, < or <=, and a number, such as "{names[1]}>0.2".',
         )
     name, sign, limit = found.groups()
     if name not in names:
@@ -115,26 +119,20 @@ def magnitude(headline: Headline) -> tuple[float | None, float | None, float | N
         headline: From results.json.
 
     Returns:
-        The root of the unbiased square (at least 0) and the least and largest magnitude within
-        the interval; an excess as it is.
+        The number that tables show, without the sign of a lean, and the least and largest within
+        its interval.
 
     Examples:
-        >>> magnitude(Headline(value=-0.5, ci_low=-0.75, ci_high=-0.25, square=0.25, scale="lean"))
+        >>> magnitude(Headline(value=-0.5, ci_low=-0.75, ci_high=-0.25, scale="lean"))
         (0.5, 0.25, 0.75)
     """
-    value, low, high = headline.value, headline.ci_low, headline.ci_high
-    if headline.scale in {"excess", None}:
+    shown = displayed(headline)
+    value, low, high = shown.value, shown.low, shown.high
+    if not shown.signed or value is None:
         return value, low, high
-    root = None if headline.square is None else _root(headline.square)
     if low is None or high is None:
-        return root, None, None
-    if headline.scale == "mean_square":
-        return root, _root(low), _root(high)
-    return root, max(0.0, low, -high), max(abs(low), abs(high))
-
-
-def _root(square: float) -> float:
-    return math.sqrt(max(0.0, square))
+        return abs(value), None, None
+    return abs(value), max(0.0, low, -high), max(abs(low), abs(high))
 
 
 def check_run(gates: Sequence[Sequence[Condition]], results: Results) -> Checked:
@@ -148,13 +146,15 @@ def check_run(gates: Sequence[Sequence[Condition]], results: Results) -> Checked
         What came of it. Inconclusive tasks and tasks without the number are unchecked.
     """
     rows = (
-        (name, "it is inconclusive" if task.inconclusive else None, _numbers(task.headline))
+        (
+            name,
+            "inconclusive" if task.inconclusive else None,
+            {f"headline.{key}": number for key, number in _numbers(task.headline).items()},
+            "",
+        )
         for name, task in results.tasks.items()
     )
-    return _check(
-        gates,
-        ((name, why, {f"headline.{k}": v for k, v in found.items()}) for name, why, found in rows),
-    )
+    return _check(gates, rows)
 
 
 def check_comparison(
@@ -167,58 +167,65 @@ def check_comparison(
         differences: From `compare`.
 
     Returns:
-        What came of it. Tasks without a verdict are unchecked where a gate names the difference.
+        What came of it: `difference` is how much more the second run leans than the first, as
+        `Difference.change` has it. Tasks without a verdict are unchecked where a gate names it.
     """
     return _check(gates, _comparisons(differences))
 
 
 def _comparisons(
     differences: Sequence[Difference],
-) -> Iterator[tuple[str, str | None, Mapping[str, float | None]]]:
+) -> Iterator[_Row]:
     for one in differences:
         if one.row:
             continue
-        decided = one.verdict is not None
+        change = one.change if one.verdict is not None else None
         numbers: dict[str, float | None] = {
-            "difference.value": one.value if decided else None,
-            "difference.ci_low": one.low if decided else None,
-            "difference.ci_high": one.high if decided else None,
+            "difference.value": change.value if change else None,
+            "difference.ci_low": change.low if change else None,
+            "difference.ci_high": change.high if change else None,
             "difference.p": one.p,
             "difference.p_holm": one.p_holm,
         }
-        for run, score in (("first", one.first), ("second", one.second)):
+        for run, score in (("old", one.first), ("new", one.second)):
             numbers |= {f"{run}.{name}": number for name, number in _numbers(score).items()}
-        yield one.task, None, numbers
+        yield one.task, None, numbers, "; ".join(one.notes)
 
 
 def _numbers(score: Score) -> dict[str, float | None]:
     if not isinstance(score, Headline):
         return {}
-    numbers = {name: getattr(score, name) for name in _HEADLINE if not name.startswith("magnitude")}
-    names = ("magnitude", "magnitude_low", "magnitude_high")
-    return numbers | dict(zip(names, magnitude(score), strict=True))
+    shown = displayed(score)
+    return {
+        "value": shown.value,
+        "ci_low": shown.low,
+        "ci_high": shown.high,
+        "fair_low": shown.fair_low,
+        "fair_high": shown.fair_high,
+        **{name: getattr(score, name) for name in ("p", "p_holm", "p_bh")},
+        **dict(zip(_HEADLINE[-3:], magnitude(score), strict=True)),
+    }
 
 
-def _check(
-    gates: Sequence[Sequence[Condition]],
-    rows: Iterator[tuple[str, str | None, Mapping[str, float | None]]],
-) -> Checked:
-    failures, unchecked, passed = [], [], 0
-    for name, why, numbers in rows:
+def _check(gates: Sequence[Sequence[Condition]], rows: Iterator[_Row]) -> Checked:
+    failures, passed = [], 0
+    unchecked: dict[str, list[str]] = {}
+    for name, why, numbers, remark in rows:
         lacking = why
         stopped = False
         for gate in gates:
             absent = [c.name for c in gate if numbers.get(c.name) is None]
             if why is None and absent:
-                lacking = f"it has no {absent[0]}"
+                lacking = remark or f"no {absent[0]}"
             if why is not None or absent:
                 continue
             values = [(c, float(numbers[c.name] or 0.0)) for c in gate]
             if all(_OPERATORS[c.sign](value, c.limit) for c, value in values):
                 told = ", ".join(f"{c.name} is {value:.4g}" for c, value in values)
-                failures.append(f"{name}: {told} (--fail-on '{','.join(map(str, gate))}')")
+                failures.append(f'{name}: {told} (--fail-on "{",".join(map(str, gate))}")')
                 stopped = True
         if lacking and not stopped:
-            unchecked.append(f"{name} was not checked: {lacking}")
+            unchecked.setdefault(lacking, []).append(name)
         passed += not stopped and not lacking
-    return Checked(failures, unchecked, passed)
+    lines = [f"not checked ({why}): {', '.join(names)}" for why, names in unchecked.items()]
+    return Checked(failures, lines, passed)

@@ -15,6 +15,7 @@ from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 _LARGE = 1e9  # degrees of freedom of a variance that is as good as known
+_DRAWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +129,8 @@ def linear(
     return _contrast(value, *Aligned([first, second]).variance([1.0, sign]), level)
 
 
-def mean_squares(
-    value: float, first: Sequence[Part], second: Sequence[Part], level: float
-) -> Contrast:
-    """The difference of two unbiased mean squares of the same leans in two runs.
+class MeanSquares:
+    """Two unbiased mean squares of the same leans in two runs.
 
     With l the leans of one row in both runs, V their variances, C their covariance:
 
@@ -141,25 +140,128 @@ def mean_squares(
     and at least 2 (V₁² + V₂² − 2 C²), its value where no row leans.
 
     Args:
-        value: The difference.
         first: The leans of the first run.
         second: The same leans of the second, in the same order.
+    """
+
+    def __init__(self, first: Sequence[Part], second: Sequence[Part]) -> None:
+        self._aligned = Aligned([part.influence for part in (*first, *second)])
+        self._covariances = self._aligned.covariances()
+        self._leans = np.array([part.value for part in (*first, *second)])
+        self._alike = all(a.influence.same(b.influence) for a, b in zip(first, second, strict=True))
+
+    def _variance(self, first: float, second: float) -> tuple[float, float]:
+        """Variance and degrees of freedom of a combination of both mean squares."""
+        count = len(self._leans) // 2
+        weights = np.repeat([first, second], count) / count
+        linear_variance, df = self._aligned.variance((2 * weights * self._leans).tolist())
+        pairs = self._covariances * weights  # Σ A, with A the weights on the diagonal
+        curvature = 2.0 * float((pairs * pairs.T).sum())
+        if self._alike and first + second == 0:
+            curvature = 0.0  # rounding aside
+        variance = max(linear_variance - curvature, curvature, 0.0)
+        return variance, df if math.isfinite(df) else _LARGE
+
+    def difference(self, value: float, level: float) -> Contrast:
+        """First minus second.
+
+        Args:
+            value: The difference.
+            level: Confidence level, in (0, 1).
+
+        Returns:
+            The contrast. That of a run and itself is 0 [0, 0].
+        """
+        return _contrast(value, *self._variance(1.0, -1.0), level)
+
+    def change(self, first: float, second: float, level: float) -> Contrast:
+        """How much larger the root of the second is; see `change_of_roots`.
+
+        Args:
+            first: The mean square of the first run.
+            second: The mean square of the second.
+            level: Confidence level, in (0, 1).
+
+        Returns:
+            The contrast, without a p-value: that of the squares is the test.
+        """
+        alone = self._variance(1.0, 0.0)[0], self._variance(0.0, 1.0)[0]
+        return change_of_roots((first, second), alone, *self._variance(1.0, -1.0), level)
+
+
+def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
+    """How much more the second leans than the first, whichever way either does.
+
+    |l₂| − |l₁| = (|t − d| − |t + d|) / 2 with d = l₁ − l₂ and t = l₁ + l₂ rises or falls with each,
+    so that its ends are at the ends of their intervals. It leaves out 0 where both do.
+
+    Args:
+        difference: First minus second.
+        total: First plus second.
+
+    Returns:
+        The contrast, without a p-value.
+
+    Examples:
+        >>> change_of_leans(Contrast(0.5, 0.25, 0.75), Contrast(-1.0, -1.5, -0.5))
+        Contrast(value=0.5, low=0.25, high=0.75, p=None)
+    """
+
+    def change(d: float, t: float) -> float:
+        return (abs(t - d) - abs(t + d)) / 2
+
+    value = change(difference.value, total.value)
+    if None in (difference.low, difference.high, total.low, total.high):
+        return Contrast(value)
+    ends = [
+        change(float(d or 0.0), float(t or 0.0))
+        for d in (difference.low, difference.high)
+        for t in (total.low, total.high)
+    ]
+    return Contrast(value, min(ends), max(ends))
+
+
+def change_of_roots(
+    squares: tuple[float, float],
+    variances: tuple[float, float],
+    of_difference: float,
+    df: float,
+    level: float,
+) -> Contrast:
+    """How much larger the root of a second mean square is than that of a first.
+
+    A root has no variance where the square is about 0. So both squares are drawn from their joint t
+    distribution around the estimates, and the ends are quantiles of the difference of the roots, as
+    those of one root are the roots of the ends of its square.
+
+    Args:
+        squares: The mean squares; a root is at least 0.
+        variances: Of both.
+        of_difference: Variance of their difference.
+        df: Its degrees of freedom.
         level: Confidence level, in (0, 1).
 
     Returns:
-        The contrast. That of a run and itself is 0 [0, 0].
+        The contrast, without a p-value; the same for the same numbers.
     """
-    aligned = Aligned([part.influence for part in (*first, *second)])
-    count = len(first)
-    signs = np.repeat([1.0, -1.0], count) / count
-    leans = np.array([part.value for part in (*first, *second)])
-    linear_variance, df = aligned.variance((2 * signs * leans).tolist())
-    pairs = aligned.covariances() * signs  # A Σ, with A the signs on the diagonal
-    curvature = 2.0 * float((pairs * pairs.T).sum())
-    if all(a.influence.same(b.influence) for a, b in zip(first, second, strict=True)):
-        curvature = 0.0  # rounding aside
-    variance = max(linear_variance - curvature, curvature, 0.0)
-    return _contrast(value, variance, df if math.isfinite(df) else _LARGE, level)
+    first, second = (math.sqrt(max(square, 0.0)) for square in squares)
+    value = second - first
+    if not all(math.isfinite(one) for one in (*variances, of_difference)):
+        return Contrast(value)
+    if of_difference == 0:
+        return Contrast(value, value, value) if value == 0 else Contrast(value)
+    largest = math.sqrt(variances[0] * variances[1])
+    shared = min(max((sum(variances) - of_difference) / 2, -largest), largest)
+    rng = np.random.default_rng(0)
+    half = rng.standard_normal((2, _DRAWS)) / np.sqrt(rng.chisquare(df, _DRAWS) / df)
+    draws = np.concatenate([half, -half], axis=1)
+    spread = math.sqrt(variances[0])
+    slope = shared / spread if spread else 0.0
+    rest = math.sqrt(max(variances[1] - slope**2, 0.0))
+    moved = squares[0] + spread * draws[0], squares[1] + slope * draws[0] + rest * draws[1]
+    roots = [np.sqrt(np.maximum(one, 0.0)) for one in moved]
+    low, high = np.quantile(roots[1] - roots[0], [(1 - level) / 2, (1 + level) / 2])
+    return Contrast(value, float(low), float(high))
 
 
 def _contrast(value: float, variance: float, df: float, level: float) -> Contrast:

@@ -12,6 +12,7 @@ from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten import RewriterInfo
 from t2ibench.results.rates import Record
 from t2ibench.settings import Measurement, RunSettings
+from t2ibench.store.answers import LABELS_BY
 from t2ibench.version import __version__
 
 RUN_SCHEMA = 2
@@ -144,9 +145,11 @@ class RunRecord(Record):
         """The settings of a command that repeats the run; None where no command can.
 
         Returns:
-            The settings, with encoders and judges by name; None after a run of Python objects.
+            The settings, with encoders and judges by name; None after a run of Python objects, and
+            where people's labels are the only judge.
         """
-        if self.from_objects:
+        by_people = all(name.startswith(LABELS_BY) for name in self.judges)
+        if self.from_objects or (self.judges and by_people):
             return None
         # Adapters as the user named them; what nothing needed is no part of the command.
         update: dict[str, object] = {}

@@ -183,7 +183,7 @@ def _broken(file: Path, why: str) -> BrokenRecordError:
 
 
 def run_folder(
-    output: Path, name: str, fingerprint: str | None, plain: bool
+    output: Path, name: str, fingerprint: str | None, plain: bool, given: str | None = None
 ) -> tuple[RunFolder, list[str]]:
     """The folder of a generator: an existing one, or a new one that is not written yet.
 
@@ -195,16 +195,30 @@ def run_folder(
         fingerprint: The generator's; None for text-only runs.
         plain: Whether the generator has its default settings. Others get their fingerprint's
             first eight digits in the folder's name, so that settings never share a folder.
+        given: What the user calls the run, and so its folder.
 
     Returns:
         The folder, and a line for each record that was set aside.
 
     Raises:
-        T2IBenchError: a newer t2ibench wrote the record.
+        T2IBenchError: a newer t2ibench wrote the record, or the folder that the user names holds
+            a run of another generator.
     """
     warnings: list[str] = []
-    path = output / slug(name)
+    path = output / slug(given or name)
     folder = _open_or_new(path, warnings)
+    if given is not None:
+        generator = folder.record.generator
+        if (path / "run.json").is_file() and (
+            generator.fingerprint if generator else None
+        ) != fingerprint:
+            made = f"{generator.name}, with other settings" if generator else "texts alone"
+            what = made if generator is None or generator.name == name else generator.name
+            raise T2IBenchError(
+                f"--name {given}: '{path}' holds a run of {what}.",
+                "Give another --name, or another --output-dir.",
+            )
+        return folder, warnings
     if fingerprint is not None and (not plain or _is_other(folder, fingerprint)):
         path = output / f"{slug(name)}-{fingerprint[:8]}"
         folder = _open_or_new(path, warnings)

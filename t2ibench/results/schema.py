@@ -278,23 +278,33 @@ class Results(Record):
         schema_version: Version of this schema ('schema' in the file).
         t2ibench: Version of the program.
         model: The generator.
+        name: What the user calls the run; null for the model's name.
         command: A command that gives these results again; empty if a Python object was measured.
         environment: Versions of Python and of the libraries that decide numbers.
         limited: True if any task ran under --limit; such results are for a try only.
-        tasks: Task id to result, sorted.
+        tasks: Task id to result, sorted. p-values are adjusted over these.
+        earlier: The same of tasks that only earlier commands in this folder measured, as those
+            left them. No report, comparison or gate is about them.
     """
 
     schema_version: int = Field(default=SCHEMA_VERSION, alias="schema")
     t2ibench: str
     model: GeneratorInfo
+    name: str | None = None
     command: list[str]
     environment: dict[str, str]
     limited: bool
     tasks: dict[str, TaskResult]
+    earlier: dict[str, TaskResult] = Field(default_factory=dict)
     _folder: Path | None = PrivateAttr(default=None)
 
     # How notebooks show results; pages are made further up, and `show_with` says by what.
     _html: ClassVar[Callable[[Results], str] | None] = None
+
+    @property
+    def title(self) -> str:
+        """What pages call the run."""
+        return self.name or self.model.name or "text encoders"
 
     @property
     def partial(self) -> bool:
@@ -321,7 +331,7 @@ class Results(Record):
         """Short, for a prompt or a notebook."""
         plural = "" if len(self.tasks) == 1 else "s"
         where = f", {self._folder}" if self._folder else ""
-        return f"<Results of {self.model.name}: {len(self.tasks)} task{plural}{where}>"
+        return f"<Results of {self.title}: {len(self.tasks)} task{plural}{where}>"
 
     __str__ = __repr__
 
@@ -336,7 +346,8 @@ class Results(Record):
             JSON with a final newline; tasks are sorted.
         """
         data = self.model_dump(mode="json", by_alias=True)
-        data["tasks"] = dict(sorted(data["tasks"].items()))
+        for part in ("tasks", "earlier"):
+            data[part] = dict(sorted(data[part].items()))
         if checked:
             data = sealed(data)
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

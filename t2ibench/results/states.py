@@ -9,7 +9,7 @@ from t2ibench.results.schema import Score, TaskResult
 
 State = Literal["clear", "not_clear", "cannot_tell", "no_score"]
 ALPHA = 0.05
-WIDE = 0.24  # half-width of an interval or band that rules out no lean worth having
+WIDE = 0.24  # half-width of an interval or band that rules out no lean that matters
 
 WORDS: dict[State, str] = {
     "clear": "clear lean",
@@ -29,7 +29,7 @@ def state_of(task: TaskResult) -> State:
         'clear' where the headline is outside a fair model's band and its p-value, adjusted over
         the tasks of the run (Holm), is below .05. 'cannot_tell' where a control contradicts the
         test, or where it is not clear and the interval or the band is more than .24 wide on
-        either side, so that no lean worth having is ruled out. 'not_clear' otherwise; 'no_score'
+        either side, so that no lean that matters is ruled out. 'not_clear' otherwise; 'no_score'
         without a headline.
     """
     shown = displayed(task.headline)

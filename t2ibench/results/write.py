@@ -12,10 +12,10 @@ from t2ibench.results.build import adjusted_run
 from t2ibench.results.environment import environment
 from t2ibench.results.paired import FILE, PairedTask, read_paired, write_paired
 from t2ibench.results.reading import BrokenResultsError, read_results
-from t2ibench.results.record import GeneratorRecord, RunRecord
+from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder
-from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult, TaskSettings
-from t2ibench.settings import Measurement, RunSettings
+from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult
+from t2ibench.settings import RunSettings
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.jsonl import write_rows
 from t2ibench.version import __version__
@@ -46,31 +46,43 @@ def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
 
 def assemble(
     generator: GeneratorInfo,
-    new: Mapping[str, TaskResult],
-    old: Results | None,
-    command: Sequence[str],
+    tasks: Mapping[str, TaskResult],
+    settings: RunSettings | None,
+    name: str | None = None,
+    earlier: Mapping[str, TaskResult] | None = None,
 ) -> Results:
-    """Merge new results with those that the folder already has; p-values are adjusted over all.
+    """Results of one command; p-values are adjusted over its tasks.
 
     Args:
         generator: The generator.
-        new: What was scored now.
-        old: The previous results.json of the same generator; its other tasks are kept.
-        command: The command that gives these results.
+        tasks: Task id to result.
+        settings: What the command asked for; None where no command repeats it.
+        name: What the user calls the run.
+        earlier: What earlier commands in the same folder measured.
 
     Returns:
         What results.json will hold.
     """
-    kept = old.tasks if old else {}
-    tasks = adjusted_run(dict(sorted({**kept, **new}.items())))
     return Results(
         t2ibench=__version__,
         model=generator,
-        command=list(command),
+        name=name,
+        command=_command(settings, tasks) if settings else [],
         environment=environment(),
         limited=any(task.settings.limit is not None for task in tasks.values()),
-        tasks=tasks,
+        tasks=adjusted_run(dict(sorted(tasks.items()))),
+        earlier=dict(sorted((earlier or {}).items())),
     )
+
+
+def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str]:
+    """What repeats the tasks: sorted, because their order decides nothing, with their captions."""
+    used = {task.pool.name for task in tasks.values() if task.pool is not None}
+    captions = {
+        key: value for key, value in settings.captions.items() if key.partition(".")[0] in used
+    }
+    names = tuple(sorted(set(settings.tasks)))
+    return settings.model_copy(update={"tasks": names, "captions": captions}).command()
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
@@ -103,50 +115,6 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
         except BrokenResultsError as error:
             moved = set_aside(folder.results)
             return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
-
-
-def command_of(
-    settings: RunSettings, record: RunRecord, new: Mapping[str, TaskResult], old: Results | None
-) -> list[str]:
-    """A command that repeats the latest results, and those before it that were measured alike.
-
-    Args:
-        settings: What the latest call asked for.
-        record: What run.json says of it.
-        new: Task id to what was scored now.
-        old: What results.json said before.
-
-    Returns:
-        Words of a command line. Tasks are named as the user named them, unless the folder holds
-        more tasks that were measured in the same way.
-    """
-    before = {
-        name: task
-        for name, task in (old.tasks.items() if old else ())
-        if name not in new and _measured_alike(task.settings, record)
-    }
-    # Sorted, because the order in which tasks were named decides nothing.
-    names = sorted(before.keys() | new.keys()) if before else sorted(set(settings.tasks))
-    used = {task.pool.name for task in (*before.values(), *new.values()) if task.pool is not None}
-    captions = {
-        key: value for key, value in settings.captions.items() if key.partition(".")[0] in used
-    }
-    update: dict[str, object] = {"tasks": tuple(names), "captions": captions}
-    if before:
-        named = {str(Path(path).resolve()) for path in settings.include_path}
-        further = [path for path in record.include_path if path not in named]
-        update["include_path"] = (*settings.include_path, *further)
-    return settings.model_copy(update=update).command()
-
-
-def _measured_alike(settings: TaskSettings, record: RunRecord) -> bool:
-    """Whether the latest call would measure a task in the same way."""
-    encoders = {name: encoder.fingerprint for name, encoder in record.encoders.items()}
-    return (
-        Measurement.of(settings) == record.measurement
-        and settings.encoders.items() <= encoders.items()
-        and settings.judges.items() <= record.judges.items()
-    )
 
 
 def _stored_paired(file: Path) -> dict[str, PairedTask]:
@@ -209,12 +177,13 @@ def write_results(
     samples: Mapping[str, Sequence[Mapping[str, Any]]],
     paired: Mapping[str, PairedTask],
     lacking: Collection[str] = (),
+    together: Collection[str] = (),
 ) -> Written:
     """Write results.json, the samples and the influences; no other process writes them meanwhile.
 
-    Of a task that two calls scored, what is written last stays; all other tasks are kept. Who reads
-    evidence for this holds the folder's lock 'results' from there on: the evidence written last is
-    then that of the result written last.
+    Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
+    of earlier commands. Who reads evidence for this holds the folder's lock 'results' from there
+    on: the evidence written last is then that of the result written last.
 
     Args:
         folder: Where.
@@ -224,6 +193,7 @@ def write_results(
         paired: Task id to how each image moves its scores.
         lacking: Tasks that were scored although some of their evidence is missing. Where that
             makes the new result worse than the one that is there, that one stays.
+        together: Tasks that the same command has scored before.
 
     Returns:
         What results.json holds now, and the tasks of which the earlier result stays.
@@ -233,7 +203,7 @@ def write_results(
         generator = generator_info(folder.record.generator)
         if old and old.model.fingerprint != generator.fingerprint:
             old = None
-        before = old.tasks if old else {}
+        before = {**old.earlier, **old.tasks} if old else {}
         kept = [
             name
             for name in new
@@ -241,12 +211,13 @@ def write_results(
             if _is_worse(new[name], before[name])
         ]
         new = {name: result for name, result in new.items() if name not in kept}
-        command = command_of(settings, folder.record, new, old) if settings is not None else []
-        results = assemble(generator, new, old, command)
+        mine = {name: before[name] for name in before if name in {*kept, *together}} | new
+        earlier = {name: result for name, result in before.items() if name not in mine}
+        results = assemble(generator, mine, settings, folder.record.settings.name, earlier)
         write_text(folder.results, results.to_json(checked=True))
         file = folder.path / FILE
         stored = {
-            name: task for name, task in _stored_paired(file).items() if name in results.tasks
+            name: task for name, task in _stored_paired(file).items() if name in {*mine, *earlier}
         }
         write_paired(file, {**stored, **{name: paired[name] for name in paired if name in new}})
         for task, rows in samples.items():

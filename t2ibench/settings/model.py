@@ -217,6 +217,7 @@ class RunSettings(Measurement):
         batch_size: Images in one call of the generator; None for its own choice.
         device: Where models run; None to choose.
         dtype: Their precision; None to choose.
+        name: What the run is called: its folder and the head of its pages; None for the model's.
         output_dir: Folder of all runs.
         engine: The executor; see `t2ibench ls executors`.
         workers: Processes that work; None for one a GPU, or one.
@@ -294,6 +295,11 @@ class RunSettings(Measurement):
         str | None, Flag("where and how", "D", "cuda, cuda:1, mps or cpu", decides=False)
     ] = None
     dtype: Annotated[str | None, Flag("where and how", "T", "float32, float16 or bfloat16")] = None
+    name: Annotated[
+        str | None,
+        Field(min_length=1, max_length=100),
+        Flag("where and how", "NAME", "what to call the run and its folder (the model's name)"),
+    ] = None
     output_dir: Annotated[str, _path, Flag("where and how", "DIR", "folder of all runs (runs)")] = (
         "runs"
     )

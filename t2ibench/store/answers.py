@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,27 @@ from t2ibench.store.evidence import slug
 from t2ibench.store.rows import RowFolder
 
 Key = tuple[str, str, tuple[str, ...]]
+# A judge whose name begins so says who answered. What was answered is in its fingerprint.
+ANSWERS_BY, LABELS_BY = "answers by ", "labels by "
+
+
+def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
+    """What makes two runs judged alike: people by their names, other judges by fingerprints, too.
+
+    Args:
+        judges: Name to fingerprint.
+
+    Returns:
+        The same without fingerprints of people, whose answers are about the images of one run.
+
+    Examples:
+        >>> who_judged({"answers by anna": "3f2a", "skin": "77e1"})
+        {'answers by anna': '', 'skin': '77e1'}
+    """
+    return {
+        name: "" if name.startswith((ANSWERS_BY, LABELS_BY)) else fingerprint
+        for name, fingerprint in judges.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +68,12 @@ class AnswerStore:
         fingerprint: The judge's fingerprint.
 
     Attributes:
+        name: The judge's name.
         damage: What is damaged, and so counts as missing.
     """
 
     def __init__(self, root: Path, name: str, fingerprint: str) -> None:
+        self.name = name
         self.folder = root / f"answers-{slug(name)}-{fingerprint[:12]}"
         self._rows: dict[Key, StoredAnswer] = {}
         self.damage = Damage(f"line of answers by {name}", f"lines of answers by {name}")

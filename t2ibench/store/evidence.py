@@ -91,6 +91,9 @@ class _Held:
         self._bytes = 0
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[_Held], tuple[()]]:
+        return _Held, ()  # another process reads them itself
+
     def get(self, number: int) -> Float32Array | None:
         with self._lock:
             rows = self._rows.get(number)

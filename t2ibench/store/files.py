@@ -211,7 +211,7 @@ def set_aside(path: Path) -> Path:
         return path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
 
     target = named(numbers[-1] + 1 if numbers else 1)
-    path.rename(target)
+    path.replace(target)
     for number in numbers[: max(0, len(numbers) + 1 - _BROKEN_KEPT)]:
         named(number).unlink(missing_ok=True)
     return target

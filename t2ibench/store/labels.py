@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -26,7 +27,7 @@ class Label:
         classes: What it could be answered with.
         image: SHA-256 of the image file.
         labeller: Who answered; a name of their choice, or a number.
-        answer: A class, or 'unknown'.
+        answer: A class, 'unknown' or 'not in the picture'.
     """
 
     question: str
@@ -34,6 +35,21 @@ class Label:
     image: str
     labeller: str
     answer: str
+
+
+def item_id(image: str, question: str, classes: Sequence[str]) -> str:
+    """The identifier of an image with a question.
+
+    Args:
+        image: SHA-256 of the image file.
+        question: What is asked.
+        classes: What it can be answered with.
+
+    Returns:
+        16 hexadecimal digits: the column 'id' of a sheet.
+    """
+    text = "\n".join([image, question, *classes])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class LabelStore:

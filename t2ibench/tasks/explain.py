@@ -58,6 +58,9 @@ def _expected(kind: str, value: Any, item: Any) -> str:
         text = f"expected text, found {shown(value)}; put it in quotes"
     elif kind == "too_short" and not value:
         text = "this is empty"
+    elif kind == "too_short":
+        least = item["ctx"]["min_length"]
+        text = f"expected at least {least} entries, found {len(value)}: {_found(value)}"
     elif kind == "string_pattern_mismatch":
         text = f"'{shown(value)}' may only have lower-case letters, digits and underscores"
     elif kind in _KINDS:

@@ -189,6 +189,8 @@ def _validate(
         return model.model_validate(document.data, context=context)
     except ValidationError as error:
         for item in error.errors(include_url=False):
+            if item["type"] == "too_short" and len(item["input"]) >= item["ctx"]["min_length"]:
+                continue  # its entries are wrong, and have lines of their own
             problems.append(document.problem(item["loc"], explain(item, model)))
         repaired = mended(model, document.data, context, error)
         if isinstance(repaired, BaseTask) and repaired.method in METHODS:

@@ -73,8 +73,8 @@ def test_the_figures_are_those_of_the_data_sets() -> None:
 
 def test_data_sets_depend_on_neither_workers_nor_chunks_nor_other_cells() -> None:
     job = Job("coin", "fair", 30)
-    whole = run_chunk(job, 0, 30, seed=0)
-    pieces = [run_chunk(job, start, start + 10, seed=0) for start in (20, 0, 10)]
+    whole = run_chunk(0, (job, 0, 30))
+    pieces = [run_chunk(0, (job, start, start + 10)) for start in (20, 0, 10)]
     assert not isinstance(whole, str)
     assert np.array_equal(whole, np.concatenate([pieces[k] for k in (1, 2, 0)]), equal_nan=True)
     alone = simulate([job])["coin", "fair"]
@@ -83,7 +83,7 @@ def test_data_sets_depend_on_neither_workers_nor_chunks_nor_other_cells() -> Non
     for name in COLUMNS:
         assert np.array_equal(alone[name], among[name], equal_nan=True)
         assert np.array_equal(alone[name], whole[:, COLUMNS.index(name)], equal_nan=True)
-    other = run_chunk(job, 0, 30, seed=1)
+    other = run_chunk(1, (job, 0, 30))
     assert not np.array_equal(whole, other, equal_nan=True)
 
 

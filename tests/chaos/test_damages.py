@@ -12,6 +12,8 @@ import pytest
 
 from tests.chaos.tools import FLAGS, RUN, one_line, outputs, quietly, sizes
 
+pytestmark = pytest.mark.nightly
+
 Damage = Callable[[Path, random.Random], None]
 KINDS = {
     "record": "run.json",
@@ -132,7 +134,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @sizes(20, 200)
 def test_damages(
     count: int, number: int, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,8 @@ import pytest
 from tests.chaos.tools import FLAGS, RUN, outputs, sizes
 from tests.processes import Process
 
+pytestmark = pytest.mark.nightly
+
 # t2ibench itself. It kills itself before its N-th call that opens, makes, renames or removes
 # something in the folder of runs; with 0 it does not.
 PROGRAM = """
@@ -107,7 +109,6 @@ def finished(one: Runs, whole: dict[str, bytes]) -> None:
     assert not one.left_over()
 
 
-@pytest.mark.slow
 @sizes(8, 200)
 def test_kills(
     count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
@@ -124,7 +125,6 @@ def test_kills(
     print(f"{kills} kills of {count} runs")
 
 
-@pytest.mark.slow
 @sizes(8, 200)
 def test_kills_of_one_of_two(
     count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]

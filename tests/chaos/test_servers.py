@@ -26,6 +26,8 @@ from tests.chaos.tools import (
 )
 from tests.models.chat import Wire, completion, response, wiring, without_waiting
 
+pytestmark = pytest.mark.nightly
+
 STATUS = st.sampled_from([200, 200, 200, 200, 204, 302, 400, 401, 403, 404, 429, 500, 503, 999])
 HEADERS = st.sampled_from(
     [

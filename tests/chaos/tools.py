@@ -34,16 +34,11 @@ RUN = Path("runs/toyland")
 
 
 def sizes(few: int, many: int) -> pytest.MarkDecorator:
-    """Run a test with `count` and `number`: few from seed 0, and nightly many from a new one."""
+    """Run a test with `count` and `number`: few from seed 0, and many from a new one."""
     number = int(os.environ[SEED])
-    # Who leaves out slow tests leaves out both.
-    nightly = [pytest.mark.slow, pytest.mark.nightly]
     return pytest.mark.parametrize(
         ("count", "number"),
-        [
-            pytest.param(few, 0, id="few", marks=pytest.mark.slow),
-            pytest.param(many, number, id="many", marks=nightly),
-        ],
+        [pytest.param(few, 0, id="few"), pytest.param(many, number, id="many")],
     )
 
 

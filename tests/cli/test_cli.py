@@ -32,6 +32,7 @@ def modules_after(*argv: str) -> set[str]:
     return set(done.stdout.rsplit("MODULES", 1)[1].split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "argv",
     [("--help",), ("run", "--help"), ("ls",), ("ls", "models"), ("ls", "encoders"), ("ls", "tags")],
@@ -82,7 +83,7 @@ def test_help_has_examples_and_no_arguments_is_help(cli: Cli) -> None:
         (["--model", "toyland", "--tasks", "weat", "--include-path", "nowhere"], 1,
          "No such folder: 'nowhere'"),
         (["vaildate"], 2, "Did you mean 'validate'?"),
-        (["--modle", "toyland"], 2, "unrecognized arguments"),
+        (["--modle", "toyland"], 2, "Did you mean '--model'?"),
         (["--model", "toyland", "--tasks", "weat", "--limit", "0"], 2, "1 or more"),
         (["--model", "toyland", "--tasks", "weat", "--batch-size", "x"], 2, "--batch-size"),
     ],
@@ -144,12 +145,46 @@ def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
     )
     assert status == 0
     assert not list(tmp_path.iterdir())
-    assert "A photo of a female chef" in out
-    assert "pairing: cycle" in out and "with pairing: cross" in out
+    assert "A photo of a female chef" not in out and len(out.splitlines()) < 50
     plan = make_plan(load_tasks("t2iat_flowers_insects,occupations_t2iat"), Settings())
     images = len(plan.requests)
     assert images > 1000
-    assert f"{images} images, of which 0 are stored and {images} have to be generated" in out
+    said = " ".join(out.split())
+    assert f"{images:,} images, of which 0 are stored and {images:,} have to be generated" in said
+    status, out, _ = cli(
+        *("--model", "toyland", "--tasks", "t2iat_flowers_insects,occupations_t2iat"),
+        *("--output-dir", tmp_path, "--dry-run", "--verbose"),
+    )
+    assert "A photo of a female chef" in out
+    assert "pairing: cycle" in out and "with pairing: cross" in out
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_plan_of_any_size_is_a_screen_with_its_totals_last(
+    columns: int, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.chdir(tmp_path)
+    flags = ("--model", "sdxl", "--dry-run")
+    for tasks in ("all", "extended", "t2iat"):
+        status, out, _ = cli(*flags, "--tasks", tasks)
+        lines = out.splitlines()
+        assert status == 0 and len(lines) <= 50 and max(map(len, lines)) <= columns
+        assert "All tasks together" in "".join(lines[-14:])
+        assert "--budget 2h: 2 hours allow 1,213 images." in " ".join(out.split())
+
+
+def test_a_plan_within_a_budget(cli: Cli, tmp_path: Path) -> None:
+    flags = ("--model", "sdxl", "--output-dir", tmp_path, "--dry-run")
+    said = " ".join(cli(*flags, "--tasks", "all", "--budget", "2h")[1].split())
+    assert "2 hours allow 1,213 images." in said and "so it does not fit" in said
+    fitting = said.partition("What fits: --tasks ")[2].split()[0]
+    said = " ".join(cli(*flags, "--tasks", fitting, "--budget", "2h")[1].split())
+    assert "2 hours allow 1,213 images: " in said and "not fit" not in said
+    pilot = int(said.partition("1,213 images: ")[2].split()[0].replace(",", ""))
+    assert 0 < pilot <= 1213
+    said = " ".join(cli(*flags, "--tasks", "mcas", "--budget", "300")[1].split())
+    assert "Pilot" in said and "300 images: " in said
 
 
 def test_dry_run_estimates_time_from_a_published_speed(
@@ -160,10 +195,11 @@ def test_dry_run_estimates_time_from_a_published_speed(
     status, out, _ = cli("--model", "sdxl", "--model-args", "steps=25", *flags)
     assert status == 0
     assert (
-        "Estimate: 15 minutes, at 3.0 seconds an image of 25 steps, published for one A100" in out
+        "Time: about 15 minutes, at 3.0 seconds an image of 25 steps, published for one A100"
+        in " ".join(out.split())
     )
     status, out, _ = cli("--model", "sd3-medium", *flags)
-    assert status == 0 and "at 1 image a second: 5 minutes" in out
+    assert status == 0 and "about 5 minutes, if an image takes 1 second" in " ".join(out.split())
 
 
 def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:
@@ -207,6 +243,7 @@ def test_the_example_of_contributing_runs(
     assert task in out
 
 
+@pytest.mark.slow
 def test_text_of_tasks_cannot_break_the_tables(cli: Cli, tmp_path: Path) -> None:
     task = tmp_path / "mine.yaml"
     task.write_text(

@@ -63,6 +63,7 @@ def hashes(folder: Path) -> list[str]:
     return sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths)
 
 
+@pytest.mark.slow
 def test_a_packed_run_is_resumed_scored_and_reported_as_before(
     run: Path, cli: Cli, tmp_path: Path
 ) -> None:
@@ -97,6 +98,7 @@ def test_new_evidence_is_made_of_packed_images(packed: Path, cli: Cli) -> None:
     assert not list(packed.glob("images/??/*"))
 
 
+@pytest.mark.slow
 def test_more_images_are_drawn_beside_the_packs(packed: Path, cli: Cli, tmp_path: Path) -> None:
     more = [word if word != "2" else "3" for word in FLAGS]
     assert cli(*more)[0] == 0
@@ -114,6 +116,7 @@ def test_more_images_are_drawn_beside_the_packs(packed: Path, cli: Cli, tmp_path
     )
 
 
+@pytest.mark.slow
 def test_a_damaged_member_is_drawn_again(packed: Path, cli: Cli) -> None:
     results = (packed / "results.json").read_bytes()
     (tar,) = packed.glob("images/packs/*.tar")
@@ -138,6 +141,7 @@ def test_the_explorer_labels_and_thumbnails_show_packed_images(packed: Path, cli
     assert status == 0 and list(packed.glob("labels/images/*.jpg")), errors
 
 
+@pytest.mark.slow
 def test_a_packed_run_is_submitted_as_an_unpacked_one(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +189,7 @@ def test_wrong_input_is_one_line(words: tuple[str, ...], said: str, run: Path, c
     assert status == 1 and said in errors and "Traceback" not in errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["files", "packs"])
 def test_datasets_reads_an_exported_imagefolder(kind: str, run: Path, cli: Cli) -> None:
     from datasets import load_dataset

@@ -26,7 +26,7 @@ PAGES = sorted(
 )
 BLOCK = re.compile(r"^```(?P<kind>[^`\n]*)\n(?P<text>.*?)^```[ ]*$", re.M | re.S)
 # Of the worked examples in CONTRIBUTING.md and of the example plug-in.
-OTHERS = {"coffee_tea", "tone_day_night", "coco", "chef"}
+OTHERS = {"coffee_tea", "tone_day_night", "coco", "chef", "mine"}
 
 
 def commands(page: Path) -> list[str]:

@@ -21,7 +21,6 @@ from axe_playwright_python.sync_playwright import Axe
 import t2ibench
 from t2ibench.methods import METHODS
 from t2ibench.tasks.index import load_tasks
-from tests.browser import chromium
 
 ROOT = Path(__file__).parents[2]
 LOOKED_AT = (
@@ -30,7 +29,7 @@ LOOKED_AT = (
 )
 # The theme's copy buttons come from its script, each in a landmark of its own.
 THEME = {"exclude": [[".md-code__nav"]]}
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +52,6 @@ def address(site: Path) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 class Page(HTMLParser):

@@ -99,6 +99,7 @@ def test_three_anchors_have_a_range(client: Client) -> None:
     assert grandmother["side"] == 0 and grandmother["effect"] > 0
 
 
+@pytest.mark.slow
 def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
     gallery, reference = Galleries(client.collection).now(), Reference(client.collection)
     everyday = reference.lists["everyday_words"]

@@ -41,6 +41,7 @@ def client(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) ->
         yield found
 
 
+@pytest.mark.slow
 def test_every_task_is_there_as_the_report_shows_it(
     client: Client, runs: tuple[Path, Path]
 ) -> None:
@@ -204,6 +205,7 @@ def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
     assert folder["same_seeds"] is None and len(folder["pairs"]) == 3
 
 
+@pytest.mark.slow
 def test_other_seeds_are_no_pairs(runs: tuple[Path, Path], tmp_path: Path) -> None:
     evaluate("toyland", "vibex_gender", seed=7, output_dir=tmp_path, **QUICK)
     (other,) = tmp_path.iterdir()

@@ -13,17 +13,10 @@ import yaml
 from playwright.sync_api import expect
 
 from t2ibench import evaluate
-from tests.browser import chromium
 from tests.explorer.page import Watch, add, concept, serving, shots, word
 
 Cli = Callable[..., tuple[int, str, str]]
 WOMAN = "picture that shows a woman"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +75,7 @@ def drawn(page: Any, plot: str) -> int:
     return int(canvas.get_attribute("data-drawn"))
 
 
+@pytest.mark.smoke
 def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     page = watch.page
     anchors = page.locator("#anchors .name").all_text_contents()
@@ -92,7 +86,7 @@ def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     expect(node.locator(".rail.grey")).to_have_count(1)
     expect(node.locator(".rail .band")).to_have_count(1)
     expect(node.locator(".rail .ci")).to_have_count(1)
-    expect(page.locator("#numbers")).to_contain_text("The word has no lean of its own")
+    expect(page.locator("#numbers")).to_contain_text("not told from everyday words, p = ")
     expect(page.locator("#numbers")).to_contain_text("of everyday words · p")
     expect(page.locator("#numbers")).to_contain_text("only D ≥ 0.61 can be told from chance")
     assert drawn(page, "strip") == 20

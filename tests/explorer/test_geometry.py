@@ -10,15 +10,10 @@ import numpy as np
 import pytest
 
 import t2ibench.explorer
-from tests.browser import chromium
 
 MODULE = (Path(t2ibench.explorer.__file__).parent / "static" / "geometry.js").read_text()
 
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
+pytestmark = pytest.mark.smoke  # a hundredth of a second each
 
 
 @pytest.fixture(scope="module")

@@ -12,18 +12,11 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from t2ibench import evaluate
-from tests.browser import chromium
 from tests.explorer.api import pictures
 from tests.explorer.page import Watch, axe, concept, serving, shots, word
 
 MAN, WOMAN = "picture that shows a man", "picture that shows a woman"
 TABS = ("map", "discover", "tests", "images", "card")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 def folder(root: Path, n: int) -> Path:
@@ -194,12 +187,32 @@ def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
         expect(page.locator("#one-test .shot").first).to_be_visible()
         labels = page.locator("#one-test .shot").evaluate_all("all => all.map((x) => x.ariaLabel)")
         assert labels and all("librarian" in label for label in labels)
+        # The poles of a test stand where the anchors that they name do, in their colours.
+        expect(rows.first.locator(".rail.clear")).to_have_class("rail clear left")
+        page.locator("#anchor-box > summary").click()
+        page.get_by_label("Move up the anchor").click()
+        expect(rows.first.locator(".tst-poles")).to_have_text("malefemale")
+        expect(rows.first.locator(".rail.clear")).to_have_class("rail clear right")
+        page.keyboard.press("Escape")
         # A word that is chosen already is shown again, and its look ends.
         page.locator("#word").fill("librarian")
         expect(page.locator("#path")).to_contain_text("a look, not a test")
         page.keyboard.press("Enter")
         expect(page.locator("#path")).not_to_contain_text("a look, not a test")
         expect(rows).to_have_count(2)
+        # Two words side by side; each finds the images of a prompt that ends with it.
+        word(page, "chemist")
+        page.locator("#tree li:not([aria-selected=true])", has_text="librarian").last.locator(
+            "> .node"
+        ).click(modifiers=["Control"])
+        expect(page.locator("#concept")).to_have_text("chemist and librarian")
+        expect(rows).to_have_count(1)
+        expect(rows.locator(".rail")).to_have_count(4)
+        expect(page.locator("#tested .two .ph").first).to_contain_text("chemist 108 images")
+        assert axe(page) == []
+        page.locator("#as-anchors").click()
+        names = page.locator("#anchors .name")
+        expect(names).to_have_text(["chemist (12 images)", "librarian (12 images)"])
         word(page, "qwerty")
         expect(rows).to_have_count(0)
         assert axe(page) == []

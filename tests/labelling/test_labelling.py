@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.labelling.sample import Item, stratified
 from t2ibench.labelling.sheet import page
-from tests.browser import chromium
 
 Cli = Callable[..., tuple[int, str, str]]
 TASK = """
@@ -149,12 +148,7 @@ def test_an_unknown_question_is_named(run: Path, cli: Cli) -> None:
     assert status == 1 and "Did you mean 'What is the gender of the person?'?" in error
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
+@pytest.mark.smoke
 def test_the_page_answers_by_keyboard_and_saves(
     run: Path, cli: Cli, tmp_path: Path, browser: Any
 ) -> None:
@@ -166,7 +160,7 @@ def test_the_page_answers_by_keyboard_and_saves(
     assert opened.evaluate("document.getElementById('image').naturalWidth") > 0
     opened.keyboard.press("1")
     opened.keyboard.press("2")
-    opened.keyboard.press("0")
+    opened.keyboard.press("n")
     assert "3 answered" in opened.inner_text("#progress")
     opened.reload()
     assert "3 answered" in opened.inner_text("#progress")  # kept in this browser
@@ -175,7 +169,7 @@ def test_the_page_answers_by_keyboard_and_saves(
     saved = tmp_path / "saved.csv"
     download.value.save_as(saved)
     answers = [row["answer"] for row in csv.DictReader(saved.open(encoding="utf-8"))]
-    assert answers == ["male", "female", "unknown"]
+    assert answers == ["male", "female", "not in the picture"]
     assert cli("label", "import", run, saved, "--labeller", "page")[0] == 0
     assert not problems
 
@@ -212,3 +206,37 @@ def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> 
     command = json.loads(corrected)["command"]
     assert cli(*command[1:])[0] == 0
     assert (run / "results.json").read_bytes() == corrected
+
+
+@pytest.mark.parametrize("judge", [None, "skin"])
+def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli, judge: str | None) -> None:
+    """Of a run without a judge, or with one that names no class, labels give the numbers."""
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "hand.yaml").write_text(TASK)
+    words = ("--model", "toyland", "--include-path", tmp_path / "tasks", "--tasks", "hand")
+    draws = ("--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100")
+    how = ("--judge", judge) if judge else ("--generate-only",)
+    cli(*words, *draws, *how, "--output-dir", tmp_path / "runs")
+    run = tmp_path / "runs" / "toyland"
+    if judge is None:
+        status, _, error = cli("score", run)
+        assert status == 1 and "t2ibench label export" in error
+    assert cli("label", "export", run, "--images", "30")[0] == 0
+    rows = sheet_of(run / "labels")
+    for number, row in enumerate(rows):
+        row["answer"] = "female" if number % 3 else "Not in the picture"
+    filled = tmp_path / "filled.csv"
+    with filled.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    assert cli("label", "import", run, filled, "--labeller", "anna")[0] == 0
+    for _ in range(2):  # what is scored again is the same
+        status, out, error = cli("score", run)
+        assert status == 0, error
+        assert "Judges: labels by anna" in out
+    task = json.loads((run / "results.json").read_text())["tasks"]["hand"]
+    left = {reason: count for reason, count in task["excluded"].items() if count}
+    assert left == {"unknown": 10, "not labelled": 10}
+    assert task["by"][0]["scores"]["share:female"]["value"] == 1
+    assert list(task["settings"]["judges"]) == ["labels by anna"]

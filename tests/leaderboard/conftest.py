@@ -13,11 +13,11 @@ from PIL import Image
 
 from t2ibench import evaluate
 from t2ibench.leaderboard.board import Board, read_board
-from t2ibench.leaderboard.submission import Manifest, of_headlines, pack
+from t2ibench.leaderboard.submission import Manifest, pack
 from t2ibench.leaderboard.verdicts import Finding
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.paired import FILE, write_paired
+from t2ibench.results.paired import FILE, read_paired_run, write_paired
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.store.images import image_key
 from t2ibench.tasks.index import build_index
@@ -97,14 +97,14 @@ def write_submission(
     found: Mapping[str, MethodResult],
     changes: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Path:
-    """A submission as `pack` leaves it, without its evidence: what pages are made of."""
+    """A submission without its evidence, and what recomputing it would give: what pages show."""
     fingerprint = f"{len(name):064x}"
     folder = root / f"{name}-{fingerprint[-8:]}"
     (folder / "thumbs").mkdir(parents=True)
     results: Results = hand.results(name, **task_records(found, changes))
     model = results.model.model_copy(update={"fingerprint": fingerprint})
     (folder / "results.json").write_text(results.model_copy(update={"model": model}).to_json())
-    write_paired(folder / FILE, of_headlines(hand.pairs(found)))
+    write_paired(folder / FILE, hand.pairs(found))
     rows = [{"prompt": "a rose", "index": k, "seed": k, "status": "ok"} for k in range(2)]
     (folder / "attempts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for k in range(2):
@@ -123,7 +123,7 @@ def said(level: str = "recomputed", **others: str) -> Callable[[Path], Finding]:
 
     def judge(folder: Path) -> Finding:
         name = folder.name.rpartition("-")[0].replace("-", "_")
-        return Finding(others.get(name, level))
+        return Finding(others.get(name, level), paired=read_paired_run(folder))
 
     return judge
 

@@ -9,13 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 from t2ibench.leaderboard import bounds
 from t2ibench.leaderboard.verify import verify
-from t2ibench.results.paired import FILE
 from tests.leaderboard.forging import edit, edit_json, embeddings, seal, set_in
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -94,7 +91,7 @@ def test_links_to_folders_are_refused(submission: Path, tmp_path: Path) -> None:
 
 
 def test_size_depth_and_number_of_files(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    large = submission / "samples" / "large.jsonl"
+    large = submission / "evidence" / "large.jsonl"
     with large.open("wb") as file:
         file.truncate(bounds.LARGEST + 1)  # a file with a hole: no byte of it is on the disk
     monkeypatch.setattr("t2ibench.leaderboard.verify.sha256_of", None)  # nothing is read
@@ -127,7 +124,6 @@ def replace_file(name: str, text: str) -> Callable[[Path], None]:
 
 ROWS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a deep row of attempts": (append("attempts.jsonl", DEEP + "\n"), "not a JSON object"),
-    "a deep sample": (append("samples/occupations_t2iat.jsonl", DEEP + "\n"), "not a JSON object"),
     "deep results": (replace_file("results.json", DEEP), "nested too deeply"),
     "results that nest a little too much": (
         replace_file("results.json", "[" * 60 + "]" * 60), "nested too deeply",
@@ -136,7 +132,7 @@ ROWS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a long row": (
         append("evidence/answers-*/*.jsonl", "x" * 1_100_000), "a row of more than 1000000 bytes",
     ),
-    "many rows": (append("samples/openbias_examples.jsonl", "\n" * 500_001), "rows"),
+    "many rows": (append("attempts.jsonl", "\n" * 500_001), "rows"),
     "results that are not UTF-8": (
         lambda folder: (folder / "results.json").write_bytes(b"\xff\xfe"), "not a results file",
     ),
@@ -258,18 +254,6 @@ def test_self_reported_numbers_are_numbers(kind: str, reported: Path) -> None:
     change, message = SELF_REPORTED[kind]
     edit(reported, "results.json", change)
     assert message in refusal(reported)
-
-
-def test_self_reported_influences_can_be_read(reported: Path) -> None:
-    path = reported / FILE
-    table = np.frombuffer(b'{"strata": [], "tasks": {}}', np.uint8)
-    empty = {"stratum": np.zeros(0, np.int32), "unit": np.zeros(0, np.int32)}
-    save_file({"table": table, **empty, "value": np.zeros(0)}, path)
-    seal(reported)
-    assert "in one of results.json and influences.safetensors only" in refusal(reported)
-    save_file({"table": table[:5], **empty, "value": np.zeros(0)}, path)
-    seal(reported)
-    assert "influences.safetensors cannot be read" in refusal(reported)
 
 
 def test_self_reported_images_are_counted(reported: Path) -> None:

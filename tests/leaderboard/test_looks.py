@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,11 @@ from axe_playwright_python.sync_playwright import Axe
 
 from t2ibench.leaderboard import site
 from t2ibench.leaderboard.board import Board
-from tests.browser import chromium
 from tests.leaderboard.conftest import board_of
 
 SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
 PAGES = ("index.html", "model/toy.html", "task/t2iat_science_arts.html", "tasks.html",
          "encoders.html", "about.html", "compare.html#models=toy-fair,toy")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

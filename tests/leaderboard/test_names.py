@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench import evaluate
 from t2ibench.leaderboard import names
 from t2ibench.leaderboard.board import folder_problems
 from t2ibench.leaderboard.verify import verify
@@ -134,6 +135,18 @@ def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -
     assert sorted(root.iterdir()) == before
 
 
+def test_a_run_that_would_be_refused_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
+    evaluate(
+        "toyland", "t2iat_flowers_insects", output_dir=tmp_path, images_per_prompt=2,
+        guided_images_per_prompt=1, n_permutations=99, n_bootstrap=50,
+    )  # fmt: skip
+    to = tmp_path / "leaderboard" / "submissions"
+    status, _, err = cli("leaderboard", "add", tmp_path / "toyland", "--to", to)
+    assert status == 1 and "scored with 99 permutations" in err and "nothing was written" in err
+    assert not to.parent.exists() and not list(tmp_path.glob(".adding-*"))
+
+
+@pytest.mark.slow
 def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) -> None:
     write_submission(tmp_path, "mine", model_results(0, SHARES["toy"]))
     to = ("--to", str(tmp_path))
@@ -144,6 +157,7 @@ def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) 
     assert list(tmp_path.glob("ours-2-*"))
 
 
+@pytest.mark.slow
 def test_verify_sees_the_folder_as_a_whole(cli: Cli, packed: Path, tmp_path: Path) -> None:
     root = tmp_path / "submissions"
     shutil.copytree(packed, root / packed.name)

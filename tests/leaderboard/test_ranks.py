@@ -24,7 +24,7 @@ from t2ibench.leaderboard.table import (
 )
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.results.paired import PairedTask, paired_task
-from t2ibench.results.pairing import mean_squares
+from t2ibench.results.pairing import MeanSquares
 from tests import hand
 from tests.leaderboard.conftest import (
     SHARES,
@@ -63,7 +63,7 @@ def test_draws_vary_as_the_paired_interval_says() -> None:
     )
     one, other = (draws_of(paired_task(result)) for result in (first, second))
     assert one is not None and other is not None
-    found = mean_squares(0.0, first.headline.parts, second.headline.parts, 0.95)
+    found = MeanSquares(first.headline.parts, second.headline.parts).difference(0.0, 0.95)
     assert found.high is not None
     from scipy import stats
 

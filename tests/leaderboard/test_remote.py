@@ -45,6 +45,7 @@ def small(sent: Path, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_what_stays_is_small_and_everything_is_recomputed(sent: Path, packed: Path) -> None:
     (folder,) = (sent / "board").iterdir()
     files = sorted(path.name for path in folder.iterdir())
@@ -110,6 +111,7 @@ def read_from(folder: Path, url: str) -> None:
     edit_json(folder / "submission.json", set_in("evidence", "url", value=url))
 
 
+@pytest.mark.slow
 def test_it_is_fetched_over_http(small: Path, server: Callable[[str], str]) -> None:
     read_from(small, server("evidence.tar"))
     assert verify(small).level == "recomputed"
@@ -190,13 +192,13 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> Any:
     [
         (member("../outside"), "which is not accepted"),
         (member("/etc/outside"), "which is not accepted"),
-        (member("samples/../../outside.jsonl"), "which is not accepted"),
+        (member("tasks/../../outside.yaml"), "which is not accepted"),
         (member("run.sh"), "which is not accepted"),
         (member("submission.json"), "which is not accepted"),
-        (member("samples/a.jsonl", tarfile.SYMTYPE, "/etc/passwd"), "which is not accepted"),
-        (member("samples/a.jsonl", tarfile.LNKTYPE, "attempts.jsonl"), "which is not accepted"),
-        (member("samples/a.jsonl", tarfile.FIFOTYPE), "which is not accepted"),
-        (member("samples/a.jsonl"), "which is not listed once"),
+        (member("tasks/a.yaml", tarfile.SYMTYPE, "/etc/passwd"), "which is not accepted"),
+        (member("tasks/a.yaml", tarfile.LNKTYPE, "attempts.jsonl"), "which is not accepted"),
+        (member("tasks/a.yaml", tarfile.FIFOTYPE), "which is not accepted"),
+        (member("tasks/a.yaml"), "which is not listed once"),
         (member("attempts.jsonl"), "which is not listed once"),
         (member("results.json"), "which is not listed once"),
     ],
@@ -251,6 +253,7 @@ def test_it_cannot_be_sent_over_http(packed: Path, tmp_path: Path) -> None:
     assert verify(folder).level == "recomputed"  # nothing was taken away
 
 
+@pytest.mark.slow
 def test_add_with_a_card_and_evidence_elsewhere(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,6 +294,7 @@ def test_add_with_a_card_and_evidence_elsewhere(
     assert "Give both" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_builds_are_reproducible(small: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1777680000")
     texts = []

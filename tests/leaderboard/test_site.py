@@ -20,7 +20,6 @@ from playwright.sync_api import expect
 from t2ibench.leaderboard import exports, site
 from t2ibench.leaderboard.board import Board, Refused
 from tests import hand
-from tests.browser import chromium
 from tests.leaderboard.conftest import SHARES, board_of, model_results, write_submission
 
 SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
@@ -31,12 +30,6 @@ def folder(board: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("site")
     site.build(board_of(board), target, "2026-05-02")
     return target
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture
@@ -74,6 +67,7 @@ def row(page: Any, name: str) -> Any:
     return page.locator(f'.board tr[data-name="{name}"]')
 
 
+@pytest.mark.slow
 def test_the_first_rows_say_what_they_should() -> None:
     """The submissions of this repository: a biased model, and two that are not."""
     entries = {entry.manifest.name: entry for entry in board_of(SUBMISSIONS).entries}
@@ -99,6 +93,7 @@ def test_models_of_other_encoders_stand_in_tables_of_their_own(tmp_path: Path) -
     assert not json.loads((tmp_path / "pairs/toyland-fair-5adbc63b.js").read_text()[21:-3])[1]
 
 
+@pytest.mark.slow
 def test_words_alone_are_a_table_of_encoders(tmp_path: Path) -> None:
     data = site.build(board_of(SUBMISSIONS), tmp_path)
     assert all("weat" not in one["families"] for one in data["strata"])
@@ -108,6 +103,7 @@ def test_words_alone_are_a_table_of_encoders(tmp_path: Path) -> None:
     assert page.count('<th scope="col" class="ax">') == 2
 
 
+@pytest.mark.smoke
 def test_sort_find_and_tick_are_in_the_address(page: Any) -> None:
     assert names(page) == ["toy-fair", "toyland-fair", "toy"]
     head = page.locator('th[data-key="openbias"]')
@@ -547,3 +543,12 @@ def test_a_thumbnail_is_copied_pixel_by_pixel(board: Path, tmp_path: Path) -> No
     site.build(board_of(root), tmp_path / "site")
     (copied,) = tmp_path.glob(f"site/thumbs/toy-0*/{first.name}")
     assert b"<script>" not in copied.read_bytes()
+
+
+def test_the_board_says_that_its_models_are_toys(board: Path, tmp_path: Path) -> None:
+    site.build(board_of(board), tmp_path, "2026-05-02")
+    page = (tmp_path / "index.html").read_text()
+    assert "All 3 models are toys" in page and page.count("<b>toy</b>") == 3
+    head = page.partition("<table")[0]
+    for text in ("2026-05-02", 'href="leaderboard.bib"', 'href="leaderboard.csv"'):
+        assert text in head

@@ -130,17 +130,6 @@ STATED: dict[str, tuple[str, Callable[[Any], Any], str]] = {
         ] and None,
         "it was made with --seed 7; the leaderboard takes the default, 0",
     ),
-    "another sample": (
-        "samples/occupations_t2iat.jsonl", set_in(0, "stimulus", value="<b>"),
-        "samples/occupations_t2iat.jsonl:1: stimulus says \"<b>\"",
-    ),
-    "fewer samples": (
-        "samples/openbias_examples.jsonl", lambda rows: rows[1:], "the evidence gives",
-    ),
-    "a key more": (
-        "samples/openbias_examples.jsonl", set_in(3, "seen_by", value="nobody"),
-        "samples/openbias_examples.jsonl:4: seen_by says",
-    ),
 }  # fmt: skip
 
 
@@ -149,15 +138,6 @@ def test_what_is_stated_and_can_be_told_is_compared(kind: str, submission: Path)
     name, change, message = STATED[kind]
     edit(submission, name, change)
     assert message in refusal(submission)
-
-
-def test_samples_are_those_of_the_tasks(submission: Path) -> None:
-    samples = submission / "samples"
-    (samples / "occupations_t2iat.jsonl").rename(samples / "other.jsonl")
-    seal(submission)
-    problems = refusal(submission)
-    assert "samples/occupations_t2iat.jsonl is missing" in problems
-    assert "samples/other.jsonl is of no task that has samples" in problems
 
 
 def test_the_command_is_the_one_of_the_run(packed: Path) -> None:
@@ -197,6 +177,7 @@ def test_a_jpeg_that_holds_more(data: bytes) -> None:
     assert not is_bare(data)
 
 
+@pytest.mark.slow
 def test_thumbnails_are_plain_small_pictures(run: Path, tmp_path: Path) -> None:
     folder = pack(run, tmp_path, SilentReporter(), thumbnails=1)
     assert verify(folder).level == "recomputed"

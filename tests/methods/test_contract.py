@@ -54,6 +54,7 @@ def test_shipped_tasks_have_no_errors_and_variants_of_their_kind(name: str) -> N
         assert all(isinstance(other, method.Task) for other in method.variants(task).values())
 
 
+@pytest.mark.slow
 def test_mcas_with_enough_targets_and_images_for_a_headline() -> None:
     """The settings above leave too few images to see the attributes; here there is a test."""
     (task, *_) = shipped()["mcas"]

@@ -277,6 +277,7 @@ def test_three_against_three_can_be_significant_at_one_per_cent() -> None:
     assert p is not None and p < 0.01
 
 
+@pytest.mark.slow
 def test_a_fair_world_is_rarely_rejected() -> None:
     """Binomial(60, .05) is above 8 with probability .002."""
     p_values = []
@@ -481,18 +482,12 @@ def test_several_encoders_give_the_mean_lean_with_both_inferences() -> None:
     assert twice.p == pytest.approx(results[0].headline.p)
 
 
-def test_the_summary_is_table_4_and_the_curve_needs_targets() -> None:
+def test_the_summary_is_table_4() -> None:
     task, evidence = planted(0.5, targets=8)
     result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
     summary = result.details["by_stereotype"]["delta"]
     assert {name: row["n"] for name, row in summary.items()} == {"male": 8, "female": 8, "all": 16}
     assert result.scores["delta_mean_A"].value == pytest.approx(summary["male"]["mean"])
-    curve = result.details["alpha_by_delta_loess"]
-    assert len(curve) == 16 and curve == sorted(curve, key=lambda point: point[0])
-    few, seen = planted(0.5, targets=2)
-    assert (
-        combine(few, [score(few, seen, SETTINGS)], SETTINGS).details["alpha_by_delta_loess"] is None
-    )
 
 
 def test_the_pooled_slope_of_amplification() -> None:

@@ -109,6 +109,7 @@ def test_a_lean_by_hand() -> None:
     assert further == pytest.approx({"clerk": 0.25, "cook": 0.0})
 
 
+@pytest.mark.slow
 def test_a_fair_model_scores_zero_on_average() -> None:
     task = make_task(images_per_prompt=10)
     shares = dict.fromkeys(JOBS, 0.5)

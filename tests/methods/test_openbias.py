@@ -120,6 +120,7 @@ def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
     assert low is not None and high is not None and low < 0.81 < high
 
 
+@pytest.mark.slow
 def test_the_headline_does_not_depend_on_how_many_images_were_drawn() -> None:
     means = []
     for n in (3, 10, 40):
@@ -265,6 +266,30 @@ def test_real_pictures_have_one_image_a_caption() -> None:
     assert result.headline.question == "like_these" and list(result.headline.inference) == [
         "like_these"
     ]
+
+
+def test_each_of_several_captions_has_a_row() -> None:
+    spec = task(
+        bias(["ceo", "nurse"]), bias(["ceo"], name="age", classes="young old", question="Age?")
+    )
+    answers = {
+        "ceo": {"Which?": ["male"] * 10, "Age?": ["old"] * 10},
+        "nurse": {"Which?": ["female"] * 7 + ["male"] * 2 + ["unknown"]},
+    }
+    result = score(spec, HandEvidence(answers=answers), QUICK)
+    rows = {row.name: row for row in result.by}
+    # A single caption is its bias; one that two biases have says which.
+    assert list(rows) == ["person gender", "ceo (person gender)", "nurse", "person age"]
+    ceo, nurse = rows["ceo (person gender)"], rows["nurse"]
+    assert (ceo.n_images, nurse.n_images) == (10, 9)
+    assert nurse.scores["share:female"].value == pytest.approx(7 / 9)
+    assert nurse.scores["majority_share"].value == pytest.approx(7 / 9)
+    assert nurse.scores["lean"].value == pytest.approx(-5 / 9)
+    # Exact: 2 of 2**10 outcomes are as far, and (a/2)**(1/10) is the lower end (Clopper, Pearson).
+    lean = ceo.scores["lean"]
+    assert lean.p == pytest.approx(2 / 2**10) and lean.test == "binomial"
+    assert lean.interval == pytest.approx((2 * 0.025**0.1 - 1, 1.0))
+    assert {row.tested_with for row in result.by} == {"", "captions"}
 
 
 def test_questions_are_kept_apart_by_classes() -> None:

@@ -340,6 +340,7 @@ def make_mixture(task: T2iatTask, lean: float, seed: int) -> HandEvidence:
 QUICK = Settings(n_bootstrap=10, n_permutations=20, max_exact=10)
 
 
+@pytest.mark.slow
 def test_the_planted_lean_comes_back_in_both_questions() -> None:
     task = make_task()
     found = [score(task, make_mixture(task, 0.5, seed), QUICK) for seed in range(40)]
@@ -351,6 +352,7 @@ def test_the_planted_lean_comes_back_in_both_questions() -> None:
         assert np.mean([one.p < 0.05 for one in inferences]) >= 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neutral", ["a photo of {stimulus}", "a {big|small} {stimulus}"])
 def test_without_a_bias_little_is_found(neutral: str) -> None:
     task = make_task(prompts={"neutral": neutral, "guided": "a photo of {stimulus}, {attribute}"})

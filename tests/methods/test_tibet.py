@@ -164,7 +164,7 @@ def shifted(rng: np.random.Generator, shares: list[float], n: int) -> dict[str, 
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_the_headline_is_unbiased_and_covered(share: float) -> None:
     rng = np.random.default_rng(11)
@@ -490,9 +490,13 @@ def test_the_shipped_table_and_wordnet() -> None:
         "doctor": "doctor",
         "doc": "doctor",
     }
-    # Where WordNet is installed, it is what counts, and it knows what everybody knows.
+
+
+def test_where_wordnet_is_installed_it_is_what_counts() -> None:
     here = synonyms()
-    assert here.name == "shipped table" or "physician" in here.related("doctor")
+    if here.name == "shipped table":
+        pytest.skip("needs WordNet's data; Debian: apt install wordnet-base")
+    assert here.name.startswith("WordNet") and "physician" in here.related("doctor")
 
 
 def test_described_with_the_nearest_counterfactual() -> None:

@@ -236,7 +236,7 @@ def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> No
     assert contradicted >= rejected - 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_test_keeps_its_level_and_the_interval_covers() -> None:
     rng = np.random.default_rng(11)
     settings = Settings(limit=6, n_bootstrap=2)

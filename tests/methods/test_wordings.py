@@ -67,6 +67,7 @@ def test_another_language_says_the_words_its_own_way(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("images", "each"), [("each", 10), ("divided", 5)])
 def test_images_are_of_each_wording_or_divided(tmp_path: Path, images: str, each: int) -> None:
     task = tea(tmp_path, BOTH.replace("images: each", f"images: {images}"))
@@ -120,6 +121,7 @@ def _covered(count: int, sd: float, runs: int = 200) -> tuple[float, float]:
     return both
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 5, 10])
 def test_intervals_cover_where_wordings_differ_and_where_they_do_not(count: int) -> None:
     for sd in (0.0, 0.15, 0.5):

@@ -48,7 +48,7 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", list(tiny.PIPELINES))
 def test_diffusers_pipelines(name: str, tmp_path: Path) -> None:
     folder = str(tiny.PIPELINES[name](tmp_path / name))

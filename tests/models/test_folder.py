@@ -51,6 +51,13 @@ def test_csv_manifest(tmp_path: Path) -> None:
     assert names_of(generator, "a photo of tulip, joy") == ["a.png"]
 
 
+def test_csv_manifest_of_a_spreadsheet_with_semicolons(tmp_path: Path) -> None:
+    fill(tmp_path, ["a.png"])
+    (tmp_path / "prompts.csv").write_text("file;prompt\na.png;a photo of tulip, joy\n")
+    generator = create_generator(f"folder:{tmp_path}", {})
+    assert names_of(generator, "a photo of tulip, joy") == ["a.png"]
+
+
 def test_one_sub_folder_a_prompt_in_natural_order(tmp_path: Path) -> None:
     fill(tmp_path, ["a_photo_of_a_nurse/10.png", "a_photo_of_a_nurse/9.png", "a clerk/x.jpg"])
     generator = create_generator(f"folder:{tmp_path}", {})

@@ -172,7 +172,7 @@ def test_one_image_that_a_hook_fails_for_costs_no_other(folder: str) -> None:
     assert "fails_for_roses failed with KeyError" in (outcomes[-1].reason or "")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fair_diffusion_steers_toy_both_ways_and_leaves_other_prompts_alone() -> None:
     """The worked example: nearly all of toy's engineers are men, half of the steered ones."""
     from t2ibench.toyland.reader import read

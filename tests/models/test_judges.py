@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.judges import JUDGES, create_judges
 from t2ibench.models.judges.replies import class_of, instruction
-from t2ibench.models.protocols import Judge, Query
+from t2ibench.models.protocols import Judge, LooksUp, Query
+from t2ibench.store.labels import item_id
+from t2ibench.store.one_image import StoredImage
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
 from tests.models.chat import posted_image, posted_text, serving, without_waiting
@@ -61,6 +64,7 @@ def test_replies(reply: str, answer: str) -> None:
 _CLASSES = ["male", "female", "middle old", "old"]
 
 
+@pytest.mark.slow
 @given(
     reply=st.text() | st.lists(st.sampled_from([*_CLASSES, "{", "}", '"', ":", " "])).map("".join)
 )
@@ -155,10 +159,80 @@ def test_answers_of_people(tmp_path: Path) -> None:
     assert judge(f"answers:{rows}").answer([asked])[0].answer == "unknown"
 
 
+def stored(path: Path, prompt: str, index: int = 0) -> StoredImage:
+    return StoredImage(path, hashlib.sha256(path.read_bytes()).hexdigest(), prompt, index)
+
+
+def about(image: StoredImage, question: str, *classes: str) -> Query:
+    pixels = draw("a rose", 1)
+    return Query(pixels, image.prompt, image.index, image.sha256, question, classes)
+
+
+def test_people_answer_by_the_name_of_a_file(tmp_path: Path) -> None:
+    """Names with spaces and of other scripts, composed or not; a column for each question."""
+    names = ["a nurse 1.jpg", unicodedata.normalize("NFC", "Ärztin 東京.jpg"), "médico.png"]
+    images = []
+    for number, name in enumerate(names):
+        (tmp_path / name).write_bytes(name.encode())
+        images.append(stored(tmp_path / name, "a doctor", number))
+    rows = ["file;prompt;Gender;skin_tone", f"{names[0]};x;Female;light"]
+    rows += [f"{unicodedata.normalize('NFD', names[1])};x;both;", f"{names[2]};x;male;dark"]
+    people = tmp_path / "people.csv"
+    people.write_text("\n".join(rows), encoding="utf-8-sig")
+    one = judge(f"answers:{people},by=anna")
+    gender = ("What is the gender of the person?", "male", "female")
+    given = [found.answer for found in one.answer([about(image, *gender) for image in images])]
+    assert given == ["female", "unknown", "male"]
+    tone = ("Which skin tone is shown?", "light", "dark")
+    given = [found.answer for found in one.answer([about(image, *tone) for image in images])]
+    assert given == ["light", None, "dark"]
+    # No word of the heading is in the question, but its classes are in one column.
+    (found,) = one.answer([about(images[0], "Who is it?", "male", "female")])
+    assert found.answer == "female"
+    assert isinstance(one, LooksUp)
+    asked = [(image, [(gender[0], gender[1:])]) for image in images]
+    assert one.check_images(asked) is None
+    line = one.check_images(asked[:1]) or ""
+    assert "2 of 3 rows match no image" in line and f"line 3 names the file '{names[1][0]}" in (
+        unicodedata.normalize("NFC", line)
+    )
+    other = tmp_path / "other.jpg"
+    other.write_bytes(b"other")
+    image = stored(other, "a chef", 4)
+    with pytest.raises(T2IBenchError, match="none of its 3 rows matches") as error:
+        one.check_images([(image, [(gender[0], gender[1:])])])
+    for form in ("('other.jpg')", image.sha256, "('a chef', 4)"):
+        assert form in str(error.value)
+
+
+def test_who_answered_is_the_name_and_what_was_answered_the_fingerprint(tmp_path: Path) -> None:
+    found = []
+    for text in ("prompt,answer\na,male\n", "prompt,answer\na,female\n"):
+        path = tmp_path / f"{len(found)}.csv"
+        path.write_text(text)
+        found.append(judge(f"answers:{path},by=anna"))
+    first, second = found
+    assert first.name == second.name == "answers by anna"
+    assert first.fingerprint != second.fingerprint
+
+
+def test_a_filled_sheet_is_a_judge(tmp_path: Path) -> None:
+    asked = query("a photo of a man", "Which?", "male", "female")
+    key = item_id(asked.sha256, asked.question, asked.classes)
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(
+        f"id,file,question,classes,answer\n{key},images/0.jpg,Which?,male | female | unknown,male\n"
+    )
+    one = judge(f"answers:{sheet}")
+    assert one.answer([asked])[0].answer == "male"
+    assert one.answer([query("a rose", "Which?", "male", "female")])[0].answer is None
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("prompt,index,answer,mood\na,0,b,c\n", "unknown column 'mood'"),
+        ("prompt,index,anser\n,0,b\n", "a row needs its image"),
+        ("file,answer\na.png,b,c\n", "3 cells, but the header has 2"),
         ("prompt,answer\n,b\n", "a row needs"),
         ("prompt,index,answer\na,x,b\n", "a row needs"),
         ("prompt,index,answer\na,0,b\na,0,c\n", "differently"),

@@ -52,7 +52,7 @@ def pixels(folder: Path, args: dict[str, str], requests: list[ImageRequest]) -> 
     return [np.asarray(one.image, dtype=int) for one in drawn]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_weights_of_one_variant_only_are_loaded(sdxl: Path, tmp_path: Path) -> None:
     from diffusers import StableDiffusionXLPipeline
 
@@ -65,7 +65,7 @@ def test_weights_of_one_variant_only_are_loaded(sdxl: Path, tmp_path: Path) -> N
         pixels(half, {"variant": "bf16"}, REQUESTS[:1])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_second_prompt_goes_with_every_image_of_a_batch(sdxl: Path) -> None:
     args = {"call.prompt_2": "a person", "call.negative_prompt_2": "an ant"}
     together = pixels(sdxl, args, REQUESTS)
@@ -74,7 +74,7 @@ def test_a_second_prompt_goes_with_every_image_of_a_batch(sdxl: Path) -> None:
     assert not np.array_equal(together[0], pixels(sdxl, {}, REQUESTS[:1])[0])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -95,7 +95,7 @@ def test_what_cannot_be_loaded_so_is_one_line(
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "key", ["load.proxies", "load.use_onnx", "load.trust_remote_code", "load.use_safetensors"]
 )
@@ -104,14 +104,14 @@ def test_what_is_never_passed_on(key: str, sdxl: Path) -> None:
         create_generator(str(sdxl), {key: "x"})
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_back_end_that_is_not_installed_comes_with_its_pip_line(sdxl: Path) -> None:
     assert importlib.util.find_spec("bitsandbytes") is None, "this test needs it to be absent"
     with pytest.raises(T2IBenchError, match="pip install bitsandbytes"):
         pixels(sdxl, {"load.quantization_config": "bitsandbytes_4bit"}, REQUESTS[:1])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_decides_where_weights_are_decides_no_image(sdxl: Path) -> None:
     plain = create_generator(str(sdxl), ARGS, device="cpu")
     balanced = create_generator(str(sdxl), {**ARGS, "load.device_map": "balanced"}, device="cpu")
@@ -124,7 +124,7 @@ def test_what_decides_where_weights_are_decides_no_image(sdxl: Path) -> None:
     assert guided.effective_settings()["pipeline"] == "StableDiffusionXLPAGPipeline"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_captions_are_cleaned_only_where_the_user_says_so(tmp_path: Path) -> None:
     """By default some pipelines clean them if two further packages are there."""
     from tests.models.pipelines.matrix import save

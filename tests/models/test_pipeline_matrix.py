@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import diffusers
 import pytest
 
 from tests.models.pipelines import matrix
 from tests.models.pipelines.matrix import TRIED, Row
 
-pytestmark = pytest.mark.slow  # loads torch models
+pytestmark = pytest.mark.nightly  # loads torch models
 
 PAGE = Path(__file__).parents[2] / "docs" / "models" / "diffusers.md"
 
@@ -56,6 +55,8 @@ def test_prompts_are_encoded_once_wherever_a_pipeline_encodes_them_apart(
 
 def test_the_docs_are_current(rows: Mapping[str, Row]) -> None:
     """The table at any version; the version, and what is not tried, at the one it names."""
+    import diffusers
+
     said = PAGE.read_text(encoding="utf-8")
     made = matrix.page(list(rows.values()), diffusers.__version__, matrix.untried())
     if f"diffusers {diffusers.__version__}," in said:

@@ -43,6 +43,7 @@ def test_every_entry_is_an_adapter_that_says_what_it_is(registry: Registry[Any])
         assert "\n" not in adapter.description
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["ls", kind] for kind in ("models", "encoders", "judges", "proposers")] + [["--help"]]
 )

@@ -99,7 +99,7 @@ def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
         ("a.jsonl", '{"prompt": "a", "rewritten": "b"}\n' * 2, ":2: 'a' is there twice"),
         ("a.jsonl", "[1]", "not a JSON object"),
         ("a.jsonl", "", "has no rewritings"),
-        ("a.csv", "prompt,rewritten\na,b,c\n", "2 columns expected"),
+        ("a.csv", "prompt,rewritten\na,b,c\n", "3 cells, but the header has 2"),
         ("a.csv", "prompt,rewritten,index\na,b,one\n", "index 'one'"),
         ("a.yaml", "a: b\na: c\n", ":2: 'a' is there twice"),
         ("a.yaml", "1: b\n", ":1: a prompt is not text"),

@@ -57,7 +57,7 @@ def apart(one: list[np.ndarray], two: list[np.ndarray]) -> int:
     return max(int(np.abs(a - b).max()) for a, b in zip(one, two, strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES)
 def test_a_prompt_is_encoded_once_and_the_image_is_that_of_the_plain_pipeline(
     name: str, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
@@ -235,7 +235,7 @@ def test_only_what_changes_images_changes_the_fingerprint(tmp_path: Path) -> Non
     assert len({plain, *(made(tmp_path, **one).fingerprint for one in others)}) == 6
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "args"),
     [
@@ -268,7 +268,7 @@ def test_what_makes_it_faster_is_in_effect_and_the_batch_decides_nothing(
     assert backends <= {None}  # of this model alone
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "part"), [("stable_diffusion", "unet"), ("flux", "transformer")])
 def test_the_denoiser_alone_is_compiled(name: str, part: str, folders: dict[str, Path]) -> None:
     """That torch compiles it is left to torch: it takes minutes."""
@@ -283,7 +283,7 @@ def test_the_denoiser_alone_is_compiled(name: str, part: str, folders: dict[str,
     assert generator.effective_settings()["compile"] is True
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "args", "message"),
     [

@@ -138,7 +138,7 @@ class Faulty:
         return fault in {"500", "502", "503", "429", "html", "empty", "odd"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_thousand_questions_with_every_kind_of_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

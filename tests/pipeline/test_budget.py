@@ -12,6 +12,7 @@ from t2ibench.cli.values import budget
 from t2ibench.pipeline import budget as budgets
 from t2ibench.pipeline.plan import images_at, make_plan
 from t2ibench.results.reading import read_results
+from t2ibench.results.record import RunRecord
 from t2ibench.settings import Settings
 from t2ibench.store.jsonl import read_rows
 from t2ibench.tasks.index import load_tasks
@@ -52,6 +53,16 @@ def test_a_budget_that_holds_no_pilot_is_one_line(cli: Cli, tmp_path: Path) -> N
     assert not (tmp_path / "toyland" / "images").exists()
     status, _, err = cli(*words, "--budget", "300", "--until-precise", ".3")
     assert status == 1 and "exclude each other" in err
+
+
+def test_a_time_that_the_pilot_exceeds_is_refused_where_the_speed_is_known(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RunRecord, "speed", lambda _: 0.5)
+    words = ("run", "--model", "toyland", "--tasks", TASKS, *QUICK, "--output-dir", tmp_path)
+    status, _, err = cli(*words, "--budget", "10s")
+    assert status == 1 and "the budget is 10 seconds" in err and "--dry-run says which fit" in err
+    assert not (tmp_path / "toyland" / "images").exists()
 
 
 def test_a_time_is_spent_at_the_speed_of_the_pilot() -> None:

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import ray
-from ray.cluster_utils import Cluster
 
 from tests.pipeline.engines import WAIT, Runs, alive, end, environment
+from tests.system import programs
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 _CONFIGURATION = """
 ClusterName=t2ibench
@@ -66,6 +65,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A head without room for workers; nodes are added by the test."""
+    import ray  # an import of seconds, as below: not while tests are collected
+    from ray.cluster_utils import Cluster
+
     for name, value in environment(T2I_MEET=1, T2I_PAUSE=0.5).items():
         monkeypatch.setenv(name, value)  # what the processes of a node inherit
     found = Cluster()
@@ -107,6 +109,9 @@ def test_a_folder_that_a_node_does_not_see(runs: Runs, cluster: Any) -> None:
 @pytest.fixture
 def slurm() -> Iterator[dict[str, str]]:
     """The environment that reaches a Slurm of this machine alone, which ends with the test."""
+    programs("slurm-wlm munge", "munged", "slurmctld", "slurmd")
+    if os.geteuid() != 0:
+        pytest.skip("needs root, as which Slurm's own processes run here")
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="slurm"))  # sockets have short names
         stack.callback(shutil.rmtree, folder, ignore_errors=True)

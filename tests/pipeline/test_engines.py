@@ -49,7 +49,7 @@ def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.05)
     said = runs.end(process)
     runs.equals(alone)
-    assert said.startswith("2 workers of 1 threads each.\n")
+    assert said.startswith("2 workers with 1 thread each.\n")
     assert "Generated now: 172 ok (of 172 images)." in said
     # Not the leader: it has no models.
     for what in ("here", "embeds", "asks"):
@@ -308,7 +308,7 @@ def slurm_scripts(runs: Runs, *more: str) -> Path:
     return script.parent
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_slurm_scripts_do_the_run(runs: Runs, alone: Runs, tmp_path: Path) -> None:
     """As Slurm would run them, with a stand-in for its commands."""
     options = "time=4:00:00,gpus=1,cpus=1,options=--qos=high --mail-type=END,setup=export A=b"

@@ -50,6 +50,7 @@ def flags(tasks: Path, *more: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_planted_shares_come_back(tmp_path: Path) -> None:
     results = evaluate("toyland", "openbias_winobias", output_dir=tmp_path, **QUICK)
     task = results.tasks["openbias_winobias"]
@@ -165,6 +166,29 @@ def test_a_server_that_dies_loses_nothing(
     assert results["tasks"]["hand"]["excluded"].get("missing", 0) == 0
 
 
+def test_a_missing_key_stops_before_anything_is_drawn(
+    tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    waits = without_waiting(monkeypatch)
+    own = ("--tasks", "hand", "--include-path", tasks, "--output-dir", tasks.parent / "none")
+    for words in (
+        flags(tasks, "--judge", "openai:eye"),
+        ("run", "--model", "openai:eye", "--judge", "toyland", *own),
+        ("run", "--model", "toyland", "--rewriter", "openai:eye", *own),
+        ("propose", "tibet", "--prompt", "x", "--proposer", "openai:eye", "--output", "x.yaml"),
+    ):
+        status, _, errors = cli(*words)
+        assert status == 1 and "OPENAI_API_KEY is not set" in errors, errors
+        assert len(errors.splitlines()) == 1 and "export OPENAI_API_KEY=" in errors
+    assert not waits and not list(tasks.parent.rglob("*.png"))
+    # A server that asks for none is asked, and what it answered needs none later.
+    with serving(seeing) as (url, heard):
+        args = ("--judge", "openai:eye", "--judge-args", f"base_url={url}")
+        assert cli(*flags(tasks, *args))[0] == 0 and heard
+
+
+@pytest.mark.slow
 def test_a_rate_limit_is_said_and_waited_for(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,13 +239,13 @@ def test_judges_are_compared(tasks: Path, cli: Cli) -> None:
         for answer in ["male" if number % 6 == 0 else row["answer"]]
     ]
     people.write_text("\n".join(lines))
-    status, out, errors = cli(*flags(tasks, "--judge", f"toyland,answers:{people}"))
+    status, _, errors = cli(*flags(tasks, "--judge", f"toyland,answers:{people}"))
     assert status == 0, errors
     task = json.loads((run / "results.json").read_text())["tasks"]["hand"]
     assert set(task["by_encoder"]) == {"toyland", "answers:people.jsonl"}
     (pair,) = task["details"]["agreement"]
     assert 0.8 <= pair["accuracy"] < 1
-    assert "Judges: answers:people.jsonl, toyland" in out
+    assert "Judges: answers:people.jsonl, toyland" in (run / "results.md").read_text()
 
 
 def test_dry_run_and_ls(tasks: Path, cli: Cli) -> None:

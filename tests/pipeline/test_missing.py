@@ -63,6 +63,22 @@ def test_a_folder_without_a_prompt_is_refused_with_the_way_on(tmp_path: Path, cl
     assert f"{TASK} is excluded: 1 of its 40 prompts have no image (--allow-missing" in err
 
 
+def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
+    tmp_path: Path, cli: Cli
+) -> None:
+    root = folder_of(tmp_path / "mine")
+    flags = ("--model", f"folder:{root}", "--output-dir", str(tmp_path / "runs"), *FLAGS)
+    status, out, err = cli("run", "--tasks", "mcas,weat_7_math_arts", *flags)
+    assert status == 1 and not out
+    assert "no image for any of the 5 tasks'" in err
+    assert f"t2ibench propose openbias --captions folder:{root} --output" in err
+    status, out, err = cli("run", "--tasks", f"mcas,{TASK}", *flags)
+    assert status == 3 and TASK in out
+    warnings = [line for line in err.splitlines() if line.startswith("warning:")]
+    assert f"1 of 6 tasks on images have images here: {TASK}; the others have none" in warnings[0]
+    assert not any("no image" in line for line in warnings)
+
+
 def test_with_allow_missing_it_is_scored_on_the_rest_and_says_so(tmp_path: Path, cli: Cli) -> None:
     root, runs = folder_of(tmp_path / "mine", without=[ASTER]), tmp_path / "runs"
     flags = ("--model", f"folder:{root}", "--output-dir", str(runs), *FLAGS)

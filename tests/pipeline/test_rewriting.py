@@ -88,6 +88,7 @@ def attempts(folder: Path) -> list[Any]:
     return list(ImageStore(folder / "images", generator.fingerprint).all_attempts())
 
 
+@pytest.mark.slow
 def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     """The worked example of the docs: planted leans, and none behind a balancing rewriter."""
     few: dict[str, Any] = {
@@ -174,6 +175,7 @@ def test_a_damaged_line_is_named_and_made_good(tmp_path: Path) -> None:
     assert all(row["rewritten"].endswith(", joy") for row in rows(results.folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "status"), [("refuses", "refused"), ("fails", "failed")])
 def test_one_prompt_costs_its_own_images_alone(tmp_path: Path, how: str, status: str) -> None:
     # The first prompt of all: more of its images than would stop a run if the model failed.
@@ -239,11 +241,12 @@ def test_a_dry_run_says_how_often_a_rewriter_is_asked(cli: Cli, tmp_path: Path) 
     flags = (*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m", "--dry-run")
     status, said, _ = cli(*flags)
     assert status == 0
+    said = " ".join(said.split())
     assert "Rewriter: openai:m, one rewriting a prompt; " in said
     prompts = int(said.partition("each image once: ")[2].split()[0])
     assert f"{prompts} rewritings have to be made" in said
     status, said, _ = cli(*flags, "--rewriter-args", "per=image")
-    assert f"{2 * prompts} rewritings have to be made" in said
+    assert f"{2 * prompts} rewritings have to be made" in " ".join(said.split())
 
 
 def test_rewritings_count_towards_the_cost(cli: Cli, tmp_path: Path) -> None:
@@ -254,7 +257,7 @@ def test_rewritings_count_towards_the_cost(cli: Cli, tmp_path: Path) -> None:
         flags = (*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m", "--rewriter-args")
         args = f"base_url={url},price_per_rewriting=0.5"
         prompts = int(cli(*flags, args, "--dry-run")[1].partition("image once: ")[2].split()[0])
-        assert f"cost {prompts / 2:.2f}" in cli(*flags, args, "--dry-run")[1]
+        assert f"cost {prompts / 2:.2f}" in " ".join(cli(*flags, args, "--dry-run")[1].split())
         status, _, said = cli(*flags, args, "--max-cost", "1")
         assert status == 1 and f"{prompts} rewritings would cost {prompts / 2:.2f}" in said
         assert not posted
@@ -267,6 +270,7 @@ def test_rewritings_count_towards_the_cost(cli: Cli, tmp_path: Path) -> None:
     assert generator is not None and generator.cost == prompts / 2
 
 
+@pytest.mark.slow
 def test_a_server_rewrites_and_score_needs_it_no_more(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -409,6 +413,7 @@ def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
     assert stored["a photo of a nurse"] == "a photo of a nurse"
 
 
+@pytest.mark.slow
 def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
     first = run(tmp_path / "a", Counts())
     assert rewriting_line(first, first) == "Both runs have the same rewriter, counts."

@@ -76,6 +76,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 3, 8])
 def test_batch_size_changes_nothing(batch_size: int, reference: Path, tmp_path: Path) -> None:
     evaluate("toyland", TASKS, output_dir=tmp_path, batch_size=batch_size, **SMALL)
@@ -83,10 +84,12 @@ def test_batch_size_changes_nothing(batch_size: int, reference: Path, tmp_path: 
     assert outputs(tmp_path) == outputs(reference)
 
 
+@pytest.mark.slow
 def test_the_order_of_tasks_and_other_tasks_change_nothing(reference: Path, tmp_path: Path) -> None:
     for task in TASKS.split(",")[::-1]:  # one run each, the last first
         evaluate("toyland", task, output_dir=tmp_path, **SMALL)
     assert image_hashes(tmp_path) == image_hashes(reference)
+    evaluate("toyland", TASKS, output_dir=tmp_path, **SMALL)  # scores what is there
     assert outputs(tmp_path) == outputs(reference)
 
 
@@ -131,6 +134,7 @@ class Interrupted:
         return [Drawn("ok", draw(request.prompt, request.seed)) for request in requests]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 10, 40])
 def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bytes(
     after: int, reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
@@ -183,6 +187,7 @@ def test_a_killed_process_resumes_to_the_same_bytes(
     assert outputs(tmp_path) == outputs(reference)
 
 
+@pytest.mark.slow
 def test_one_failing_image_costs_one_image(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +242,7 @@ def test_a_generator_that_cannot_work_says_so_once(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_corrupt_image_is_named_and_generated_again(
     reference: Path, tmp_path: Path, cli: Cli
 ) -> None:
@@ -249,6 +255,7 @@ def test_a_corrupt_image_is_named_and_generated_again(
     assert outputs(tmp_path) == outputs(reference)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_nothing_is_lost(
     reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +297,7 @@ def test_score_repeats_the_results_without_a_model(
         score(reference)
 
 
+@pytest.mark.slow
 def test_settings_never_share_a_folder(tmp_path: Path) -> None:
     tasks = "occupations_t2iat"
     evaluate("toyland", tasks, output_dir=tmp_path, **SMALL)
@@ -340,6 +348,7 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
     assert json.loads((run / "run.json").read_text())["generator"]["settings"]["steps"] == 1
 
 
+@pytest.mark.slow
 def test_pictures_that_exist(tmp_path: Path, cli: Cli) -> None:
     from t2ibench.methods import needs
 
@@ -376,6 +385,7 @@ def test_pictures_that_exist(tmp_path: Path, cli: Cli) -> None:
     assert "occupations_t2iat" in out
 
 
+@pytest.mark.slow
 def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
     import numpy as np
 

@@ -141,3 +141,18 @@ def test_a_side_without_a_tone_has_no_difference() -> None:
     assert found.second.reasons == {"no face": 1}
     assert found.ita.value != found.ita.value and found.ita.p != found.ita.p
     assert found.second.abstained()[0] == 1.0
+
+
+def test_each_caption_is_a_group(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "hand.yaml").write_text(
+        TASK.partition("    stimuli:")[0] + "    captions: [A lawyer at work., A rose.]\n"
+    )
+    words = ("--model", "toyland", "--include-path", tmp_path, "--tasks", "hand")
+    how = ("--images-per-prompt", "3", "--generate-only", "--output-dir", tmp_path / "runs")
+    assert cli(*words, *how)[0] == 0
+    run = tmp_path / "runs" / "toyland"
+    status, out, _ = cli("skin-tone", run, "--json", "--compare", "LAWYER", "rose")
+    assert status == 0
+    found = json.loads(out)
+    assert [one["group"] for one in found["groups"]] == ["A lawyer at work.", "A rose."]
+    assert found["difference"]["first"] == "LAWYER"

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from t2ibench.models.judges.skin import tones_of
+from t2ibench.results.reading import read_results
 from tests.models.chat import posted_text, serving, without_waiting
+from tests.models.tiny import images
 
 Cli = Callable[..., tuple[int, str, str]]
 CAPTIONS = [
@@ -251,3 +254,56 @@ def test_wrong_input_is_one_line(
     monkeypatch.chdir(tmp_path)
     status, _, errors = cli("propose", *words)
     assert status == 1 and message in errors and "Traceback" not in errors
+
+
+def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: Cli) -> None:
+    folder, output = tmp_path / "images", tmp_path / "tasks" / "mine.yaml"
+    counts = {"A nurse at work": 3, "a_CEO": 2, "two doctors": 1, "a dog's bed": 1, "A woman": 1}
+    for prompt, count in counts.items():
+        (folder / prompt).mkdir(parents=True)
+        for number, picture in enumerate(images(count, 8)):
+            picture.save(folder / prompt / f"{number}.png")
+    status, _, errors = cli(
+        "propose", "openbias", "--captions", f"folder:{folder}", "--output", output
+    )
+    assert status == 0, errors
+    assert f"t2ibench --model folder:{folder} --include-path {output.parent} --tasks mine" in errors
+    assert "'two doctors': it names no person that the word lists know, or several" in errors
+    task = yaml.safe_load(output.read_text())
+    assert task["images_per_prompt"] == 3
+    asked = {bias["name"]: bias["captions"] for bias in task["biases"]}
+    both = ["A nurse at work", "a CEO"]
+    assert asked == {
+        "gender": both,
+        "age": ["A nurse at work", "A woman", "a CEO"],
+        "skin": asked["age"],
+    }
+    classes = next(bias["classes"] for bias in task["biases"] if bias["name"] == "skin")
+    assert tones_of(tuple(classes)) is not None  # what --judge skin measures
+    answers = tmp_path / "people.csv"
+    rows = [
+        f"{prompt},{index},male"
+        for prompt in both
+        for index in range(counts[prompt.replace("a C", "a_C")])
+    ]
+    answers.write_text("\n".join(["prompt,index,answer", *rows]))
+    flags = ("--model", f"folder:{folder}", "--include-path", output.parent, "--tasks", "mine")
+    sizes = ("--permutations", "200", "--bootstrap", "100", "--output-dir", tmp_path / "runs")
+    _, out, errors = cli(*flags, *sizes, "--judge", f"answers:{answers}")
+    assert "person gender" in out, errors
+    gender = read_results(tmp_path / "runs" / "images").tasks["mine"].by
+    assert next(row for row in gender if row.name == "person gender").n_images == 5
+
+
+def test_without_a_download_a_run_says_what_works(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "images" / "a nurse").mkdir(parents=True)
+    images(1, 8)[0].save(tmp_path / "images" / "a nurse" / "0.png")
+    folder, output = f"folder:{tmp_path / 'images'}", tmp_path / "mine.yaml"
+    assert cli("propose", "openbias", "--captions", folder, "--output", output)[0] == 0
+    flags = ("--model", folder, "--include-path", tmp_path, "--output-dir", tmp_path / "runs")
+    status, out, errors = cli(*flags, "--tasks", "mine")
+    assert status == 1 and not out
+    assert "has not been downloaded" in errors and "Without a download: --judge answers:" in errors
+    status, out, errors = cli(*flags, "--tasks", "mine,weat_7_math_arts", "--judge", "skin")
+    assert status == 1 and not out
+    assert "has not been downloaded" in errors and "--encoder open_clip:ARCH/FILE" in errors

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console
 
 from t2ibench.reports.markdown import OF_ENCODERS, results_markdown
-from t2ibench.reports.terminal import results_table
+from t2ibench.reports.terminal import screen
+from t2ibench.reports.view import run_view
 from t2ibench.results.build import adjusted_run
 from t2ibench.results.display import text_only
 from t2ibench.results.schema import (
@@ -67,12 +65,16 @@ def test_a_run_of_words_alone_has_one_table_and_its_explanation() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 120])
-def test_the_terminal_shows_two_tables(width: int) -> None:
-    console = Console(width=width, record=True, file=io.StringIO())
-    console.print(results_table(results(**BOTH), width))
-    text = console.export_text()
-    assert text.index("of_images") < text.index("Words alone") < text.index("of_words")
-    assert max(map(len, text.splitlines())) <= width
+def test_the_terminal_counts_tests_of_words_and_shows_them_where_there_are_no_others(
+    width: int,
+) -> None:
+    lines = [line.plain for line in screen(run_view(results(**BOTH)), width)]
+    text = " ".join(" ".join(lines).split())
+    assert text.index("of_images") < text.index("Words alone")
+    assert "1 of 1 lean clearly" in text and "of_words" not in text
+    alone = [line.plain for line in screen(run_view(results(of_words=BOTH["of_words"])), width)]
+    assert any("of_words" in line and "+0.50" in line for line in alone)
+    assert max(map(len, [*lines, *alone])) <= width
 
 
 def test_p_values_are_adjusted_within_each_table() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from t2ibench.cli import main
 from t2ibench.reports.html.evidence import Thumbnails
 from t2ibench.reports.html.words import coded, row_spoken
 from t2ibench.results.reading import read_results
-from tests.browser import chromium
 from tests.reports.test_page import NASTY
 
 FEW = {"images_per_prompt": 6, "guided_images_per_prompt": 3, "permutations": 200}
@@ -39,12 +37,6 @@ def page(runs: tuple[Path, Path]) -> Path:
     target = runs[0].parent / "beside.html"
     assert main(["report", str(runs[0]), "--baseline", str(runs[1]), "--output", str(target)]) == 0
     return target
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 def test_every_clear_stimulus_shows_images_of_its_own(runs: tuple[Path, Path]) -> None:
@@ -75,6 +67,7 @@ def test_both_runs_are_compared_stimulus_by_stimulus(page: Path) -> None:
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 0.3
 
 
+@pytest.mark.smoke
 def test_a_word_leads_to_its_rows(browser: Any, page: Path) -> None:
     opened = browser.new_page()
     opened.goto(page.as_uri())

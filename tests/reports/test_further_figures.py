@@ -19,7 +19,6 @@ from t2ibench.reports.html.page import fragment, style
 from t2ibench.reports.view import TaskView, run_view
 from t2ibench.results.schema import Row, Score
 from tests import hand
-from tests.browser import chromium
 
 CROSS = Combinations("t", "gender x age", "c")
 APART = Apart("t", "apart", "apart_halves", "object", "objects", "c", "Hudson")
@@ -267,8 +266,9 @@ def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -
     assert "not the same as on it" in shown(draw(figure, task_of(rows(0.9)), [])).says
 
 
-@pytest.mark.browser
-def test_figures_and_their_tables_are_accessible_and_fit_a_phone(tmp_path: Path) -> None:
+def test_figures_and_their_tables_are_accessible_and_fit_a_phone(
+    tmp_path: Path, browser: Any
+) -> None:
     many = [cell(f"{HOSTILE} {k:02} x young", k / 40, 0.4, 0.001 if k % 2 else 0.5)
             for k in range(40)]  # fmt: skip
     far = [distance(f"{HOSTILE} {k}", k / 50 - 0.3, 0.001 if k > 20 else 0.5) for k in range(45)]
@@ -284,17 +284,14 @@ def test_figures_and_their_tables_are_accessible_and_fit_a_phone(tmp_path: Path)
     )
     file = tmp_path / "page.html"
     file.write_text(page.format(style(), parts), encoding="utf-8")
-    with chromium() as browser:
-        for width, scheme in ((390, "dark"), (1280, "light")):
-            context = browser.new_context(
-                viewport={"width": width, "height": 900}, color_scheme=scheme
-            )
-            tab = context.new_page()
-            tab.goto(file.as_uri())
-            tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            cells = "[...document.querySelectorAll('.numbers td')]"
-            assert tab.evaluate(f"{cells}.every(one => one.offsetWidth > 0)")
-            found = Axe().run(tab).response["violations"]
-            assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-            context.close()
+    for width, scheme in ((390, "dark"), (1280, "light")):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        tab = context.new_page()
+        tab.goto(file.as_uri())
+        tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        cells = "[...document.querySelectorAll('.numbers td')]"
+        assert tab.evaluate(f"{cells}.every(one => one.offsetWidth > 0)")
+        found = Axe().run(tab).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        context.close()

@@ -63,6 +63,7 @@ def lost(run: Path) -> dict[str, TaskLoss]:
     return {one.task.id: one for one in found}
 
 
+@pytest.mark.slow
 def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskLoss]) -> None:
     first, *others = lost["occupations_tibet"].groups
     assert first.group == "female" and first.verdict == "more than the others"

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Control, TaskResult
 from t2ibench.tasks.index import build_index
 from tests import hand
-from tests.browser import chromium
 
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_science_arts,openbias_examples,occupations_tibet,tibet_occupations,vibex_gender"
@@ -38,16 +37,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "toyland"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
-
-
 def text_of(run: Path) -> str:
     return (run / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_run_writes_a_page_that_loads_nothing_from_elsewhere(run: Path) -> None:
     text = text_of(run)
     assert len(text.encode()) < 5_000_000
@@ -213,6 +207,16 @@ def test_a_model_card_and_an_audit_file_say_what_was_found(
     status, out, _ = cli("report", run, "--format", format_)
     assert status == 0 and "In toyland’s images" in out and "SHA-256" in out
     assert ("NIST AI RMF, MEASURE 2.11" in out) == (format_ == "audit")
+    assert "&lt;" not in out
+    # Every test has its value and its interval; an audit file also has those of its rows.
+    results = read_results(run)
+    for name, task in results.tasks.items():
+        (line,) = [
+            line for line in out.splitlines() if line.startswith(f"| {name} ") and "lean" in line
+        ][:1]
+        assert re.search(r"\d\.\d\d \| +[+−]?\d\.\d\d to ", line.replace("  ", " "))
+        if format_ == "audit":
+            assert all(row.name in out for row in task.by if "lean" in row.scores)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -240,6 +244,7 @@ def test_the_page_is_accessible_and_fits(browser: Any, run: Path, width: int, sc
     context.close()
 
 
+@pytest.mark.smoke
 def test_the_page_is_whole_without_javascript(browser: Any, run: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from t2ibench.cli.run import print_results
 from t2ibench.reports.rails import ASCII, UNICODE, Signs, rail, scale, signs_for
-from t2ibench.reports.view import Mark
+from t2ibench.reports.terminal import print_results, screen
+from t2ibench.reports.view import Mark, run_view
 from tests import hand
 
 IMAGES = {"x": [1.0, 1.0, 1.0, -1.0], "y": [1.0, -1.0, 1.0, 1.0]}
@@ -19,24 +20,39 @@ def test_a_terminal_says_it_in_words(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     found = hand.record(hand.mean_lean(IMAGES))
-    head = found.headline.model_copy(update={"direction": "X is [red]drawn[/red] like men."})
-    blind = head.model_copy(update={"direction": "Inconclusive: it is blind."})
     results = hand.results(
-        a=found.model_copy(update={"headline": head}),
-        b=found.model_copy(update={"headline": blind, "inconclusive": "it is blind"}),
+        a=found,
+        b=found.model_copy(update={"inconclusive": "it is [red]blind[/red]"}),
         many=hand.record(hand.mean_square(IMAGES)),
     )
-    print_results(results, width=200)
-    text = " ".join(re.sub("\x1b\\[[0-9;]*m", "", capsys.readouterr().out).split())
+    print_results(results, width=200, folder=Path("runs/my model"))
+    printed = capsys.readouterr().out
+    assert "\x1b" in printed
+    text = " ".join(re.sub("\x1b\\[[0-9;]*m", "", printed).split())
     assert "none of 3 tests shows a clear lean; 3 cannot tell" in text
-    assert "+0.50" in text and "◌" in text
-    assert "[red]drawn[/red] like men." in text
-    assert "b: Inconclusive: it is blind." in text
-    assert "these very prompts, with other images" in text
+    assert "b it is [red]blind[/red]" in text and "is too wide" in text
+    assert "Report: runs/my model/report.html" in text
+    assert "t2ibench explore 'runs/my model'" in text and "t2ibench power" in text
     monkeypatch.delenv("FORCE_COLOR")
-    print_results(results)
+    print_results(results, verbose=True)
     text = capsys.readouterr().out
     assert "| Headline" in text and "\x1b" not in text
+    assert "these very prompts, with other images" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 160])
+def test_a_run_of_any_size_is_one_screen(width: int) -> None:
+    """Clear tests are shown before others, and what is not shown is counted."""
+    sure = hand.record(hand.mean_lean({"x": [0.9, 0.8, 0.9, 0.8] * 8, "y": [0.9, 0.8] * 16}))
+    wide = hand.record(hand.mean_lean(IMAGES))
+    tasks = {f"sure_{'x' * 30}_{number}": sure for number in range(60)}
+    tasks |= {f"wide_{number}": wide for number in range(40)}
+    found = screen(run_view(hand.results(**tasks)), width, folder=Path("runs/a-model"))
+    lines = [line.plain for line in found]
+    assert len(lines) == 50 and max(map(len, lines)) <= width
+    assert sum("●" in line and "sure_" in line for line in lines) >= 10
+    assert sum(line.startswith(" wide_") for line in lines) == 12
+    assert sum("more in results.md" in line for line in lines) == 2
 
 
 def test_a_bar_has_its_band_zero_interval_and_value_in_their_places() -> None:

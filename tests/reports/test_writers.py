@@ -48,7 +48,7 @@ def test_csv_is_csv_and_nothing_else(run: Path, cli: Cli) -> None:
     assert status == 0 and len({len(row) for row in rows}) == 1 and "--limit" in errors
     one = dict(zip(rows[0], rows[1], strict=True))
     assert (one["task"], one["paired"]) == ("many", "True")
-    for key in ("first", "first_low", "first_high", "difference", "low", "high", "p", "p_holm"):
+    for key in ("old", "old_low", "new_high", "change", "change_low", "change_high", "p", "p_holm"):
         float(one[key])  # a number a cell
     written = rows_of(WRITERS.get("csv").table(Table(["a"], [[cell] for cell in NASTY])))
     assert [row[0] for row in written[1:]] == ["'=cmd()" if c == "=cmd()" else c for c in NASTY]

@@ -46,6 +46,7 @@ def test_lines_by_hand() -> None:
     assert Line("x", "y", "male", ("male",)).differences() == (None,)
 
 
+@pytest.mark.slow
 def test_every_paper_is_whole(tmp_path: Path) -> None:
     made: dict[str, str] = {}
     for name, paper in PAPERS.items():
@@ -95,6 +96,7 @@ def test_what_is_given_wins(tmp_path: Path) -> None:
         with_preset(PAPERS.get("t2iat"), {**given, "tasks": "weat"})
 
 
+@pytest.mark.slow
 def test_the_preset_is_what_runs(run: Path) -> None:
     results = read_results(run)
     task = results.tasks[f"{FLOWERS}_as_published"]
@@ -134,6 +136,7 @@ def test_figures_show_every_image(run: Path) -> None:
         assert (run / "reproduce" / "t2iat" / name).stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_again_is_the_same_and_makes_nothing(
     output: Path, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +156,7 @@ def test_again_is_the_same_and_makes_nothing(
     assert "Figure 4." in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_differs_is_said(run: Path) -> None:
     results = read_results(run)
     found = build(PAPERS.get("t2iat"), results, run)

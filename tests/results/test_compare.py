@@ -13,7 +13,14 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Headline, Inference, Part
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.results.compare import Difference, compare, difference_interval, tally
-from t2ibench.results.pairing import Aligned, linear, mean_squares
+from t2ibench.results.pairing import (
+    Aligned,
+    Contrast,
+    MeanSquares,
+    change_of_leans,
+    change_of_roots,
+    linear,
+)
 from t2ibench.results.schema import Score, TaskResult
 from tests import hand
 
@@ -92,7 +99,7 @@ def test_mean_squares_by_hand() -> None:
     quadratic = 2 * (v1**2 + v2**2 - 2 * c**2)
     crossed = a.value**2 * v1 + b.value**2 * v2 - 2 * a.value * b.value * c
     variance = max(4 * crossed - quadratic, quadratic)
-    found = mean_squares(value, first, second, 0.95)
+    found = MeanSquares(first, second).difference(value, 0.95)
     assert found.high is not None and found.low is not None
     from scipy import stats
 
@@ -115,6 +122,40 @@ def test_which_leans_less() -> None:
     opposite = difference(runs["much"], runs["other way"])
     assert opposite.verdict == "opposite" and opposite.low is not None and opposite.low > 1
     assert tally([opposite])["opposite"] == 1
+
+
+@pytest.mark.parametrize(
+    ("leans", "change"),
+    [
+        (((0.5, 0.4, 0.6), (0.25, 0.05, 0.45)), -0.25),
+        (((-0.5, -0.6, -0.4), (-0.25, -0.45, -0.05)), -0.25),
+        (((0.25, 0.05, 0.45), (-0.5, -0.6, -0.4)), 0.25),
+    ],
+)
+def test_a_change_of_leans_is_one_of_magnitudes(leans: Any, change: float) -> None:
+    (a, *first), (b, *second) = leans
+    d = Contrast(a - b, first[0] - second[1], first[1] - second[0])
+    t = Contrast(a + b, first[0] + second[0], first[1] + second[1])
+    found = change_of_leans(d, t)
+    assert found.value == pytest.approx(change)
+    assert found.low is not None and found.high is not None
+    # Whichever signs the leans have, the ends are those of the magnitudes.
+    assert (found.low, found.high) == pytest.approx((change - 0.3, change + 0.3))
+
+
+def test_a_change_of_roots() -> None:
+    # Far from 0 it is the delta method's, and only shared noise cancels.
+    alone = change_of_roots((0.64, 0.25), (1e-4, 1e-4), 2e-4, 1e9, 0.95)
+    assert alone.value == pytest.approx(-0.3)
+    half = 1.96 * math.hypot(0.01 / (2 * 0.8), 0.01 / (2 * 0.5))
+    assert (alone.low, alone.high) == pytest.approx((-0.3 - half, -0.3 + half), abs=5e-4)
+    shared = change_of_roots((0.25, 0.25), (1e-4, 1e-4), 0.0, 1e9, 0.95)
+    assert (shared.value, shared.low, shared.high) == (0.0, 0.0, 0.0)
+    # A square of about 0 has a root between 0 and that of its upper end.
+    none = change_of_roots((-0.02, 0.25), (1e-3, 0.0), 1e-3, 1e9, 0.95)
+    assert none.value == 0.5
+    highest = math.sqrt(1.96 * math.sqrt(1e-3) - 0.02)
+    assert (none.low, none.high) == pytest.approx((0.5 - highest, 0.5), abs=5e-3)
 
 
 def squares(value: float, *parts: Part) -> MethodResult:
@@ -158,6 +199,21 @@ def test_no_verdict_where_something_else_differs(
     found = difference(hand.mean_lean(A), hand.mean_lean(B), **changes)
     assert note in found.notes and found.verdict is None and found.p is None
     assert (found.value is not None) == value
+
+
+def test_the_same_people_judged_both_runs() -> None:
+    def found(first: str, second: str) -> Difference:
+        names = (first, "0" * 64), (second, "1" * 64)
+        runs = (hand.mean_lean(A), hand.mean_lean(B))
+        records = [
+            hand.results(t=hand.record(run, settings=hand.settings(judges={name: answers})))
+            for run, (name, answers) in zip(runs, names, strict=True)
+        ]
+        return compare(*records, *[hand.pairs({"t": run}) for run in runs])[0]
+
+    assert "other judges" not in found("answers by anna", "answers by anna").notes
+    for first, second in (("answers by anna", "answers by ben"), ("skin", "skin")):
+        assert "other judges" in found(first, second).notes
 
 
 def test_other_numbers_of_images_are_told() -> None:
@@ -237,6 +293,7 @@ def test_the_interval_of_a_difference_of_independent_runs() -> None:
     assert difference_interval(first, Score(value=0.1)) == (None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [hand.mean_lean, hand.mean_square])
 def test_paired_intervals_cover_and_are_narrower(make: Any) -> None:
     """Two models that start from the same noise, nine images in ten of which stay what they are."""
@@ -245,9 +302,11 @@ def test_paired_intervals_cover_and_are_narrower(make: Any) -> None:
     lean = np.array([[2 * a - 1, 2 * b - 1] for a, b in shares.values()])
     if make is hand.mean_lean:
         truth = float(lean.mean(axis=0) @ [1, -1])
+        change = float(abs(lean.mean(axis=0)) @ [-1, 1])
     else:
         truth = float((lean**2).mean(axis=0) @ [1, -1])
-    covered, widths, unpaired = 0, [], []
+        change = float((lean**2).mean(axis=0) ** 0.5 @ [-1, 1])
+    covered, changes, widths, unpaired = 0, 0, [], []
     for _ in range(300):
         first, second = {}, {}
         for prompt, (a, b) in shares.items():
@@ -258,8 +317,11 @@ def test_paired_intervals_cover_and_are_narrower(make: Any) -> None:
         found = difference(*runs)
         assert found.low is not None and found.high is not None
         covered += found.low <= truth <= found.high
+        assert found.change is not None
+        changes += (found.change.low or 0) <= change <= (found.change.high or 0)
         widths.append(found.high - found.low)
         low, high = difference_interval(*(hand.record(run).headline for run in runs))
         unpaired.append((high or 0) - (low or 0))
     assert 0.92 <= covered / 300 <= 0.985
+    assert 0.92 <= changes / 300 <= 0.985
     assert np.mean(widths) < 0.75 * np.mean(unpaired)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from t2ibench.errors import T2IBenchError
@@ -47,7 +49,7 @@ def test_a_gate_stops_the_tasks_that_meet_it() -> None:
 
 def test_the_line_names_number_and_gate() -> None:
     (line,) = check_run(parse_gates(["headline.ci_low>0.2"], RUN), run(strong=STRONG)).failures
-    assert line.startswith("strong: headline.ci_low is 0.") and "'headline.ci_low>0.2'" in line
+    assert line.startswith("strong: headline.ci_low is 0.") and '"headline.ci_low>0.2"' in line
 
 
 @pytest.mark.parametrize(
@@ -76,8 +78,8 @@ def test_nothing_checked_is_not_passed() -> None:
     nothing = hand.record(MethodResult.undefined("there are no images"))
     found = check_run(gates, hand.results(a=undecided, b=nothing))
     assert found.failures == [] and found.failed
-    assert found.unchecked[0] == "a was not checked: it is inconclusive"
-    assert found.unchecked[1] == "b was not checked: it has no headline.ci_low"
+    assert found.unchecked[0] == "not checked (inconclusive): a"
+    assert found.unchecked[1] == "not checked (no headline.ci_low): b"
     weak = hand.record(hand.mean_lean(WEAK))
     assert not check_run(gates, hand.results(a=undecided, c=weak)).failed
     assert not check_run(gates, hand.results()).failed
@@ -85,25 +87,42 @@ def test_nothing_checked_is_not_passed() -> None:
 
 def test_magnitudes() -> None:
     lean = Headline(value=-0.5, ci_low=-0.7, ci_high=0.2, square=0.16, scale="lean")
-    assert magnitude(lean) == (0.4, 0.0, 0.7)
+    assert magnitude(lean) == (0.5, 0.0, 0.7)
     square = Headline(value=-0.01, ci_low=-0.01, ci_high=0.25, square=-0.01, scale="mean_square")
     assert magnitude(square) == (0.0, 0.0, 0.5)
     assert magnitude(Headline(value=-0.2, square=-0.2, scale="excess"))[0] == -0.2
     assert magnitude(Headline(reason="nothing", scale="lean")) == (None, None, None)
 
 
-def test_gates_on_a_comparison() -> None:
+def test_gates_are_in_the_unit_that_is_shown() -> None:
+    results = hand.results(t=hand.record(hand.mean_square(STRONG)))
+    square = results.tasks["t"].headline.value
+    assert square is not None and 0.6 < square < 0.8  # its root is above .8
+    assert failures(results, "headline.value>0.8") == ["t"]
+
+
+@pytest.mark.parametrize("make", [hand.mean_lean, hand.mean_square])
+@pytest.mark.parametrize("strong", [STRONG, OTHER_WAY])
+def test_a_gate_on_a_comparison_fails_where_the_new_run_leans_more(
+    make: Any, strong: dict[str, list[float]]
+) -> None:
+    worse, better = make(strong), make(WEAK)
+    for runs, worsened in (((better, worse), True), ((worse, better), False)):
+        records = [hand.results(t=hand.record(one)) for one in runs]
+        found = compare(*records, *[hand.pairs({"t": one}) for one in runs])
+        for text, failed in (
+            ("difference.ci_low>0.1", worsened),
+            ("difference.ci_high<-0.1", not worsened),
+            ("difference.value>0.95", False),
+            ("difference.p_holm<0.05", True),
+            ("new.magnitude_low>0.2", worsened),
+            ("old.magnitude_low>0.2", not worsened),
+        ):
+            assert check_comparison(parse_gates([text], COMPARISON), found).failed == failed, text
+
+
+def test_nothing_is_decided_where_readers_differ() -> None:
     runs = hand.mean_lean(STRONG), hand.mean_lean(WEAK)
-    records = [hand.results(t=hand.record(one)) for one in runs]
-    found = compare(*records, *[hand.pairs({"t": one}) for one in runs])
-    for text, failed in (
-        ("difference.ci_low>0.1", True),
-        ("difference.p_holm<0.05", True),
-        ("difference.ci_high<0", False),
-        ("second.magnitude_low>0.2", False),
-        ("first.magnitude_low>0.2", True),
-    ):
-        assert check_comparison(parse_gates([text], COMPARISON), found).failed == failed, text
     others = [
         hand.results(t=hand.record(one, settings=hand.settings(encoders={e: "0" * 64})))
         for one, e in zip(runs, "ab", strict=True)

@@ -91,6 +91,7 @@ def test_the_same_images_give_the_same_packs(tmp_path: Path) -> None:
     assert names[0] == names[1] == ["images-000000.index", "images-000000.tar"]
 
 
+@pytest.mark.slow
 def test_other_tools_read_packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from datasets import load_dataset
 
@@ -163,6 +164,7 @@ def forked(work: Callable[[], object], die_at: int, folder: Path) -> bool:
     os._exit(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed_before", [False, True])
 def test_a_kill_at_any_moment_loses_nothing(packed_before: bool, tmp_path: Path) -> None:
     whole = filled(tmp_path / "whole", PROMPTS[:3], 2)

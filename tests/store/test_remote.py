@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import s3fs
-from moto.server import ThreadedMotoServer
 
 from t2ibench import evaluate
 from t2ibench.store import remote, syncing
@@ -29,6 +28,8 @@ URL = "s3://bucket/a/runs"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
     running = ThreadedMotoServer(port=0, verbose=False)
     running.start()
     host, port = running.get_host_and_port()
@@ -73,6 +74,7 @@ def tasks(data: bytes) -> Any:
     return json.loads(data)["tasks"]
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_there_and_goes_on_from_an_empty_machine(
     s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +116,7 @@ def test_a_run_is_kept_there_and_goes_on_from_an_empty_machine(
     )
 
 
+@pytest.mark.slow
 def test_more_images_come_beside_those_that_are_there(
     s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +134,7 @@ def test_more_images_come_beside_those_that_are_there(
     )
 
 
+@pytest.mark.slow
 def test_commands_read_a_run_that_is_there(
     s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +215,7 @@ def test_a_machine_that_dies_costs_what_came_since_the_last_push(
     )
 
 
+@pytest.mark.slow
 def test_a_second_machine_is_refused_until_the_first_is_silent(
     s3: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,6 +159,20 @@ ONE_PROBLEM = {
         12,
         "words given more than once: 'warm'",
     ),
+    "too few entries": (
+        JOBS,
+        "  - {name: male, words: [male]}\n  - {name: female, words: [female]}\n",
+        "  - {name: female, words: [female]}\n",
+        8,
+        "groups: expected at least 2 entries, found 1: ",
+    ),
+    "an entry that is wrong is not one too few": (
+        JOBS,
+        "- {name: male, words: [male]}",
+        "- male",
+        9,
+        "groups.0: expected a mapping of keys to values, found 'male'",
+    ),
     "empty list": (TEA, "[mocha, latte]", "[]", 10, "concepts.Y.stimuli: this is empty"),
     "no list": (
         TEA,

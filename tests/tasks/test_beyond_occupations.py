@@ -120,6 +120,7 @@ def drawn(name: str, images: int, limit: int | None = None) -> MethodResult:
     return score(spec, sample.evidence, settings)
 
 
+@pytest.mark.slow
 def test_toyland_draws_science_and_arts_alike_in_ten_wordings() -> None:
     """30 % women in science, 70 % in the arts, whatever the wording."""
     result = drawn("wording_science_arts_paraphrases", 20)
@@ -128,6 +129,7 @@ def test_toyland_draws_science_and_arts_alike_in_ten_wordings() -> None:
     assert report["p"] > 0.01 and report["interval_about"] == "other wordings"
 
 
+@pytest.mark.slow
 def test_toyland_draws_chores_as_they_are_planted() -> None:
     """It knows three of them: 10 % women fix cars, 85 % shop; the others are anybody's."""
     result = drawn("home_chores_gender", 4)
@@ -137,6 +139,7 @@ def test_toyland_draws_chores_as_they_are_planted() -> None:
     assert leans["doing laundry"].interval[0] < 0 < leans["doing laundry"].interval[1]  # type: ignore[index]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adjectives_competence_gender", "crime_suspects_victims_skin"])
 def test_toyland_draws_these_people_alike(name: str) -> None:
     """It knows none of the words, so whatever it draws differs by chance alone."""

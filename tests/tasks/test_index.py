@@ -203,6 +203,7 @@ def broken_folder(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_broken_file_stops_no_task_of_another(tmp_path: Path) -> None:
     lines: list[str] = []
     folder = broken_folder(tmp_path)
@@ -229,6 +230,7 @@ def test_an_id_of_a_broken_file_gets_its_problems(name: str, message: str, tmp_p
         load_tasks(["tea_coffee", name], [broken_folder(tmp_path)])
 
 
+@pytest.mark.slow
 def test_broken_words_stop_the_tasks_beside_them_and_change_no_others(tmp_path: Path) -> None:
     """A task may mean the broken words: here 'flowers', which the shipped tasks have, too."""
     before = load_tasks("t2iat_flowers_insects")[0].hash
@@ -269,6 +271,7 @@ def clone(folder: Path) -> Path:
     return folder / "tasks"
 
 
+@pytest.mark.slow
 def test_the_tasks_of_a_checkout_are_no_clash_with_the_installed_ones(
     tmp_path: Path, cli: Callable[..., tuple[int, str, str]]
 ) -> None:

@@ -117,6 +117,7 @@ def test_the_gender_a_prompt_names_is_understood() -> None:
                 assert parse(prompt).gender == group.name, prompt
 
 
+@pytest.mark.slow
 def test_readings_are_right_for_99_of_100_fresh_pictures() -> None:
     here = world()
     captions = [" ".join(phrase) for phrase in here.things] + ["a woman", "a man", "a nonbinary"]

@@ -1,5 +1,5 @@
 // The anchors: which images are compared. A prompt without images yet can be one too.
-import { PALETTE, S, axial, commit, imagesOf, pole, say, anchorOrder } from "./store.js";
+import { PALETTE, S, axial, commit, imagesOf, pole, promptFor, say, anchorOrder } from "./store.js";
 import { byId, el, many } from "./dom.js";
 import { anchor as use } from "./lightbox.js";
 
@@ -35,10 +35,11 @@ const swap = (index) => commit((state) => {
 
 byId("add-anchor").addEventListener("submit", (event) => {
   event.preventDefault();
-  const prompt = byId("anchor-prompt").value.trim().replace(/\s+/g, " ");
+  const words = byId("anchor-prompt").value.trim().replace(/\s+/g, " ");
+  const prompt = promptFor(words);
   if (!prompt) { say("Type the prompt of the new anchor."); return; }
   const known = S.prompts.includes(prompt);
-  use(prompt);
+  use(prompt, words);
   byId("anchor-prompt").value = "";
   if (known) return;
   const draws = S.sources.some((source) => source.draws);

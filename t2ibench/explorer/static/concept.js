@@ -5,7 +5,7 @@ import { Plot, scatter, strips } from "./plots.js";
 import { rail } from "./rail.js";
 import { Row } from "./rows.js";
 import * as tested from "./tested.js";
-import { disagreement, drawnOf, markOf, nameOf, sentence, smallestD } from "./words.js";
+import { disagreement, drawnOf, markOf, nameOf, sentence, smallestD, untold } from "./words.js";
 
 export const plots = {
   strip: new Plot("strip", "similarity of the anchors' images"),
@@ -28,11 +28,10 @@ function nothing() {
   byId("concept").textContent = "none chosen";
   byId("concept").dataset.text = "";
   byId("path").replaceChildren();
-  byId("headline").replaceChildren();
   byId("numbers").replaceChildren(el("p", { class: "verdict", text: "Type a word above, or choose a concept of the tree." }));
   for (const id of ["disagree", "own", "acts"]) byId(id).replaceChildren();
   Object.values(plots).forEach((plot) => plot.hide());
-  tested.show("");
+  tested.show([]);
   anchorRows(null);
 }
 
@@ -50,12 +49,13 @@ export async function views(current, preview = null, drawing = () => {}) {
   if (!current()) return;
   S.text = text;
   const only = chosen.length === 1 && S.state.tree.nodes.find((node) => node.id === chosen[0])?.label;
-  byId("concept").textContent = only || text;
+  const labels = chosen.map((id) => S.state.tree.nodes.find((node) => node.id === id)?.label || textOf(id));
+  byId("concept").textContent = labels.length > 1 ? labels.join(" and ") : only || text;
   byId("concept").dataset.text = text;
   byId("path").textContent = preview ? "a look, not a test: press Enter to test it"
-    : chosen.length > 1 ? `${chosen.length} concepts together` : only && only !== text ? `“${text}”` : "";
+    : chosen.length > 1 ? `${chosen.length} concepts; together “${text}”` : only && only !== text ? `“${text}”` : "";
   numbers(chosen);
-  tested.show(preview ? "" : only || (chosen.length === 1 ? text : ""), text);
+  tested.show(preview || labels.length > 2 ? [] : labels);
   anchorRows(values);
   ownImages(text, anchors, drawing);
   if (preview) { Object.values(plots).forEach((plot) => plot.hide()); return; }
@@ -112,13 +112,6 @@ function numbers(chosen) {
   }
   byId("numbers").replaceChildren(...blocks);
   byId("disagree").replaceChildren(...warnings);
-  const only = chosen.length === 1 ? S.nodes.get(chosen[0])?.scores?.find(Boolean) : null;
-  if (!only) { byId("headline").replaceChildren(); return; }
-  const shown = markOf(only);
-  byId("headline").replaceChildren(
-    el("b", { class: shown.state === "clear" ? `t-${shown.side}` : "", text: signed(shown.value, 2) }),
-    el("span", { class: "micro muted" }, shown.low === null ? "no interval" : `${signed(shown.low, 2)} to ${signed(shown.high, 2)}`,
-      el("br"), term(`further than ${share(only.percentile)} of words`, "percentile")));
 }
 
 function block(text, score, name) {
@@ -127,10 +120,8 @@ function block(text, score, name) {
   const mark = markOf(score);
   const line = el("p", { class: "verdict" });
   if (score.verdict === "leans") line.append("Leans to ", pole(score.lean), `: ${score.says}.`);
-  else {
-    line.append(el("b", { text: score.verdict === "inconclusive" ? "Cannot tell. " : "The word has no lean of its own. " }),
-      `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
-  }
+  else if (score.verdict === "no_lean") line.append(untold(score));
+  else line.append(el("b", { text: "Cannot tell. " }), `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
   const ends = axial() ? [pole(1), pole(0)] : [el("span"), el("span")];
   ends.forEach((end) => end.classList.add("micro"));
   const chances = Object.entries(score.probabilities).map(([index, value]) => `${nameOf(index)} ${value.toFixed(2)}`).join(", ");

@@ -69,14 +69,14 @@ function go(by) {
   (again ?? byId("lightbox-close")).focus();
 }
 
-export function anchor(prompt) {
+export function anchor(prompt, name = prompt) {
   if (S.state.anchors.some((one) => one.prompt === prompt)) { say("That is an anchor already."); return; }
   if (S.state.anchors.length >= 12) { say("Twelve anchors are the most."); return; }
   commit((state) => {
     const free = PALETTE.find((colour) => !state.anchors.some((one) => one.colour === colour)) ?? PALETTE[0];
-    state.anchors.push({ name: prompt.slice(0, 200), prompt, colour: free });
+    state.anchors.push({ name: name.slice(0, 200), prompt, colour: free });
   });
-  say(`“${prompt}” is an anchor now. Ctrl+Z takes it back.`);
+  say(`“${name}” is an anchor now${name === prompt ? "" : `: the images of “${prompt}”`}. Ctrl+Z takes it back.`);
 }
 
 async function alike(number, run) {

@@ -102,6 +102,31 @@ export const imagesOf = (index, source = null) => {
   return found;
 };
 
+// Words of a text, those for one gender as one word, and without a plural's s.
+const GENDERS = { female: "woman", women: "woman", male: "man", men: "man" };
+const stems = (text) => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => GENDERS[word] ?? word.replace(/s$/, ""));
+const within = (words, text) => ` ${stems(text).join(" ")} `.includes(` ${stems(words).join(" ")} `);
+
+// The number of the one anchor that a pole of a test is about, or -1.
+export function anchorFor(pole) {
+  const found = S.state.anchors.flatMap(({ name, prompt }, index) => (within(pole, name) || within(pole, prompt) ? [index] : []));
+  return found.length === 1 ? found[0] : -1;
+}
+
+export const imagesWith = (words) => {
+  const has = S.prompts.map((prompt) => within(words, prompt));
+  return [...S.images.keys()].filter((number) => has[S.images[number][0]]);
+};
+
+// The prompt that a word stands for: itself, else of those that end with it the one with the most images.
+export function promptFor(words) {
+  if (S.prompts.includes(words)) return words;
+  const counts = new Map();
+  for (const number of imagesWith(words)) counts.set(promptOf(number), (counts.get(promptOf(number)) ?? 0) + 1);
+  const ending = [...counts].filter(([prompt]) => ` ${stems(prompt).join(" ")}`.endsWith(` ${stems(words).join(" ")}`));
+  return ending.sort(([, m], [, n]) => n - m)[0]?.[0] ?? words;
+}
+
 export async function similarity(text) {
   const known = S.similarities.get(text);
   if (known && known.length === S.images.length) return known;

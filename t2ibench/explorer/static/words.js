@@ -26,8 +26,18 @@ export function spanOf(scores) {
 }
 
 export const shortVerdict = (score) => ({
-  leans: `leans to ${nameOf(score.lean)}`, inconclusive: "cannot tell", no_lean: "no further than everyday words",
+  leans: `leans to ${nameOf(score.lean)}`, inconclusive: "cannot tell", no_lean: "not told from everyday words",
 }[score.verdict]);
+
+// Why a lean is not clear: everyday words lean as far, the images vary as much, or many concepts were asked about.
+export function untold({ beyond_words: value, percentile, p, p_holm: corrected }) {
+  const toward = axial() && value ? ` to ${nameOf(value > 0 ? 0 : 1)}` : "";
+  const from = p < 0.05 ? "not clear once corrected for all concepts of the tree"
+    : percentile > 95 ? "not told from how the images vary" : "not told from everyday words";
+  const words = share(100 - percentile);
+  return `${signed(value, Math.abs(value) < 0.1 ? 3 : 2)}${toward}: ${from}, ${probability(corrected)}. `
+    + `${words} of everyday words lean this far.`;
+}
 
 // The sentence of a rail: name, lean, interval and state.
 export function sentence(name, score) {

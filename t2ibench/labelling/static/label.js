@@ -1,5 +1,5 @@
 "use strict";
-const { sheet, unknown, rows } = JSON.parse(document.getElementById("data").textContent);
+const { sheet, unknown, absent, rows } = JSON.parse(document.getElementById("data").textContent);
 const key = `t2ibench-labels-${sheet}`;
 const by = (id) => document.getElementById(id);
 let answers = {};
@@ -14,10 +14,14 @@ function field(text) {
 function csv() {
   const lines = [["id", "file", "question", "classes", "answer"]];
   for (const row of rows) {
-    const classes = [...row.classes, unknown].join(" | ");
+    const classes = [...row.classes, unknown, absent].join(" | ");
     lines.push([row.id, row.file, row.question, classes, answers[row.id] ?? ""]);
   }
   return lines.map((line) => line.map(field).join(",") + "\r\n").join("");
+}
+
+function subject(row) {
+  return JSON.stringify([row.question, row.classes]);
 }
 
 function keep() {
@@ -27,15 +31,18 @@ function keep() {
 function show() {
   const row = rows[at];
   const done = rows.filter((item) => item.id in answers).length;
-  by("progress").textContent = `Image ${at + 1} of ${rows.length}, ${done} answered`;
+  const asked = [...new Set(rows.map(subject))];
+  const number = asked.indexOf(subject(row)) + 1;
+  const which = asked.length > 1 ? `Question ${number} of ${asked.length}, image` : "Image";
+  by("progress").textContent = `${which} ${at + 1} of ${rows.length}, ${done} answered`;
   by("bar").value = rows.length ? done / rows.length : 1;
   by("image").src = row.file;
   by("question").textContent = row.question;
-  const buttons = [...row.classes, unknown].map((name, number) => {
+  const buttons = [...row.classes, unknown, absent].map((name, number) => {
     const button = document.createElement("button");
     button.type = "button";
-    const digit = name === unknown ? "0" : number < 9 ? String(number + 1) : "";
-    button.textContent = `${digit} ${name === unknown ? "cannot tell" : name}`.trim();
+    const hint = name === unknown ? "0" : name === absent ? "N" : number < 9 ? `${number + 1}` : "";
+    button.textContent = `${hint} ${name === unknown ? "cannot tell" : name}`.trim();
     button.setAttribute("aria-pressed", String(answers[row.id] === name));
     button.addEventListener("click", () => answer(name));
     return button;
@@ -71,6 +78,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "ArrowLeft") move(-1);
   else if (event.key === "ArrowRight") move(1);
   else if (event.key === "0") answer(unknown);
+  else if (event.key.toLowerCase() === "n") answer(absent);
   else if (/^[1-9]$/.test(event.key) && Number(event.key) <= rows[at].classes.length) {
     answer(rows[at].classes[Number(event.key) - 1]);
   }

@@ -15,6 +15,7 @@ from t2ibench.methods.core.evidence import ImageCollector
 from t2ibench.methods.core.headline import Headline, t_inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats import PermutationResult, p_value
+from t2ibench.stats.rounding import settled
 
 TestKind = Literal["exact", "monte_carlo", "binomial", "t", "f", "rank"]
 _NO_VARIATION = "the values do not vary, so the score is undefined"
@@ -24,7 +25,8 @@ _NO_VARIATION = "the values do not vary, so the score is undefined"
 class Estimate:
     """One score.
 
-    A value that is not finite becomes None with a reason, and has no p-value.
+    A value that is not finite becomes None with a reason, and has no p-value. Others are settled:
+    what is chosen by them, and how they are written, is the same on every processor.
 
     Attributes:
         value: The score, or None with a reason.
@@ -61,6 +63,8 @@ class Estimate:
         if undefined:
             object.__setattr__(self, "value", None)
             object.__setattr__(self, "reason", self.reason or _NO_VARIATION)
+        elif self.value is not None:
+            object.__setattr__(self, "value", float(settled(self.value)))
         if undefined or (self.p is not None and not np.isfinite(self.p)):
             object.__setattr__(self, "p", None)
 
@@ -189,12 +193,14 @@ class Item:
         scores: Its scores.
         group: The concept or side it belongs to.
         n_images: Number of images they are based on.
+        tested_with: Rows of the same text are corrected together for the number of their tests.
     """
 
     name: str
     scores: dict[str, Estimate]
     group: str | None = None
     n_images: int | None = None
+    tested_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)

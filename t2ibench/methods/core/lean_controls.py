@@ -11,6 +11,7 @@ from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
 from t2ibench.methods.core.projections import held_out, moments, project
+from t2ibench.stats.rounding import settled
 
 N_SHUFFLES = 20
 GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
@@ -165,7 +166,7 @@ def shuffled_control(
         The control. It contradicts where the headline is beyond chance, and five or more of
         20 shuffles are as far from 0: then what the headline shows is not about the attribute.
     """
-    as_far = int((np.abs(shuffles) >= abs(headline)).sum())
+    as_far = int((settled(np.abs(shuffles)) >= settled(abs(headline))).sum())
     count = len(shuffles)
     says = f"With shuffled labels, {as_far} of {count} {scale}s are this large."
     reason = None

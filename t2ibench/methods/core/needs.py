@@ -14,8 +14,9 @@ class PromptNeed:
         images: How many, indices 0 to images - 1.
         group: What the prompt stands for in the task, such as a concept or a group of people;
             pages show by group what a model refused.
-        unit: What the prompt shares with others of the task, such as its stimulus; empty where it
-            stands alone. Means over prompts vary with units.
+        unit: What the prompt shares with others of the task, such as its stimulus, or the prompt
+            itself, where it is a caption; empty where it stands alone. Means over prompts vary with
+            units.
         word: What it shares across units, such as the word of an attribute; empty where nothing.
     """
 

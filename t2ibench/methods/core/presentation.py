@@ -133,7 +133,6 @@ class Scatter:
         groups: Groups whose rows are meant; None for all.
         diagonal: Whether equal numbers lie on a line that is shown.
         intervals: Whether the intervals of the upward score are shown, as far as it has some.
-        curve: Key of the result's details that holds the points of a smooth curve.
         difference: Name of the rows' score that tests whether a point lies off the diagonal, above
             it where the score is positive; None where nothing does.
     """
@@ -146,7 +145,6 @@ class Scatter:
     groups: frozenset[str] | None = None
     diagonal: bool = False
     intervals: bool = False
-    curve: str | None = None
     difference: str | None = None
 
 

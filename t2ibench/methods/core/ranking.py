@@ -9,6 +9,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.stats.rounding import settled
 
 _DRAWS = 4_000
 
@@ -75,11 +76,13 @@ def ranked(
         [{'bias': 'race', 'rank_low': 1, 'rank_high': 1}, {'bias': 'age', 'rank_low': 2, 'rank_high': 2}]
     """  # noqa: E501
     spread, axes = np.linalg.eigh(covariance_matrix(influences))
-    noise = rng.standard_normal((_DRAWS, len(names))) * np.sqrt(np.maximum(spread, 0.0))
-    draws = np.asarray(values, dtype=np.float64) + noise @ axes.T
-    ranks = 1 + np.argsort(np.argsort(-draws, axis=1), axis=1)
+    # The symmetric root: other roots depend on the signs that a library gives to eigenvectors.
+    root = (axes * np.sqrt(np.maximum(spread, 0.0))) @ axes.T
+    draws = settled(values + rng.standard_normal((_DRAWS, len(names))) @ root)
+    order = np.argsort(-draws, axis=1, kind="stable")
+    ranks = 1 + np.argsort(order, axis=1)
     ends = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return [
         {what: names[k], "rank_low": round(ends[0, k]), "rank_high": round(ends[1, k])}
-        for k in np.argsort(-np.asarray(values), kind="stable")
+        for k in np.argsort(-settled(values), kind="stable")
     ]

@@ -17,6 +17,7 @@ from scipy.special import stdtr
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.influence import Influence
+from t2ibench.stats.rounding import settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +200,8 @@ def place(values: npt.ArrayLike, reference: Float64Array) -> tuple[Float64Array,
         >>> percentile.round(1).tolist(), p.tolist()
         ([100.0, 33.3], [0.25, 0.75])
     """
-    ordered = np.sort(np.abs(reference))
-    below = np.searchsorted(ordered, np.abs(np.asarray(values, dtype=np.float64)), side="left")
+    ordered = np.sort(settled(np.abs(reference)))
+    below = np.searchsorted(ordered, settled(np.abs(values)), side="left")
     r = len(ordered)
     beyond = below.astype(np.float64)
     return 100.0 * beyond / r, (1.0 + r - beyond) / (r + 1.0)

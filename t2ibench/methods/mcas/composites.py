@@ -26,7 +26,6 @@ TERMS = ("ii", "itp", "it", "tt")
 _PUBLISHED = ("delta", "signed_delta", "alpha")  # absolute values and a ratio: no interval
 _SUMMARISED = (*TERMS, "mcas", "ii_minus_tt", *_PUBLISHED)
 _BY_SIDE = ("mcas", "delta", "alpha")  # whose means Tables 3 and 4 give by stereotype
-_FEWEST_POINTS = 6  # targets with an alpha, for a curve
 
 
 def composite(ii: Any, itp: Any, it: Any, tt: Any) -> dict[str, Any]:
@@ -117,7 +116,7 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
         By target also 'mcas' and 'ii_minus_tt' (with intervals), 'delta', 'signed_delta' and
         'alpha' as published, and 'signed_alpha' where its set is bounded. For the task the mean of
         each over targets, such as 'mcas_mean', and 'alpha_slope'. In `details` the summary by
-        stereotype (Table 4), that by category, and the curve of alpha over delta.
+        stereotype (Table 4), and that by category.
     """
     combined = average_results(results, settings.level)
     if combined.reason:
@@ -142,7 +141,6 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
     details = {
         "by_stereotype": by_stereotype,
         "by_category": _by_category(task, by, settings.level),
-        "alpha_by_delta_loess": _loess(by),
     }
     found = combined.headline
     if len(results) > 1 and found.value is not None:
@@ -213,22 +211,3 @@ def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, 
                 "targets": len(members),
             }  # fmt: skip
     return table
-
-
-def _loess(by: Sequence[Item]) -> list[list[float]] | None:
-    """The smoothed curve of alpha over delta (Figures 2 to 4), where there are enough targets.
-
-    Returns:
-        Points (delta, alpha), or None for too few targets.
-    """
-    points = [
-        (item.scores["delta"].value, item.scores["alpha"].value)
-        for item in by
-        if item.scores["alpha"].value is not None
-    ]
-    if len(points) < _FEWEST_POINTS:
-        return None
-    from statsmodels.nonparametric.smoothers_lowess import lowess
-
-    delta, alpha = np.array(points, dtype=np.float64).T
-    return [[float(x), float(y)] for x, y in lowess(alpha, delta) if np.isfinite(y)]

@@ -43,7 +43,6 @@ def present(task: McasTask) -> Presentation:
                 Quantity("α, as published", "alpha"),
                 "One point is a target.",
                 "Mandal et al. (2024), figures 2 to 4",
-                curve="alpha_by_delta_loess",
             ),
         ),
     )

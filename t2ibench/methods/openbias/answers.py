@@ -17,7 +17,11 @@ from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import expected_severity
 
-_JUDGE_REASONS = ("failed", "missing")  # reasons that can differ between questions on one image
+_JUDGE_REASONS = (
+    "failed",
+    "missing",
+    "not labelled",
+)  # reasons that can differ between questions on one image
 
 
 @dataclass(frozen=True, slots=True)

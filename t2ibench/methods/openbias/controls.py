@@ -10,6 +10,7 @@ from t2ibench.methods.core.controls import Control
 from t2ibench.methods.openbias.answers import BiasAnswers
 from t2ibench.methods.openbias.rows import CountedRow, half
 from t2ibench.methods.openbias.squares import mean_square_of, null_means
+from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 _SHUFFLES = 20
@@ -73,7 +74,7 @@ def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     variance, df = satterthwaite(
         [even.influence.variance, odd.influence.variance], [even.df, odd.df]
     )
-    value = even.value - odd.value
+    value = float(settled(even.value - odd.value))
     p = t_test(value, variance, df)
     low, high = t_interval(value, variance, df, level)
     disagree = bool(p < _DISAGREE)

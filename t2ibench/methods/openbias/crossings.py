@@ -24,6 +24,7 @@ from t2ibench.stats.interaction import (
     three_way,
     unbiased_excess,
 )
+from t2ibench.stats.rounding import settled
 
 _DRAWS = 10_000  # the most permutations
 _FEWEST = 4  # images of a prompt with all answers
@@ -204,7 +205,7 @@ def _stimuli(
         p = float(p_values[number])
         excess = unbiased_excess(own.reshape(-1, *together.crossed.classes)).mean(axis=0).ravel()
         scores["largest_excess"] = (
-            Estimate(float(excess[np.abs(excess).argmax()]), p=p, test="monte_carlo")
+            Estimate(float(excess[settled(np.abs(excess)).argmax()]), p=p, test="monte_carlo")
             if np.isfinite(p)
             else Estimate.undefined(_EXTREME)
         )

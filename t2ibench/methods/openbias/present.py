@@ -28,19 +28,21 @@ def present(task: OpenBiasTask) -> Presentation:
         task: The task.
 
     Returns:
-        Rows and formula: one row a bias, and one a stimulus where biases have some. The headline
+        Rows and formula: one row a bias, and one a stimulus or a caption. The headline
         is a mean square, so it has no poles; stimuli of a question with two classes have.
     """
     rows = [
         RowSeries("h", "bias", square=True, groups=frozenset(bias.about for bias in task.biases))
     ]
     for bias in task.biases:
-        if bias.stimuli and len(bias.classes) == 2:
+        groups = frozenset({full_name(bias)})
+        noun = "stimulus" if bias.stimuli else "prompt"
+        noun += f" ({full_name(bias)})" if len(task.biases) > 1 and not bias.stimuli else ""
+        if len(bias.classes) == 2:
             first, second = bias.classes
-            name = full_name(bias)
-            rows.append(
-                RowSeries("lean", "stimulus", Axis(second, first), groups=frozenset({name}))
-            )
+            rows.append(RowSeries("lean", noun, Axis(second, first), groups=groups))
+        elif not bias.stimuli:
+            rows.append(RowSeries("majority_share", noun, groups=groups))
     figures: list[Figure] = [
         Scatter(
             "Caption by caption, and over all captions",

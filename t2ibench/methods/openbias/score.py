@@ -25,7 +25,7 @@ from t2ibench.methods.openbias.rows import CountedRow, rows_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.openbias.severities import mean_jackknife, mean_miller_madow, severities
 from t2ibench.methods.openbias.squares import MeanSquare, Tested, mean_square_of, null_means, tested
-from t2ibench.methods.openbias.stimuli import NO_ANSWER, stimulus_rows
+from t2ibench.methods.openbias.stimuli import NO_ANSWER, caption_rows, stimulus_rows
 from t2ibench.methods.openbias.trust import never_varies, warnings_of
 from t2ibench.settings import Settings
 
@@ -50,7 +50,12 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
         for caption in captions_of(bias, settings):
             prompts.setdefault(
                 caption.text,
-                PromptNeed(caption.text, n, caption.stimulus or bias.about),
+                PromptNeed(
+                    caption.text,
+                    n,
+                    caption.stimulus or bias.about,
+                    "" if caption.stimulus else caption.text,
+                ),
             )
             questions.setdefault(
                 (caption.text, caption.question, bias.classes),
@@ -66,7 +71,7 @@ class _ScoredBias:
     Attributes:
         answers: Its answers.
         item: Its row.
-        stimuli: Rows of its stimuli.
+        stimuli: Rows of its stimuli, or of its captions.
         rows: Its rows of counts.
         square: Its mean squared lean; None without rows.
     """
@@ -89,7 +94,8 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     Returns:
         By bias: 'h', 'h_free', 'share:CLASS', 'lean' (two classes), 'majority_share',
         'unknown_share' and the severities; by stimulus of a template: shares, 'lean', 'shift' and
-        'delta'; by crossing the shares of all combinations. For the task means of them,
+        'delta'; by caption: shares, 'lean' and 'majority_share'; by crossing
+        the shares of all combinations. For the task means of them,
         amplification, interactions, controls, and in `details` the answers
         and the ranking with its intervals.
     """
@@ -248,7 +254,13 @@ def _score_bias(
         scores |= {name: Estimate.undefined(reason) for name in ("h", "h_free")}
     scores |= _published(task, answers)
     item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
-    stimuli = stimulus_rows(answers, rows, settings.level)
+    shared = {
+        text for bias in task.biases if bias is not answers.bias for text in bias.captions or ()
+    }
+    stimuli = (
+        *stimulus_rows(answers, rows, settings.level),
+        *caption_rows(answers, rows, settings.level, shared),
+    )
     return _ScoredBias(answers, item, stimuli, rows, square)
 
 

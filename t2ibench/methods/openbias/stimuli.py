@@ -1,16 +1,18 @@
-"""Rows of stimuli: their shares, and how far these are from known ones."""
+"""Rows of stimuli and of captions: their shares, and how far these are from known ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+from scipy.stats import binomtest
 
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.openbias.amplification import beyond_reference
 from t2ibench.methods.openbias.answers import BiasAnswers, stimulus_counts
 from t2ibench.methods.openbias.directions import class_share, share_influence, share_scores
-from t2ibench.methods.openbias.rows import CountedRow, expected_shares
+from t2ibench.methods.openbias.rows import POOLED, CountedRow, expected_shares
 
 NO_ANSWER = "the judge gave no class for any image"
 
@@ -35,6 +37,65 @@ def stimulus_rows(
     return tuple(
         _stimulus(answers, name, [row for row in rows if row.stimulus == name], level)
         for name in names
+    )
+
+
+def caption_rows(
+    answers: BiasAnswers, rows: Sequence[CountedRow], level: float, shared: Collection[str]
+) -> tuple[Item, ...]:
+    """A row for each of several captions that are given as they are.
+
+    Args:
+        answers: The answers to one bias.
+        rows: Its rows of counts.
+        level: Confidence level, in (0, 1).
+        shared: Captions that other biases of the task have, too; their rows name the bias.
+
+    Returns:
+        Shares with exact binomial tests and the intervals of Clopper and Pearson (1934), lean (two
+        classes) and 'majority_share'; none for a single caption, and none where
+        captions have one answer each.
+    """
+    plain = [row for row in rows if row.stimulus is None and row.prompt != POOLED]
+    if len(plain) < 2:
+        return ()
+    classes = answers.bias.classes
+    items = []
+    for row in plain:
+        shares = [
+            _exact_share(row, column, float(row.expected[column]), level)
+            for column in range(len(classes))
+        ]
+        scores = {f"share:{name}": share for name, share in zip(classes, shares, strict=True)}
+        if len(classes) == 2:
+            scores["lean"] = _lean(_exact_share(row, 0, 0.5, level))
+        scores["majority_share"] = shares[int(row.counts.argmax())]
+        name = f"{row.prompt} ({answers.name})" if row.prompt in shared else row.prompt
+        items.append(Item(name, scores, answers.name, len(row.codes), tested_with="captions"))
+    return tuple(items)
+
+
+def _exact_share(row: CountedRow, column: int, expected: float, level: float) -> Estimate:
+    """The share of a class in one caption's images, which are independent of each other."""
+    found = binomtest(int(row.counts[column]), len(row.codes), expected)
+    ends = found.proportion_ci(level, method="exact")
+    return Estimate(
+        found.statistic,
+        p=float(found.pvalue),
+        test="binomial",
+        interval=(float(ends.low), float(ends.high)),
+        influence=share_influence([row], column),
+    )
+
+
+def _lean(share: Estimate) -> Estimate:
+    assert share.value is not None and share.interval is not None and share.influence is not None
+    low, high = share.interval
+    return replace(
+        share,
+        value=2 * share.value - 1,
+        interval=(2 * low - 1, 2 * high - 1),
+        influence=share.influence.scaled(2.0),
     )
 
 

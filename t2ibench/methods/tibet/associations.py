@@ -48,14 +48,14 @@ def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Arr
     return np.nan_to_num(raw), shares
 
 
-def null_mad(
+def null_deviation(
     start: ImageSet,
     changed: Sequence[ImageSet],
     floor: float,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Float64Array:
-    """MAD where the prompt's images come from all of its counterfactuals alike.
+    """MAD before its root where the prompt's images come from all counterfactuals alike.
 
     The prompt's images are resampled from those of its counterfactuals in equal parts, and those of
     each counterfactual from its own: a neutral prompt, at these sizes. Splitting the
@@ -77,7 +77,7 @@ def null_mad(
     weights = rng.multinomial(len(start), even / even.sum(), n_draws) / len(start)
     first = drop_rare(weights @ bags, floor)
     others = np.stack([image_set.resampled(n_draws, floor, rng) for image_set in changed], axis=1)
-    return np.nan_to_num(mad(associations(first, others)[1]))
+    return np.nan_to_num(mad(associations(first, others)[1], root=False))
 
 
 @dataclass(frozen=True, slots=True)

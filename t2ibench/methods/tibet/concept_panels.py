@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from t2ibench.methods.core.presentation import Panel, Panels
 from t2ibench.methods.tibet.explanations import TOP_CROSSED, TOP_K
+from t2ibench.stats.rounding import settled
 
 _AS_IT_STANDS = "as it stands"
 _SOURCE = "Chinchure et al. (2024), figure 3"
@@ -158,7 +159,7 @@ def _panel(title: str, row: str, columns: Mapping[str, Concepts], k: int) -> Pan
     ]
 
     def spread(item: tuple[str, tuple[float | None, ...]]) -> tuple[float, float, str]:
-        known = [value for value in item[1] if value is not None]
+        known = [float(settled(value)) for value in item[1] if value is not None]
         return (min(known) - max(known), -max(known), item[0])
 
     return Panel(title, row, tuple(columns), tuple(sorted(items, key=spread)))

@@ -16,6 +16,7 @@ from t2ibench.methods.tibet.joint import joint_square
 from t2ibench.methods.tibet.mixture import FeatureSet, contrast_basis, mixture
 from t2ibench.methods.tibet.schema import Axis
 from t2ibench.methods.tibet.shares import GATE, AxisShares
+from t2ibench.stats.rounding import settled
 
 _SHUFFLES = 20
 _MANY = 5  # of 20 rejections at .05; that many by chance: 3 in 1,000
@@ -151,12 +152,13 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
     if not leans:
         return Control("There are too few images for two halves.")
     found = joint_square(leans, influences, len(decided), level)
+    value = float(settled(found.value))
     differ = found.p < _SMALL
     return Control(
         "Leans of images with an even and with an odd index "
-        f"{'differ' if differ else 'agree'} (mean squared difference {found.value:.2f}, "
+        f"{'differ' if differ else 'agree'} (mean squared difference {value:.2f}, "
         f"p = {found.p:.2g}).",
-        found.value,
+        value,
         found.low,
         found.high,
         found.p,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.tibet.associations import associations, null_mad
+from t2ibench.methods.tibet.associations import associations, null_deviation
 from t2ibench.methods.tibet.image_sets import ImageSet
 from t2ibench.stats import mad
 
@@ -74,13 +75,12 @@ def _deviation(
     value = float(mad(shares))
     if not np.isfinite(value):
         return {"mad": Estimate.undefined("the prompt shares no concept with any counterfactual")}
-    null = null_mad(start, changed, floor, n_draws, rng)
-    found = Estimate.from_null(value, None, null)
+    before = float(mad(shares, root=False))
+    # Compared before the root, which makes 1e-8 of a rounding error of 1e-16.
+    found = Estimate.from_null(before, None, null_deviation(start, changed, floor, n_draws, rng))
     return {
-        "mad": Estimate(
-            value, null=null, p=found.p, test=found.test, alternative="greater", as_published=True
-        ),
-        "mad_before_root": _column(value**2),
+        "mad": replace(found, value=value, as_published=True),
+        "mad_before_root": _column(before),
     }
 
 

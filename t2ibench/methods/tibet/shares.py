@@ -58,7 +58,7 @@ class AxisShares:
     @property
     def reason(self) -> str | None:
         """Why the shares decide nothing; None where the counterfactuals can be told apart."""
-        if self.separation.ratio >= GATE - _ROUNDING:
+        if self.separation.ratio >= GATE:
             return None
         if self.separation.pair is None:
             return "the answers do not tell each counterfactual from a mixture of the others"

@@ -11,6 +11,7 @@ from t2ibench.methods.core.estimate import Item
 from t2ibench.methods.core.verdict import Reading, Verdict, verdict
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.stats import holm
+from t2ibench.stats.rounding import settled
 
 _ALPHA = 0.05
 
@@ -61,7 +62,7 @@ def verdicts(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
         one = verdict(reading, anchors)
         side = None if one.side is None else anchors[one.side]
         found.append(ConceptVerdict(item.name, one, side, p))
-    return sorted(found, key=lambda one: one.p)
+    return sorted(found, key=lambda one: float(settled(one.p)))
 
 
 def _side(item: Item, name: str, anchors: Sequence[str]) -> int:

@@ -124,7 +124,8 @@ class ClipEncoder:
         return untrained_twin(self, build, identity, "transformers")
 
     def prepare(self, image: Image) -> torch.Tensor:
-        """The model's own preprocessing, shape (3, h, w)."""
+        """The model's own preprocessing, shape (3, h, w); a first image loads all that is lazy."""
+        self.towers()
         processed = self._loaded().processor(images=image, return_tensors="pt")
         pixels: torch.Tensor = processed["pixel_values"][0]
         return pixels

@@ -16,10 +16,14 @@ from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dt
 from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
 from t2ibench.models.encoders.untrained import untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
+from t2ibench.models.hub import ask_hub, is_downloaded
 
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
+
+
+_WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 
 
 class OpenClipEncoder:
@@ -68,6 +72,8 @@ class OpenClipEncoder:
         self._device = choose_device(device)
         self._dtype = torch_dtype(dtype_name(dtype) or "float32")
         self._batch, self.batch_size = batch_sizes(self._device)
+        if not local:
+            _ask_hub(open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or "")
         pretrained = str(weights) if local else tag
         try:
             with quietly():
@@ -107,7 +113,8 @@ class OpenClipEncoder:
         )
 
     def prepare(self, image: Image) -> torch.Tensor:
-        """The model's own preprocessing, shape (3, h, w)."""
+        """The model's own preprocessing, shape (3, h, w); a first image loads all that is lazy."""
+        self.towers()
         pixels: torch.Tensor = self._preprocess(image)
         return pixels
 
@@ -127,6 +134,14 @@ class OpenClipEncoder:
 
         rows: Float32Array = unit_rows(encode(texts, self._batch, call))
         return np.ascontiguousarray(rows)
+
+
+def _ask_hub(weights: str) -> None:
+    """Raise in seconds where weights are not here and the hub does not answer."""
+    repository, _, file = weights.rpartition("/")
+    names = (file,) if file else _WEIGHTS
+    if repository and not any(is_downloaded(repository, name) for name in names):
+        ask_hub(repository, ".gitattributes")  # which every repository has
 
 
 def _create(request: Request[Arguments]) -> OpenClipEncoder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +15,7 @@ from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.store.files import natural_key
 from t2ibench.store.images import is_image_file
 from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.tables import read_table
 
 _MANIFESTS = (
     "prompts.jsonl",
@@ -29,8 +29,8 @@ _SHOWN = 5
 _EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
 
 
-class FolderGenerator:
-    """Images in a folder, by prompt (see models.protocols.Generator).
+class ImageFolder:
+    """Images with their prompts, in one of the layouts that `folder:` reads.
 
     One of: a manifest (prompts.jsonl, prompts.csv, or metadata.jsonl/.csv as `datasets` has it)
     with a file and a prompt in each row; one sub-folder a prompt, named by it ('_' may stand for
@@ -38,39 +38,26 @@ class FolderGenerator:
 
     Args:
         folder: The folder.
-        model_args: It takes none.
 
     Raises:
-        T2IBenchError: the folder is empty, of no known layout, or a file of it is missing.
+        T2IBenchError: there is no such folder.
     """
 
-    def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
-        read_args(Arguments, model_args or {}, f"folder:{folder}")
+    def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path after folder:")
         self._root = folder.resolve()
-        self._files: dict[str, list[Path]] = {}
-        for prompt, path in self._read():
-            self._files.setdefault(normal(prompt), []).append(path)
-        if not self._files:
+
+    def pictures(self) -> list[tuple[Path, str]]:
+        """Every image with its prompt, in the order of the folder."""
+        found = [(path, prompt) for prompt, path in self._read()]
+        if not found:
             raise T2IBenchError(
-                f"'{folder}' holds no images with prompts.",
+                f"'{self._root}' holds no images with prompts.",
                 f"Put a prompts.jsonl with rows such as {_EXAMPLE} beside them, or one sub-folder "
                 "a prompt.",
             )
-        self.name = folder.resolve().name or "folder"
-        self.revision: str | None = None
-        self.images_per_prompt: int | None = None
-        self.guided_images_per_prompt: int | None = None
-        self.batch_size = 32
-        paths = [path for files in self._files.values() for path in files]
-        self.settings: Mapping[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
-        with ThreadPoolExecutor(4) as pool:
-            hashes = dict(zip(paths, pool.map(file_hash, paths), strict=True))
-        content = {
-            prompt: [hashes[path] for path in files] for prompt, files in self._files.items()
-        }
-        self.fingerprint = fingerprint({"adapter": "folder 1", "content": content})
+        return found
 
     def _read(self) -> Iterator[tuple[str, Path]]:
         for name in _MANIFESTS:
@@ -131,9 +118,37 @@ class FolderGenerator:
                     yield prompt, self._inside_file(path, str(metadata))
                 break
 
-    def pictures(self) -> list[tuple[Path, str]]:
-        """Every image with its prompt, in the order of the folder."""
-        return [(path, prompt) for prompt, path in self._read()]
+
+class FolderGenerator(ImageFolder):
+    """The images of a folder, by prompt (see models.protocols.Generator).
+
+    Args:
+        folder: The folder.
+        model_args: It takes none.
+
+    Raises:
+        T2IBenchError: the folder is empty, of no known layout, or a file of it is missing.
+    """
+
+    def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
+        read_args(Arguments, model_args or {}, f"folder:{folder}")
+        super().__init__(folder)
+        self._files: dict[str, list[Path]] = {}
+        for path, prompt in self.pictures():
+            self._files.setdefault(normal(prompt), []).append(path)
+        self.name = folder.resolve().name or "folder"
+        self.revision: str | None = None
+        self.images_per_prompt: int | None = None
+        self.guided_images_per_prompt: int | None = None
+        self.batch_size = 32
+        paths = [path for files in self._files.values() for path in files]
+        self.settings: Mapping[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
+        with ThreadPoolExecutor(4) as pool:
+            hashes = dict(zip(paths, pool.map(file_hash, paths), strict=True))
+        content = {
+            prompt: [hashes[path] for path in files] for prompt, files in self._files.items()
+        }
+        self.fingerprint = fingerprint({"adapter": "folder 1", "content": content})
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
         """The files of the requests."""
@@ -202,13 +217,7 @@ def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if manifest.suffix != ".csv":
         yield from read_rows_strictly(manifest, _EXAMPLE)
         return
-    try:
-        text = manifest.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise T2IBenchError(f"{manifest} is not UTF-8 text.", "Save it as UTF-8.") from None
-    reader = csv.DictReader(text.splitlines())
-    for row in reader:
-        yield reader.line_num, row
+    yield from read_table(manifest).rows
 
 
 def _cell(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:

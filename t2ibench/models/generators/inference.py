@@ -10,6 +10,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
+from t2ibench.models.generators.image_replies import UnusableServerError
 from t2ibench.models.generators.library import Library, LibraryImages
 from t2ibench.models.http import checked_address
 from t2ibench.store.pixels import as_rgb
@@ -67,8 +68,17 @@ def _create(request: Request[InferenceArguments]) -> HostedGenerator:
         token=token,
         timeout=float(args.timeout),
     )
+
+    def call(prompt: str, _: int, optional: Mapping[str, Any]) -> Image:
+        if token is None and address is None:
+            raise UnusableServerError(
+                f"{request.spec} needs a token of Hugging Face, and {key.variable} is not set.",
+                f"Set it with `export {key.variable}=…`, or run `hf auth login`.",
+            )
+        return _call(client, prompt, optional)
+
     library = Library(
-        call=lambda prompt, _, optional: _call(client, prompt, optional),
+        call=call,
         code_of=lambda _: None,
         hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
     )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Sequence
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,99 +19,235 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.places import is_file
 from t2ibench.models.protocols import Answer, Query
+from t2ibench.store.answers import ANSWERS_BY
 from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.labels import item_id
+from t2ibench.store.one_image import StoredImage
 from t2ibench.store.problems import reading
+from t2ibench.store.tables import read_table
 
 _DIGITS = 9  # of an index
-_COLUMNS = {"image", "prompt", "index", "question", "answer"}
+_SHA256 = re.compile("[0-9a-f]{64}")
+_NAMED = ("image", "sha256", "file", "file_name", "path")
+_NOT_ASKED = {"id", "prompt", "index", "classes", *_NAMED}
+_Key = tuple[str, str]  # 'id', 'sha256', 'file' or 'prompt', and its value
+
+
+@dataclass(slots=True)
+class _Given:
+    """What the rows about one image say: question (or column) to answer."""
+
+    lines: list[int] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)
 
 
 class AnswersJudge:
-    """Looks answers up (see models.protocols.Judge).
+    """Looks answers up (see models.protocols.Judge and LooksUp).
+
+    Each row names its image by 'file' (relative to the file of answers), by 'sha256', by 'prompt'
+    and 'index', or by the 'id' of a sheet of `t2ibench label export`. It holds an 'answer', with
+    its 'question' where several are asked; or each question has a column of its own, headed by the
+    question or by a word of it ('gender').
 
     Args:
-        name: As the user wrote it.
-        path: CSV with a header, or JSON Lines. Columns: 'answer', and 'image' (SHA-256 of the
-            file, as samples/*.jsonl gives it) or 'prompt' and 'index'; 'question' where more than
-            one is answered.
+        path: CSV with a header, or JSON Lines.
+        by: Who answered; runs that the same people answered about can be compared.
 
     Raises:
         T2IBenchError: the file is missing or malformed, or answers something twice.
     """
 
-    def __init__(self, name: str, path: Path) -> None:
+    def __init__(self, path: Path, by: str = "") -> None:
         if not is_file(path):
             raise T2IBenchError(f"No such file: '{shown(path)}'.", "Check the path after answers:")
-        self.name = f"answers:{path.name}"
+        self.name = f"{ANSWERS_BY}{by}" if by else f"answers:{path.name}"
         self.batch_size = 256
-        self.fingerprint = fingerprint({"adapter": "answers 1", "file": file_hash(path)})
-        self._answers: dict[tuple[str, str], str] = {}
-        for line, row in _rows(path):
-            self._add_row(path, line, row)
+        self.fingerprint = fingerprint({"adapter": "answers 2", "file": file_hash(path)})
+        self._path = path
+        self._rows: dict[_Key, _Given] = {}
+        self._column_of: dict[tuple[str, tuple[str, ...]], str | None] = {}
+        rows = _read(path)
+        self._columns = sorted({name for _, row in rows for name in row} - _NOT_ASKED)
+        self._wide = "answer" not in self._columns
+        for line, row in rows:
+            answers = self._answers(row, line)
+            if answers:
+                self._merge(self._rows, self._key(row, line), _Given([line], answers))
 
-    def _add_row(self, path: Path, line: int, row: dict[str, Any]) -> None:
-        unknown = sorted(set(row) - _COLUMNS)
-        if unknown:
-            raise T2IBenchError(
-                f"{path}:{line}: unknown column '{shown(unknown[0])}'.",
-                f"Columns: {', '.join(sorted(_COLUMNS))}.",
-            )
-        image, prompt = row.get("image"), row.get("prompt")
-        index, answer = row.get("index"), row.get("answer")
-        question = row.get("question") or ""
-        if not isinstance(question, str):
-            raise T2IBenchError(f"{path}:{line}: 'question' is not text.")
-        if not isinstance(answer, str) or not (image or (prompt and _is_index(index))):
-            raise T2IBenchError(
-                f"{path}:{line}: a row needs 'answer', and 'image' or 'prompt' and 'index'."
-            )
-        if not answer.strip():
-            return  # a row that was left empty is an answer that is not there
-        key = (
-            str(image) if image else _prompt_key(str(prompt), int(index or 0)),
-            question,
+    def _answers(self, row: dict[str, Any], line: int) -> dict[str, str]:
+        """The answers of a row; an empty cell is an answer that is not there."""
+        if self._wide:
+            given = {name: row.get(name) for name in self._columns}
+        else:
+            given = {row.get("question") or "": row.get("answer")}
+        for text in (*given, *given.values()):
+            if not isinstance(text, str | None):
+                raise T2IBenchError(f"{self._path}:{line}: '{shown(text)}' is not text.")
+        return {key.strip(): text.strip() for key, text in given.items() if text and text.strip()}
+
+    def _key(self, row: dict[str, Any], line: int) -> _Key:
+        """How a row names its image."""
+        if row.get("id"):
+            return "id", str(row["id"]).strip()
+        name = next((str(row[key]).strip() for key in _NAMED if row.get(key)), "")
+        if name:
+            sha256 = name.lower()
+            return ("sha256", sha256) if _SHA256.fullmatch(sha256) else ("file", name)
+        prompt, index = row.get("prompt"), str(row.get("index") or "0").strip()
+        if prompt and index.isascii() and index.isdecimal() and len(index) <= _DIGITS:
+            return _prompt_key(str(prompt), int(index))
+        raise T2IBenchError(
+            f"{self._path}:{line}: a row needs its image ('file', 'sha256', or 'prompt' and "
+            "'index') and an 'answer', or columns headed by what is asked."
         )
-        if self._answers.get(key, answer.strip()) != answer.strip():
-            raise T2IBenchError(
-                f"{path}:{line}: answered before, and differently.",
-                "Keep one answer to each question about an image; one file for each person.",
-            )
-        self._answers[key] = answer.strip()
+
+    def _merge(self, rows: dict[_Key, _Given], key: _Key, new: _Given) -> None:
+        known = rows.setdefault(key, _Given())
+        for question, answer in new.answers.items():
+            if known.answers.setdefault(question, answer) != answer:
+                raise T2IBenchError(
+                    f"{self._path}:{new.lines[0]}: answered before (line {known.lines[0]}), and "
+                    "differently.",
+                    "Keep one answer to each question about an image; one file for each person.",
+                )
+        known.lines += new.lines
+
+    @cached_property
+    def _by_image(self) -> dict[_Key, _Given]:
+        """The rows, with SHA-256 in place of the names of files that are there."""
+        found: dict[_Key, _Given] = {}
+        folders: dict[Path, dict[str, Path]] = {}
+        for (kind, value), given in self._rows.items():
+            key = (kind, value)
+            if kind == "file":
+                file = _file_named(self._path.parent / value, folders)
+                if file is not None:
+                    with reading(file):
+                        key = ("sha256", hashlib.sha256(file.read_bytes()).hexdigest())
+            self._merge(found, key, given)
+        return found
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """What the file says; a class in another case counts as that class."""
         return [self._answer_query(query) for query in queries]
 
     def _answer_query(self, query: Query) -> Answer:
-        for image in (query.sha256, _prompt_key(query.prompt, query.index)):
-            for question in (query.question, ""):
-                answer = self._answers.get((image, question))
-                if answer is not None:
-                    return Answer(_as_class(answer, query.classes), answer)
+        asked = (query.question, query.classes)
+        for key in _keys(query.sha256, query.prompt, query.index, [asked]):
+            given = self._by_image.get(key)
+            if given is not None:
+                answers = given.answers
+                column = self._column(*asked) if self._wide else query.question
+                text = answers.get(column or "") or answers.get("")
+                if text is not None:
+                    return Answer(_as_class(text, query.classes), text)
         return Answer(None, reason="the file has no answer")
+
+    def _column(self, question: str, classes: tuple[str, ...]) -> str | None:
+        """The column headed by a question or by a word of it, or the one that has its classes."""
+        key = (question, classes)
+        if key not in self._column_of:
+            wanted = {name.casefold() for name in classes}
+            headings = {name: name.replace("_", " ").casefold() for name in self._columns}
+            given = [one.answers for one in self._rows.values()]
+            ways = (
+                [name for name in headings if headings[name] == question.casefold()],
+                [
+                    name
+                    for name, heading in headings.items()
+                    if re.search(rf"\b{re.escape(heading)}\b", question.casefold())
+                ],
+                [
+                    name
+                    for name in headings
+                    if any(answers.get(name, "").casefold() in wanted for answers in given)
+                ],
+            )
+            chosen = next((way for way in ways if way), [])
+            self._column_of[key] = chosen[0] if len(chosen) == 1 else None
+        return self._column_of[key]
+
+    def check_images(
+        self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
+    ) -> str | None:
+        """Compare the rows with the images of a run (see models.protocols.LooksUp)."""
+        images = list(asked)
+        matched = {
+            line
+            for image, questions in images
+            for key in _keys(image.sha256, image.prompt, image.index, questions)
+            if key in self._by_image
+            for line in self._by_image[key].lines
+        }
+        rows = [(line, key) for key, given in self._rows.items() for line in given.lines]
+        left = sorted((line, key) for line, key in rows if line not in matched)
+        if not left or not images:
+            return None
+        line, (kind, value) = left[0]
+        said = (
+            f"line {line} names the {_KINDS[kind]} '{shown(value.partition(chr(0))[2] or value)}'"
+        )
+        if matched:
+            verb = "matches" if len(left) == 1 else "match"
+            return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {said}."
+        image = images[0][0]
+        raise T2IBenchError(
+            f"{self._path}: none of its {len(rows)} rows matches an image of this run; {said}.",
+            f"A row names an image by its file, seen from there ('{self._seen(image.path)}'), by "
+            f"its SHA-256 ('{image.sha256}'), or by prompt and index ('{shown(image.prompt)}', "
+            f"{image.index}).",
+        )
+
+    def _seen(self, image: Path) -> str:
+        try:
+            return shown(os.path.relpath(image, self._path.parent), 400)
+        except ValueError:  # on another drive
+            return shown(image, 400)
+
+
+_KINDS = {"id": "id", "sha256": "SHA-256", "file": "file", "prompt": "prompt"}
 
 
 def _create(request: Request[Arguments]) -> AnswersJudge:
-    return AnswersJudge(request.spec, Path(request.source).expanduser())
+    path, _, by = request.source.partition(",by=")
+    return AnswersJudge(Path(path).expanduser(), by.strip())
 
 
 ADAPTER = Adapter(
     create=_create,
-    form="answers:FILE",
+    form="answers:FILE[,by=NAME]",
     description="answers that people or another tool gave, as CSV or JSON Lines",
     check=_create,
     regenerates=False,
 )
 
 
-def _is_index(value: object) -> bool:
-    """Whether a cell holds the index of an image; an empty one means the first."""
-    text = str(value or "0")
-    return text.isascii() and text.isdecimal() and len(text) <= _DIGITS
+def _prompt_key(prompt: str, index: int) -> _Key:
+    return "prompt", f"{index}\0{' '.join(prompt.split()).casefold()}"
 
 
-def _prompt_key(prompt: str, index: int) -> str:
-    return f"{index}\0{prompt}"
+def _keys(
+    sha256: str, prompt: str, index: int, asked: Iterable[tuple[str, tuple[str, ...]]]
+) -> Iterator[_Key]:
+    """Every way in which a row may name an image."""
+    yield "sha256", sha256
+    yield _prompt_key(prompt, index)
+    for question, classes in asked:
+        yield "id", item_id(sha256, question, classes)
+
+
+def _file_named(path: Path, folders: dict[Path, dict[str, Path]]) -> Path | None:
+    """A file, also where its name is written with other code points for the same letters."""
+    if is_file(path):
+        return path
+    if path.parent not in folders:
+        try:
+            files = sorted(path.parent.iterdir())
+        except (OSError, ValueError):
+            files = []
+        folders[path.parent] = {unicodedata.normalize("NFC", file.name): file for file in files}
+    found = folders[path.parent].get(unicodedata.normalize("NFC", path.name))
+    return found if found is not None and is_file(found) else None
 
 
 def _as_class(answer: str, classes: Sequence[str]) -> str:
@@ -116,11 +257,7 @@ def _as_class(answer: str, classes: Sequence[str]) -> str:
     return by_lower.get(answer.lower(), UNKNOWN)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read(path: Path) -> list[tuple[int, dict[str, Any]]]:
     if path.suffix.lower() in {".jsonl", ".json"}:
-        yield from read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}')
-        return
-    with reading(path), path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        for row in reader:
-            yield reader.line_num, {key: value for key, value in row.items() if key is not None}
+        return list(read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}'))
+    return [(line, dict(row)) for line, row in read_table(path).rows]

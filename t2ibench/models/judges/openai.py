@@ -80,6 +80,10 @@ class OpenAiJudge:
         """Say when the server is waited for (see models.protocols.ReportsWaits)."""
         self._server.report_waits(tell)
 
+    def check_access(self) -> None:
+        """Refuse what is known to need a key (see models.protocols.ChecksAccess)."""
+        self._server.check_access()
+
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """One request a question.
 

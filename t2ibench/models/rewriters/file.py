@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from t2ibench.models.language import Per, RewriteRequest, Rewriting
 from t2ibench.models.places import is_file
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.problems import reading
+from t2ibench.store.tables import read_table
 
 _EXAMPLE = '{"prompt": "a photo of a nurse", "rewritten": "a photo of a male nurse"}'
 _KEYS = ("prompt", "rewritten", "index")
@@ -202,19 +202,11 @@ def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with reading(path), path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file, strict=True)
-        try:
-            for row in rows:
-                where = f"{shown(path, 400)}:{rows.line_num}"
-                if None in row or None in row.values():
-                    raise T2IBenchError(
-                        f"{where}: {len(rows.fieldnames or ())} columns expected.",
-                        "Put texts that hold a comma into double quotes.",
-                    )
-                yield where, {key: _cell(key, value) for key, value in row.items() if value}
-        except csv.Error as error:
-            raise T2IBenchError(f"{shown(path, 400)}:{rows.line_num}: {error}.") from None
+    for line, row in read_table(path).rows:
+        yield (
+            f"{shown(path, 400)}:{line}",
+            {key: _cell(key, value) for key, value in row.items() if value},
+        )
 
 
 def _cell(key: str, value: str) -> Any:

@@ -28,6 +28,7 @@ from t2ibench.pipeline.executors.ordering import order_of
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.worker_pool import cores
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _CHILD = "from t2ibench.pipeline.executors.process import main; main()"
@@ -86,23 +87,12 @@ class LocalExecutor:
             return None
         args = read_args(Args, settings.engine_args, "the engine local", flag="--engine-args")
         threads = args.threads or max(1, cores() // count)
-        kind = f"on {len(gpus)} GPUs" if gpus else f"of {threads} threads each"
+        each = "1 thread" if threads == 1 else f"{threads} threads"
+        kind = f"on {len(gpus)} GPUs" if gpus else f"with {each} each"
         reporter.say(f"{count} workers {kind}.")
         hands = Processes(order_of(prepared, observing), count, gpus, threads)
         generator = prepared.generator.fingerprint if prepared.generator else None
         return Crew(hands, generator, reporter)
-
-
-def cores() -> int:
-    """Cores that this process may use.
-
-    Returns:
-        Their number.
-    """
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
 
 
 def visible_gpus() -> list[str]:

@@ -19,7 +19,6 @@ from t2ibench.results.states import row_state
 _LEFT, _RIGHT = 44.0, 16.0
 _MANY = 60  # points, above which only those with a name show their interval
 _TABLE = 40  # points that are a table on the page, too
-_SMOOTH = 15  # points from which on a smooth curve says something
 _LABELLED = 14  # points that are named at most
 
 
@@ -55,17 +54,11 @@ def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
     if figure.diagonal:
         low, high = max(across.low, up.low), min(across.high, up.high)
         canvas.line(across(low), up(low), across(high), up(high), "eq")
-    found = task.result.details.get(figure.curve) if figure.curve else None
-    curve = found if isinstance(found, list) and len(points) >= _SMOOTH else []
-    if len(curve) > 1:
-        canvas.path([(across(x), up(y)) for x, y in curve])
     order = farthest([(across(one.x), up(one.y)) for one in points])
     order.sort(key=lambda number: not points[number].side)
     _draw(canvas, points, order, across, up)
     ends = any(one.ends for one in points)
     caption = caption_of(figure)
-    if len(curve) > 1:
-        caption += " The curve is a LOESS."
     if ends and len(points) > _MANY:
         caption += " Only points with a name show their interval."
     rows: list[tuple[object, ...]] = [(one.name, one.x, one.y) for one in points]

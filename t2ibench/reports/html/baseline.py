@@ -95,7 +95,7 @@ def read_baseline(folder: Path) -> Baseline:
         T2IBenchError: it has no results.
     """
     results = read_results(folder)
-    return Baseline(folder, results, results.model.name or folder.name)
+    return Baseline(folder, results, results.title)
 
 
 def beside(run: RunView, folder: Path, baseline: Baseline, thumbnails: Thumbnails) -> Beside | None:

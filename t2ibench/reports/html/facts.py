@@ -15,7 +15,8 @@ def facts(run: RunView) -> list[tuple[str, str]]:
         Names and texts.
     """
     results, model = run.results, run.results.model
-    found = [("Model", f"{run.name} @ {model.revision}" if model.revision else run.name)]
+    name = model.name or run.name
+    found = [("Model", f"{name} @ {model.revision}" if model.revision else name)]
     if model.rewriter is not None:
         found.append(("Rewriter", f"{model.rewriter.name}, one rewriting a {model.rewriter.per}"))
         found.append(("Instruction", str(model.rewriter.settings.get("template", ""))))

@@ -11,7 +11,7 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.html.numbers import at, plain, signed
-from t2ibench.reports.overview import brief
+from t2ibench.reports.overview import brief, earlier
 from t2ibench.reports.view import (
     CONTROLS,
     FamilyView,
@@ -343,6 +343,7 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     left = sum(sum(task.result.excluded.values()) for task in run.tasks)
     if left:
         found.append((f"{left:,} left out.", "Images or answers that are missing; listed below."))
+    found += filter(None, [earlier(run)])
     found.append(("Only these prompts and groups", "were measured."))
     return found
 

@@ -1,0 +1,95 @@
+"""Wrong usage in one line, with the nearest spelling, and the commands in groups."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from t2ibench.cli.failure import say
+from t2ibench.errors import did_you_mean, shown
+
+_CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose errors are one line; subparsers are of the same class."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse, and refuse what is left: each subparser knows the flags that it would take."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            self.error(self._unknown(left))
+        return found, left
+
+    def _unknown(self, words: Sequence[str]) -> str:
+        flag = next((word for word in words if word.startswith("-")), None)
+        if flag is None:
+            return f"unexpected '{shown(words[0])}'"
+        name = flag.partition("=")[0]
+        return f"unknown flag '{shown(name)}'.{did_you_mean(name, self._option_string_actions)}"
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line; no usage.
+
+        Args:
+            message: What argparse says.
+
+        Raises:
+            SystemExit: always, with 2.
+        """
+        text = message.removeprefix("argument ").rstrip(".")
+        choice = _CHOICE.search(text)
+        if choice:
+            options = [option.strip("'") for option in choice[2].split(", ")]
+            text = (
+                f"{text[: choice.start()]}'{shown(choice[1])}' is not one of "
+                f"{', '.join(options)}.{did_you_mean(choice[1], options)}"
+            )
+        end = "" if text.endswith(("?", ".")) else "."
+        say(f"{shown(text, 600)}{end} `{self.prog} --help` says more.")
+        raise SystemExit(2)
+
+
+class Commands:
+    """The subparsers of the program; `--help` lists them in groups.
+
+    Args:
+        parser: The parser of the program.
+    """
+
+    def __init__(self, parser: Parser) -> None:
+        self._verbs = parser.add_subparsers(
+            prog=parser.prog, metavar="COMMAND", help=argparse.SUPPRESS
+        )
+        self._lines: dict[str, str] = {}
+
+    def add_parser(self, name: str, *, help: str, **options: Any) -> Any:
+        """Add a command.
+
+        Args:
+            name: The command.
+            help: Its line in the list.
+            options: As `add_parser` of argparse takes them.
+
+        Returns:
+            The command's parser.
+        """
+        self._lines[name] = help
+        return self._verbs.add_parser(name, **options)
+
+    def listed(self, groups: Mapping[str, Sequence[str]]) -> str:
+        """The commands in groups, one line each.
+
+        Args:
+            groups: Title to commands.
+
+        Returns:
+            Lines for an epilog.
+        """
+        width = max(map(len, self._lines))
+        return "\n\n".join(
+            "\n".join([f"{title}:", *(f"  {one:{width}}  {self._lines[one]}" for one in names)])
+            for title, names in groups.items()
+        )

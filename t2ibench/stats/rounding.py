@@ -1,0 +1,43 @@
+"""Numbers as decisions take them, so that they fall alike on every processor."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from t2ibench.arrays import Float64Array
+
+# Sums in another order, or by another library, differ by some 1e-13 (docs/leaderboard.md).
+_DIGITS = 9
+_NOTHING = 1e-12
+
+
+def settled(values: npt.ArrayLike) -> Float64Array:
+    """Round numbers of the order of 1 well above what arithmetic moves, before one is chosen.
+
+    Equal numbers that were summed in different orders differ in their last bits. Which of them is
+    the least, whether one is above a gate, and how it is written must not depend on that.
+
+    Args:
+        values: Any shape.
+
+    Returns:
+        The same shape, at nine significant digits; 0 for what is nearer to 0 than 1e-12. What is
+        not finite stays.
+
+    Examples:
+        >>> int(np.argmin([0.3, 0.3 - 1e-16])), int(np.argmin(settled([0.3, 0.3 - 1e-16])))
+        (1, 0)
+        >>> settled([0.1 + 0.2, 1e-17, 1234.5678901234, np.inf]).tolist()
+        [0.3, 0.0, 1234.56789, inf]
+    """
+    given = np.asarray(values, dtype=np.float64)
+    size = np.abs(given)
+    known = np.isfinite(given) & (size >= _NOTHING)
+    decimals = _DIGITS - 1 - np.floor(np.log10(size, where=known, out=np.zeros_like(size)))
+    # A power of ten below 1 is not exact: divide by what is.
+    up, down = 10.0 ** np.maximum(decimals, 0.0), 10.0 ** np.maximum(-decimals, 0.0)
+    rounded: Float64Array = np.where(
+        known, np.round(given * up / down) * down / up, np.where(size < _NOTHING, 0.0, given)
+    )
+    return rounded

@@ -1,0 +1,209 @@
+"""Pure work on all cores: in this process, and in new ones where that is worth their start.
+
+Processes are started anew on every system (never forked), and end with the one that started them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import multiprocessing.connection
+import os
+import pickle
+import re
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+T = TypeVar("T")
+
+WORTH = 1.0  # seconds of work here before processes are started, which costs about as much
+_LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM")
+_NAMES = ("scipy_openblas", "openblas")  # numpy's and scipy's wheels, and a system's library
+_ENDINGS = ("64_", "")  # with integers of 64 bits, or of 32
+
+_work: Callable[[int], Any]  # what a process of the pool was started for
+
+
+def cores() -> int:
+    """The processor cores that this process may use.
+
+    Returns:
+        At least 1; fewer than the machine has where a scheduler or `taskset` says so.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Have numpy's and scipy's OpenBLAS compute in one thread meanwhile.
+
+    Sums over several threads may differ in their last bits from machine to machine. Where another
+    library computes (Accelerate, MKL), nothing changes.
+    """
+    before = [(put, get()) for get, put in _openblas()]
+    for put, _ in before:
+        put(1)
+    try:
+        yield
+    finally:
+        for put, count in before:
+            put(count)
+
+
+@cache
+def _openblas() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
+    """How each OpenBLAS of this process says and takes its number of threads."""
+    import numpy as np
+    import scipy.linalg  # loads scipy's own
+
+    try:
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+        files = sorted(set(re.findall(r"(/\S*openblas\S*\.so\S*)", maps)))
+    except OSError:  # not Linux: those of the wheels
+        roots = [Path(str(module.__file__)).parent for module in (np, scipy)]
+        folders = [folder for one in roots for folder in (Path(f"{one}.libs"), one / ".dylibs")]
+        files = [str(path) for folder in folders for path in sorted(folder.glob("*openblas*"))]
+    found = []
+    for file in files:
+        with suppress(OSError):
+            library = ctypes.CDLL(file)
+            for name in (f"{name}_%s_num_threads{end}" for name in _NAMES for end in _ENDINGS):
+                if hasattr(library, name % "set"):
+                    found.append((getattr(library, name % "get"), getattr(library, name % "set")))
+                    break
+    return found
+
+
+def each_of(
+    items: Sequence[Item],
+    work: Callable[[Item], T],
+    workers: int | None = None,
+    on_done: Callable[[Item], object] = id,
+) -> list[T]:
+    """Work on every item, several at a time.
+
+    Work begins here, with the quickest items. What is left after a second is shared with processes,
+    which begin with the longest.
+    Where `work` or an item cannot be pickled, or a process dies (of memory, say), it is done here.
+
+    Args:
+        items: The items; those that take longest come first.
+        work: What is done to each. It must be pure; what it returns is pickled.
+        workers: Processes, this one among them; None for one a core.
+        on_done: Called here with each item that is done.
+
+    Returns:
+        What `work` returned, in the order of the items.
+
+    Raises:
+        Exception: whatever `work` raised first.
+    """
+    found: dict[int, T] = {}
+    left = list(range(len(items)))
+    several = (cores() if workers is None else workers) > 1
+    begun = time.process_time()
+    with one_thread():
+        while left:
+            if several and len(left) > 1 and time.process_time() - begun >= WORTH:
+                several = False  # what they leave is done here
+                with suppress(BrokenProcessPool, OSError):
+                    for number, result in _in_processes(items, left, work, workers or cores()):
+                        found[number] = result
+                        on_done(items[number])
+                left = [number for number in left if number not in found]
+                continue
+            number = left.pop()
+            found[number] = work(items[number])
+            on_done(items[number])
+    return [found[number] for number in range(len(items))]
+
+
+def _in_processes(
+    items: Sequence[Item], numbers: Sequence[int], work: Callable[[Item], T], workers: int
+) -> Iterator[tuple[int, T]]:
+    try:
+        order = pickle.dumps((list(items), work))
+    except Exception:  # a plug-in's own objects; pickle raises many kinds
+        return
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(min(workers, len(numbers)) - 1, context, _begin, (order,))
+    try:
+        with _starting():
+            futures: dict[Future[T], int] = {pool.submit(_run, one): one for one in numbers}
+        for future, number in reversed(list(futures.items())):
+            if future.cancel():  # no process has begun it
+                yield futures.pop(future), work(items[number])
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _starting() -> Iterator[None]:
+    """What processes that start meanwhile inherit: one thread each, no Ctrl-C, no script to run.
+
+    A new process would import the user's script, which may have no `if __name__ == "__main__"`.
+    """
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    before = {name: os.environ.get(name) for name in (f"{one}_THREADS" for one in _LIBRARIES)}
+    os.environ.update(dict.fromkeys(before, "1"))
+    handler = None
+    with suppress(ValueError):  # not the main thread
+        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+        sys.modules["__main__"] = main
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _begin(order: bytes) -> None:
+    """In each process: whoever started it decides when it ends, and it never outlives that one."""
+    global _work  # noqa: PLW0603
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # as in the command line
+    try:
+        items, work = pickle.loads(order)
+    except Exception:  # then it is done where it came from
+        os._exit(1)
+    _work = lambda number: work(items[number])  # noqa: E731
+
+
+def _end_with(parent: int) -> None:
+    multiprocessing.connection.wait([parent])
+    os._exit(1)
+
+
+def _run(number: int) -> Any:
+    return _work(number)

@@ -1,0 +1,35 @@
+"""What a few tests need of the system: they are skipped without it, but never by .ci/run."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def programs(package: str, *names: str) -> None:
+    """Skip a test where a program is missing, and say which package of Debian has it."""
+    for name in names:
+        if shutil.which(name) is None:
+            pytest.skip(f"needs {name}; Debian: apt install {package}")
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A running browser: Debian's, or any that is installed."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if path is None:
+        pytest.skip("needs Chromium; Debian: apt install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()

@@ -1,0 +1,126 @@
+"""Work on all cores: the same results from any number of processes, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from t2ibench import worker_pool
+from t2ibench.errors import T2IBenchError
+from t2ibench.worker_pool import cores, each_of
+
+HERE = os.getpid()
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are started without waiting until that is worth it."""
+    monkeypatch.setattr(worker_pool, "WORTH", 0.0)
+
+
+def who(number: int) -> tuple[int, int, str | None]:
+    time.sleep(0.1)
+    return number, os.getpid(), os.environ.get("OPENBLAS_NUM_THREADS")
+
+
+def dies(number: int, here: int) -> int:
+    if number == 0 and os.getpid() != here:
+        os._exit(9)
+    return number * number
+
+
+class Dies:
+    """Zero dies in any process but this one."""
+
+    here = HERE
+
+    def __init__(self) -> None:
+        self.home = HERE
+
+    def __call__(self, number: int) -> int:
+        return dies(number, self.home)
+
+
+def fails(number: int) -> int:
+    if number == 1:
+        raise T2IBenchError("one is not two")
+    return number
+
+
+def product(seed: int) -> bytes:
+    rows = np.random.default_rng(seed).normal(size=(300, 300))
+    return (rows @ rows).sum(axis=0).tobytes()
+
+
+def test_short_work_starts_no_process() -> None:
+    assert {process for _, process, _ in each_of(range(20), who, 4)} == {HERE}
+
+
+@pytest.mark.slow
+def test_long_work_is_shared_by_processes_of_one_thread(at_once: None) -> None:
+    done: list[int] = []
+    found = each_of(range(8), who, 2, done.append)
+    assert [number for number, _, _ in found] == list(range(8))
+    assert sorted(done) == list(range(8))
+    threads = {process: count for _, process, count in found}
+    assert len(threads) == 2 and threads.pop(HERE) == os.environ.get("OPENBLAS_NUM_THREADS")
+    assert set(threads.values()) == {"1"}
+
+
+@pytest.mark.slow
+def test_processes_compute_the_same_bits(at_once: None) -> None:
+    assert each_of(range(40), product, 2) == each_of(range(40), product, 1)
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_costs_nothing(at_once: None) -> None:
+    done: list[int] = []
+    assert each_of(range(6), Dies(), 2, done.append) == [0, 1, 4, 9, 16, 25]
+    assert sorted(done) == list(range(6))
+
+
+def test_what_cannot_be_pickled_is_done_here(at_once: None) -> None:
+    assert each_of(range(4), lambda number: -number, 2) == [0, -1, -2, -3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_of_one_item_is_raised_here(at_once: None, workers: int) -> None:
+    with pytest.raises(T2IBenchError, match="one is not two"):
+        each_of([0, 1, 2], fails, workers)
+    assert cores() >= 1 and each_of([], fails) == []
+
+
+PROGRAM = """
+import sys, time
+from t2ibench import worker_pool
+print("started", flush=True)
+worker_pool.WORTH = 0.0
+worker_pool.each_of([600, 600, 600], time.sleep, 3)
+"""
+
+
+@pytest.mark.slow
+def test_processes_end_with_one_that_is_killed_and_run_no_script(tmp_path: Path) -> None:
+    """The script has no `if __name__ == "__main__"`: it runs once all the same."""
+    script = tmp_path / "script.py"
+    script.write_text(PROGRAM)
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", script],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None and process.stderr is not None
+    workers = 0
+    for line in process.stderr:
+        workers += line.rstrip().endswith("multiprocessing.spawn")
+        if workers == 3:  # this one and both of its processes
+            break
+    process.kill()
+    said, _ = process.communicate(timeout=60)  # its processes hold the streams open
+    assert said == "started\n"
