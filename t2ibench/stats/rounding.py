@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array
 
-# Sums in another order, or by another library, differ by some 1e-13 (docs/leaderboard.md).
+# Sums in another order, or by another library, differ by some 1e-13 (leaderboard/README.md).
 _DIGITS = 9
 _NOTHING = 1e-12
 
