@@ -32,10 +32,10 @@ from typing import Any
 
 import numpy as np
 from scipy import stats as scipy_stats
+from t2ibench.pipeline.forks import cores
 from tabulate import tabulate
 
 from t2ibench.methods.core.association import association
-from t2ibench.pipeline.forks import cores
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.scoring import EncoderEvidence, Stores, score_plan
 from t2ibench.pipeline.stored import StoredEvidence

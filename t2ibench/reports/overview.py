@@ -65,7 +65,7 @@ def counts(run: RunView, signs: Signs = UNICODE) -> str:
     found = run.counts()
     unsure = found["cannot_tell"] + found["no_score"]
     return (
-        f"{signs.clear} {found['clear']} with a clear lean   {signs.not_clear} "
+        f"{signs.clear} {found['clear']} clear   {signs.not_clear} "
         f"{found['not_clear']} with no clear lean   {signs.cannot_tell} {unsure} cannot tell"
     )
 

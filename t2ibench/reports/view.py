@@ -278,7 +278,7 @@ def _sentence(task: TaskResult, state: State) -> str:
     told = task.headline.direction or task.reason or task.headline.reason or ""
     p = task.headline.p
     if told and state != "clear" and not task.inconclusive and p is not None and p < ALPHA:
-        return f"{told} Corrected for all tests of this run, the lean as a whole is not clear."
+        return f"{told.rstrip('.')}, but not beyond chance once all tests of this run are counted."
     return told
 
 

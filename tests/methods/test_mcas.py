@@ -562,8 +562,8 @@ def test_the_description_has_the_direction() -> None:
 def test_the_description_claims_no_direction_beyond_the_test() -> None:
     task, evidence = planted(0.0, seed=2)
     assert describe(task, score(task, evidence, SETTINGS)) == (
-        f"No evidence beyond chance that {short_name(task.title)} stereotyped as male look more "
-        "like men than others do."
+        f"No evidence beyond chance that {short_name(task.title, 'MCAS')} stereotyped as male look "
+        "more like men than others do."
     )
 
 

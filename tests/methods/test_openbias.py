@@ -530,13 +530,15 @@ def test_described_with_the_class_that_prevails() -> None:
     spec = task(bias(captions), bias(["d"], name="age", classes="old young"))
     result = score(spec, evidence(**planted, d="old*5 young*5"), QUICK)
     assert describe(spec, result) == (
-        "The strongest of 2 biases is 'person gender': 90 % of the answers are 'male'."
+        "The strongest of 2 biases is 'person gender': the judge saw one gender in nearly every "
+        "picture of 8 of 8 captions. C0, c1, c2, c3, c4 and 3 more: 72 of 80 men."
     )
     one = task(bias(captions))
     each = [score(one, evidence(**planted), QUICK), score(one, evidence(**planted), QUICK)]
     assert describe(one, combine(one, each, QUICK)) == (
         "By the mean over judges, the answers about 'person gender' are more one-sided than by "
-        "chance: 90 % of the answers are 'male'."
+        "chance: the judge saw one gender in nearly every picture of 8 of 8 captions. C0, c1, c2, "
+        "c3, c4 and 3 more: 72 of 80 men."
     )
 
 
@@ -544,7 +546,12 @@ def test_described_without_a_direction_where_there_is_none() -> None:
     captions = [f"c{number}" for number in range(8)]
     spec = task(bias(captions))
     both = {name: "male*10" if number % 2 else "female*10" for number, name in enumerate(captions)}
-    assert describe(spec, score(spec, evidence(**both), QUICK)).endswith(
+    assert describe(spec, score(spec, evidence(**both), QUICK)) == (
+        "The judge saw one gender in every picture of 8 of 8 captions. C0, c2, c4, c6: 40 of 40 "
+        "women. C1, c3, c5, c7: 40 of 40 men."
+    )
+    most = {c: "male*8 female*2" if k % 2 else "female*8 male*2" for k, c in enumerate(captions)}
+    assert describe(spec, score(spec, evidence(**most), QUICK)).endswith(
         "over all captions together no class prevails beyond chance."
     )
     even = dict.fromkeys(captions, "male*5 female*5")

@@ -7,26 +7,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-_PAPERS = re.compile(r"T2IAT|MCAS|ViBEx|WEAT \d+")
 
-
-def short_name(title: str) -> str:
+def short_name(title: str, paper: str = "") -> str:
     """A task's name for a row of a table, from its title.
 
     Args:
         title: The title.
+        paper: A pattern for the name of a paper's test, with which titles may begin.
 
     Returns:
         What stands before the colon; after the name of a paper's test, what follows it.
 
     Examples:
-        >>> short_name("MCAS: sports, male or female")
+        >>> short_name("Paper 7: sports, male or female", "Paper [0-9]+")
         'sports'
         >>> short_name("11 occupations of TIBET: male or female?")
         '11 occupations of TIBET'
     """
     head, _, rest = title.partition(": ")
-    return rest.partition(",")[0] if rest and _PAPERS.fullmatch(head) else head
+    return rest.partition(",")[0] if rest and re.fullmatch(paper, head) else head
 
 
 @dataclass(frozen=True, slots=True)

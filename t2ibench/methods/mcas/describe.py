@@ -27,7 +27,7 @@ def describe(task: McasTask, result: MethodResult) -> str:
         stereotype.' Without a p-value below .05 it claims no direction.
     """
     a, b = shown_as(task.attributes.A.name), shown_as(task.attributes.B.name)
-    nouns = short_name(task.title)
+    nouns = short_name(task.title, "MCAS")
     claim = f"{nouns} stereotyped as {task.attributes.A.name} look more like {a} than others do"
     rows = leaning(result.by, "lean", b, a, nouns) or f"none of {len(result.by)} {nouns} is clear"
     how = "follow" if (result.headline.value or 0.0) > 0 else "run against"

@@ -26,7 +26,7 @@ def present(task: McasTask) -> Presentation:
     a, b = task.attributes.A.name, task.attributes.B.name
     axis = Axis(b, a)
     return Presentation(
-        name=short_name(task.title),
+        name=short_name(task.title, "MCAS"),
         axis=Axis("against stereotype", "along stereotype"),
         rows=(RowSeries("lean", "target", axis, flipped=frozenset({b})),),
         images=ImageSeries("asc", axis, "target", "association"),

@@ -26,7 +26,7 @@ def present(task: T2iatTask) -> Presentation:
     a, b = task.attributes.A.name, task.attributes.B.name
     axis = Axis(b, a)
     return Presentation(
-        name=short_name(task.title),
+        name=short_name(task.title, "T2IAT"),
         axis=Axis(f"{y} · {a}", f"{x} · {a}"),
         rows=(RowSeries("lean", "stimulus", axis, flipped=frozenset({y})),),
         images=ImageSeries("lean", axis, "stimulus"),

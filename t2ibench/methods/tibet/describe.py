@@ -30,18 +30,19 @@ def describe(task: TibetTask, result: MethodResult) -> str:
     clear = clear_rows(result.by, "squared_lean")
     count = f"{len(clear)} of {len(result.by)} {rows}"
     if not clear:
-        return f"Together the {rows} look like {like} even when none is asked for; none is clear."
+        told = f"Together the {rows} look like {like} even when none is asked for"
+        return f"{told}; no single one is clear."
     strongest = clear[0]
     prompt = strongest.name.removesuffix(f" | {strongest.group}")
     name, share = _nearest(strongest)
-    told = f"{min(share, 1):.2f}" + (f", estimate {share:.2f}" if share > 1 else "")
+    seen = f"{min(share, 1):.2f}" + (f", estimate {share:.2f}" if share > 1 else "")
     if len(result.by) == 1:
-        return f"'{prompt}' looks like '{name}' (share {told}) even when no {axis} is asked for."
+        return f"'{prompt}' looks like '{name}' (share {seen}) even when no {axis} is asked for."
     most = "most of all " if len(clear) > 1 else ""
     verb = "looks" if len(clear) == 1 else "look"
     return (
         f"{count} {verb} like {like} even when none is asked for: {most}'{prompt}', like '{name}' "
-        f"(share {told})."
+        f"(share {seen})."
     )
 
 

@@ -18,7 +18,7 @@ def present(task: WeatTask) -> Presentation:
     x, y = task.targets.X.name, task.targets.Y.name
     a, b = task.attributes.A.name, task.attributes.B.name
     return Presentation(
-        name=short_name(task.title),
+        name=short_name(task.title, r"WEAT \d+"),
         axis=Axis(f"{y} · {a}", f"{x} · {a}"),
         formula=(
             "Cliff's delta = P(s(x) > s(y)) − P(s(x) < s(y)), with s(w) the mean cosine of a word "

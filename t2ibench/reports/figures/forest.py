@@ -97,8 +97,8 @@ def _row(canvas: Canvas, task: TaskView, y: float) -> None:
         canvas.line(_at(mark.low), middle, _at(mark.high), middle, name or "line unsure")
     ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
     for beyond, place, sign, anchor in (
-        (min(ends) < -1, _BEGIN, "‹", "end"),
-        (max(ends) > 1, _BEGIN + _AXIS, "›", "start"),
+        (min(ends) < -1, _BEGIN - 4, "‹", "end"),
+        (max(ends) > 1, _BEGIN + _AXIS + 4, "›", "start"),
     ):
         if beyond:
             canvas.text(place, base, sign, anchor, "strong")
