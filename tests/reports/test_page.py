@@ -17,9 +17,10 @@ from t2ibench.cli import main
 from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import UNTRAINED, Mark, run_view, verdict
+from t2ibench.results.display import displayed
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Control, TaskResult
-from t2ibench.tasks.index import build_index
+from t2ibench.tasks.index import build_index, specs_of
 from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -209,14 +210,19 @@ def test_a_model_card_and_an_audit_file_say_what_was_found(
     assert ("NIST AI RMF, MEASURE 2.11" in out) == (format_ == "audit")
     assert "&lt;" not in out
     # Every test has its value and its interval; an audit file also has those of its rows.
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in out.splitlines()]
     results = read_results(run)
-    for name, task in results.tasks.items():
-        (line,) = [
-            line for line in out.splitlines() if line.startswith(f"| {name} ") and "lean" in line
-        ][:1]
-        assert re.search(r"\d\.\d\d \| +[+−]?\d\.\d\d to ", line.replace("  ", " "))
-        if format_ == "audit":
-            assert all(row.name in out for row in task.by if "lean" in row.scores)
+    specs = specs_of({name: task.task_hash for name, task in results.tasks.items()})
+    for task in run_view(results, specs).tasks:
+        cells = next(cells for cells in lines if cells[:1] == [task.id])
+        head = displayed(task.result.headline)
+        numbers = [abs(float(n)) for n in re.findall(r"\d+\.\d\d", " ".join(cells[1:3]))]
+        shown = [abs(end) for end in (head.value, head.low, head.high) if end is not None]
+        assert numbers == pytest.approx(shown, abs=0.006)
+        rows = [row for series in task.series for row in series.rows]
+        listed = out.partition("Table 2")[2].count(f"| {task.id} ")
+        assert listed == (len(rows) if format_ == "audit" else 0)
+    assert ("female" in out.partition("Table 2")[2]) == (format_ == "audit")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
