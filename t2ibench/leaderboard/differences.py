@@ -10,8 +10,8 @@ from typing import Any
 from t2ibench.results.schema import Results, TaskResult
 
 _SHOWN = 5
-# Ten times and more of what was seen between processors and versions of numpy and scipy, and one Monte
-# Carlo draw that falls on the other side (leaderboard/README.md).
+# Ten times and more of what was seen between processors and versions of numpy and scipy, and one
+# Monte Carlo draw that falls on the other side (leaderboard/README.md).
 _RELATIVE, _ABSOLUTE, _OF_P = 1e-6, 1e-7, 2e-4
 _P_VALUES = frozenset({"p", "p_holm", "p_bh"})
 # What is compared of a task. The board shows every other part as the evidence gives it here:
