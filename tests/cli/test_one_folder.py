@@ -53,7 +53,8 @@ def test_a_command_reports_its_own_tests(measured: Cli, tmp_path: Path, cli: Cli
 def test_a_name_is_the_head_everywhere(measured: Cli, tmp_path: Path, cli: Cli) -> None:
     args = ("--model-args", "all.gender.female=0.5")
     _, out, _ = measured(ONE, "step 1000")
-    assert "# step 1000" in out and "In step 1000’s images" in out
+    page = (tmp_path / "runs" / "step-1000" / "results.md").read_text()
+    assert "# step 1000" in page and out.startswith("step 1000: ")
     assert measured(ONE, "step 2000", *args)[0] == 0
     folders = [tmp_path / "runs" / name for name in ("step-1000", "step-2000")]
     heads = cli("compare", *folders)[1].splitlines()[0]

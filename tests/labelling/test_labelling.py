@@ -234,9 +234,9 @@ def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli, judge: str | None) -
         writer.writerows(rows)
     assert cli("label", "import", run, filled, "--labeller", "anna")[0] == 0
     for _ in range(2):  # what is scored again is the same
-        status, out, error = cli("score", run)
+        status, _, error = cli("score", run)
         assert status == 0, error
-        assert "Judges: labels by anna" in out
+        assert "Judges: labels by anna" in (run / "results.md").read_text()
     task = json.loads((run / "results.json").read_text())["tasks"]["hand"]
     left = {reason: count for reason, count in task["excluded"].items() if count}
     assert left == {"unknown": 10, "not labelled": 10}

@@ -18,7 +18,8 @@ from t2ibench.leaderboard.board import Board, read_board
 from t2ibench.leaderboard.exports import family_names
 from t2ibench.leaderboard.table import family_ranks
 from t2ibench.leaderboard.verdicts import Finding, Verifier, key_of
-from t2ibench.leaderboard.verify import Verdict
+from t2ibench.leaderboard.verify import Level, Verdict
+from t2ibench.results.reading import read_results
 from tests.leaderboard.conftest import SHARES, board_of, model_results, write_submission
 from tests.leaderboard.forging import edit, edit_json, seal, set_in
 
@@ -110,7 +111,7 @@ def old_manifest(folder: Path) -> None:
 
 
 def a_pipe(folder: Path) -> None:
-    os.mkfifo(folder / "thumbs" / "pipe.jpg")
+    os.mkfifo(folder / "evidence" / "pipe.jsonl")
 
 
 def a_link(folder: Path) -> None:
@@ -216,9 +217,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The draws that verifying was asked for; every submission holds."""
     calls: list[int] = []
 
-    def verify(_: Path, draw: int = 0) -> Verdict:
+    def verify(folder: Path, draw: int = 0) -> Verdict:
         calls.append(draw)
-        return Verdict("reproduced" if draw else "recomputed", notes=[f"{draw} drawn"])
+        level: Level = "reproduced" if draw else "recomputed"
+        return Verdict(level, notes=[f"{draw} drawn"], results=read_results(folder))
 
     monkeypatch.setattr(verdicts, "verify", verify)
     return calls
@@ -267,7 +269,7 @@ def test_a_refusal_forgets_and_a_quick_check_does_not(
     found(root, file, 4)
     (folder,) = root.iterdir()
     verifier = Verifier([root], 0, file)
-    verifier.keep(folder, Verdict("recomputed"))
+    verifier.keep(folder, Verdict("recomputed", results=read_results(folder)))
     verifier.save()
     assert found(root, file) == ["reproduced"]
     verifier = Verifier([root], 32, file)

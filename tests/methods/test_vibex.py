@@ -376,7 +376,9 @@ def test_alike_anchors_have_no_headline() -> None:
     found = score(task(), HandEvidence({**base._images, **alike}, {**base._texts, **texts}), QUICK)
     assert found.headline.value is None and found.reason is None
     assert found.inconclusive == found.headline.reason
-    assert describe(task(), found).startswith("Inconclusive: beyond their own words")
+    assert describe(task(), found).startswith(
+        "Inconclusive: the pictures do not differ beyond what the prompts say"
+    )
     few = score(task(images_per_prompt=2), base, QUICK)
     assert few.headline.reason == "an anchor has fewer than three images"
 

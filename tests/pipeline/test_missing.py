@@ -181,10 +181,11 @@ def test_a_prompt_that_fails_for_good(
     failing(ANT)
     flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", str(tmp_path), *FLAGS)
     for further, expected in (((), 3), (("--allow-missing",), 0)):
-        status, out, err = cli("run", *flags, *further)
+        status, _, err = cli("run", *flags, *further)
         assert status == expected, err
         assert "2 images failed: the server says 500" in " ".join(err.split())
-        assert "2 images failed: the server says 500" in out
+        page = (tmp_path / "toyland" / "results.md").read_text()
+        assert "2 images failed: the server says 500" in page
         task = read_results(tmp_path / "toyland").tasks[TASK]
         assert task.missing_prompts == [ANT]
         assert task.excluded_because == {"failed": {"the server says 500": 2}}
@@ -283,7 +284,7 @@ def test_a_folders_files_are_named_as_the_user_names_them(tmp_path: Path, cli: C
 
 def test_unreadable_and_absent_files_are_told_apart(tmp_path: Path, cli: Cli) -> None:
     root = broken_folder(tmp_path / "mine")
-    status, out, err = cli(
+    status, _, err = cli(
         "run", "--model", f"folder:{root}", "--tasks", TASK,
         "--output-dir", str(tmp_path / "runs"), *FLAGS, "--images-per-prompt", "3",
     )  # fmt: skip
@@ -291,7 +292,8 @@ def test_unreadable_and_absent_files_are_told_apart(tmp_path: Path, cli: Cli) ->
     assert "Read now: 75 readable, 1 black, 4 unreadable (of 80 images; 40 more" in err.replace(
         "4 unreadable, 1 black", "1 black, 4 unreadable"
     )
-    assert "1 filtered, 4 failed, 40 missing" in out
+    page = (tmp_path / "runs" / "mine" / "results.md").read_text()
+    assert "1 filtered, 4 failed, 40 missing" in page
 
 
 def test_many_bad_files_at_the_start_stop_nothing(tmp_path: Path, cli: Cli) -> None:

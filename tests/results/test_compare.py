@@ -254,7 +254,7 @@ def test_without_influences_runs_are_unpaired() -> None:
     found = compare(*records)[0]
     heads = [one.tasks["t"].headline for one in records]
     assert not found.paired and found.p is None and found.notes == ("unpaired",)
-    assert (found.low, found.high) == pytest.approx(difference_interval(*heads), rel=1e-9)
+    assert (found.low, found.high) == pytest.approx(difference_interval(*heads), rel=1e-8)
     # Influences of other results than those beside them are not used.
     stale = hand.pairs({"t": hand.mean_lean(B)})
     assert not compare(records[0], records[1], stale, stale)[0].paired
