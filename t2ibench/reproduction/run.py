@@ -69,7 +69,7 @@ def from_run(
     Raises:
         T2IBenchError: it has no results, or a file of the user's is wrong.
     """
-    results = read_results(folder)
+    results = read_results(folder).with_earlier()  # exhibits may come from several commands
     found = build(paper, results, folder, chosen=chosen, options=options)
     written = write_pages(found, folder)
     exhibits = [replace(one, paths=written[one.name]) for one in found.exhibits]

@@ -69,7 +69,7 @@ def second_run(material: Material, option: str) -> SecondRun | None:
     if given is None:
         return None
     folder = folder_of(given)
-    return SecondRun(folder, read_results(folder))
+    return SecondRun(folder, read_results(folder).with_earlier())
 
 
 def task_of(material: Material, option: str, task: str) -> TaskResult | None:

@@ -316,6 +316,10 @@ class Results(Record):
         """The run folder, or the folder of the file they were read from; None where unknown."""
         return self._folder
 
+    def with_earlier(self) -> Results:
+        """These results, and among them those of earlier commands in the folder."""
+        return self.model_copy(update={"tasks": {**self.earlier, **self.tasks}, "earlier": {}})
+
     def in_folder(self, folder: Path) -> Results:
         """These very results, once they know their folder."""
         self._folder = folder

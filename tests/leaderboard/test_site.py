@@ -225,7 +225,7 @@ def test_differences_have_the_sign_of_their_heading(page: Any, folder: Path) -> 
 @pytest.mark.parametrize("kind", ["CSV", "JSON", "BibTeX"])
 def test_downloads(kind: str, page: Any, tmp_path: Path) -> None:
     with page.expect_download() as download:
-        page.locator("footer a", has_text=kind).click()
+        page.locator(".take a", has_text=kind).click()
     path = tmp_path / download.value.suggested_filename
     download.value.save_as(path)
     text = path.read_text()

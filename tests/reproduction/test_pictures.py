@@ -22,7 +22,7 @@ GENDERS = ("neutral", "male", "female")
 
 
 def exhibit(run: Path, name: str) -> Exhibit:
-    found = build(PAPERS.get("t2iat"), read_results(run), run)
+    found = build(PAPERS.get("t2iat"), read_results(run).with_earlier(), run)
     return next(one for one in found.exhibits if one.name == name)
 
 
@@ -44,7 +44,7 @@ def test_figure_2_shows_each_concept_with_and_without_a_gender(run: Path) -> Non
 
 
 def test_a_page_has_its_images_and_their_prompts(run: Path) -> None:
-    found = build(PAPERS.get("t2iat"), read_results(run), run)
+    found = build(PAPERS.get("t2iat"), read_results(run).with_earlier(), run)
     page, text = html(found), markdown(found)
     assert page.count("data:image/webp;base64,") == 12 * 4
     assert 'alt="a person studying science, image 0"' in page
@@ -66,7 +66,9 @@ def test_images_that_are_gone_or_changed_are_left_out(run: Path, tmp_path: Path)
     for image in strip.images:
         image.path.unlink(missing_ok=True)
     assert sheet([strip]) is None
-    assert "no image at hand" in html(build(PAPERS.get("t2iat"), read_results(copy), copy))
+    assert "no image at hand" in html(
+        build(PAPERS.get("t2iat"), read_results(copy).with_earlier(), copy)
+    )
 
 
 def test_a_shelf_without_a_run_is_empty(tmp_path: Path) -> None:
@@ -117,7 +119,7 @@ def test_what_has_no_number_has_a_name() -> None:
 def test_a_number_of_no_model_is_just_published(run: Path) -> None:
     table = comparison([Line("a", "b", 1.0, (2.0,))], ["the paper"])
     assert list(table.headers) == ["", "score", "published", "ours", "difference"]
-    found = build(PAPERS.get("t2iat"), read_results(run), run)
+    found = build(PAPERS.get("t2iat"), read_results(run).with_earlier(), run)
     nobody = replace(found, results=found.results.model_copy(deep=True))
     nobody.results.model.name = ""
     assert "ours that of the encoder" in markdown(nobody)

@@ -98,7 +98,7 @@ def test_what_is_given_wins(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_preset_is_what_runs(run: Path) -> None:
-    results = read_results(run)
+    results = read_results(run).with_earlier()
     task = results.tasks[f"{FLOWERS}_as_published"]
     assert task.conventions["unit"] == "image"
     assert task.conventions["match"] == "concept"
@@ -108,7 +108,7 @@ def test_the_preset_is_what_runs(run: Path) -> None:
 
 
 def test_tables_hold_published_numbers_and_ours(run: Path) -> None:
-    results = read_results(run)
+    results = read_results(run).with_earlier()
     rows = {(row["row"], row["score"]): row for row in rows_of(run / "reproduce/t2iat/table-1.csv")}
     assert len(rows) == 8 * 4
     scores = results.tasks[f"{FLOWERS}_as_published"].scores
@@ -129,7 +129,7 @@ def test_figures_show_every_image(run: Path) -> None:
     for row in rows.values():
         assert float(row["q25"]) <= float(row["median"]) <= float(row["q75"])
     arrows = rows_of(run / "reproduce/t2iat/figure-4-points.csv")
-    result = read_results(run).tasks["occupations_t2iat_as_published"]
+    result = read_results(run).with_earlier().tasks["occupations_t2iat_as_published"]
     ours = {row.name: row.scores["asc"].value for row in result.by}
     assert {row["row"]: float(row["head"]) for row in arrows} == ours
     for name in ("figure-3.svg", "figure-3.png", "figure-4.svg"):
@@ -158,7 +158,7 @@ def test_again_is_the_same_and_makes_nothing(
 
 @pytest.mark.slow
 def test_what_differs_is_said(run: Path) -> None:
-    results = read_results(run)
+    results = read_results(run).with_earlier()
     found = build(PAPERS.get("t2iat"), results, run)
     said = "\n".join(found.differs)
     for part in (
@@ -180,7 +180,7 @@ def test_what_differs_is_said(run: Path) -> None:
 
 
 def test_an_alias_is_its_model_and_every_side_counts(run: Path) -> None:
-    results = read_results(run)
+    results = read_results(run).with_earlier()
 
     def said(name: str, **used: object) -> list[str]:
         model = results.model.model_copy(
@@ -204,7 +204,7 @@ def test_a_defect_of_one_exhibit_keeps_the_others(run: Path) -> None:
 
     paper = PAPERS.get("t2iat")
     paper = replace(paper, builders={**paper.builders, "table-1": broken})  # type: ignore[dict-item]
-    found = build(paper, read_results(run), run)
+    found = build(paper, read_results(run).with_earlier(), run)
     assert [one.name for one in found.exhibits if not one.complete] == ["table-1"]
     assert found.exhibits[0].built.notes == (
         "It could not be built: ZeroDivisionError: no images.",
@@ -212,7 +212,7 @@ def test_a_defect_of_one_exhibit_keeps_the_others(run: Path) -> None:
 
 
 def test_text_of_others_is_escaped(run: Path) -> None:
-    results = read_results(run)
+    results = read_results(run).with_earlier()
     evil = "<script>alert(1)</script>"
     model = results.model.model_copy(update={"name": evil})
     page = html(build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run))
@@ -241,7 +241,7 @@ def test_ratings(tmp_path: Path, run: Path) -> None:
 
 def test_kendall_with_peoples_ratings(tmp_path: Path, run: Path) -> None:
     """Ratings in the order of the scores correlate by 1, in the reverse order by -1."""
-    paper, results = PAPERS.get("t2iat"), read_results(run)
+    paper, results = PAPERS.get("t2iat"), read_results(run).with_earlier()
     table = next(one for one in build(paper, results, run).exhibits if one.name == "table-2")
     asc = {line.row: line.ours for line in table.built.lines if line.score == "asc"}
     order = sorted(asc, key=lambda name: float(asc[name] or 0))
