@@ -507,7 +507,7 @@ def test_images_without_an_encoder_say_at_once_which_one_they_need(
 
     monkeypatch.setattr("t2ibench.explorer.source.is_downloaded", lambda *_: False)
     monkeypatch.setattr("t2ibench.explorer.source.create_encoder", None)  # nothing is loaded
-    status, _, said = cli("explore", pictures(tmp_path / "some", {"rain": ["a man"]}))
+    status, _, said = cli("explore", tmp_path)
     assert status == 1 and said.count("\n") == 1
     assert f"--encoder {DEFAULT_ENCODER}" in said and "--encoder toy-clip" in said
     architecture, tag = DEFAULT_ENCODER.removeprefix("open_clip:").split("/")
