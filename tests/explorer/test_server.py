@@ -30,6 +30,7 @@ from t2ibench.explorer.source import Collection, open_collection
 from t2ibench.explorer.start import first_state
 from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES
 from t2ibench.methods.core.verdict import Reading, verdict
+from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
@@ -497,3 +498,18 @@ def test_a_run_that_only_asks_is_seen_with_its_model_s_own_encoder(tmp_path: Pat
     evaluate("toyland", "openbias_examples", limit=1, images_per_prompt=1, output_dir=tmp_path)
     found = open_collection([tmp_path / "toyland"], None, SilentReporter())
     assert found.encoder.name == "toyland"
+
+
+def test_images_without_an_encoder_say_at_once_which_one_they_need(
+    tmp_path: Path, cli: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import open_clip
+
+    monkeypatch.setattr("t2ibench.explorer.source.is_downloaded", lambda *_: False)
+    monkeypatch.setattr("t2ibench.explorer.source.create_encoder", None)  # nothing is loaded
+    status, _, said = cli("explore", tmp_path)
+    assert status == 1 and said.count("\n") == 1
+    assert f"--encoder {DEFAULT_ENCODER}" in said and "--encoder toy-clip" in said
+    architecture, tag = DEFAULT_ENCODER.removeprefix("open_clip:").split("/")
+    hub = open_clip.get_pretrained_cfg(architecture, tag)["hf_hub"]
+    assert hub.rstrip("/") == DEFAULT_WEIGHTS[0]
