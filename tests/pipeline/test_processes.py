@@ -217,7 +217,11 @@ def test_different_tasks_at_once_are_all_kept(runs: Runs, alone: Runs) -> None:
     runs.end()
     kept = json.loads((runs.run / "results.json").read_text())
     one = json.loads((alone.run / "results.json").read_text())
-    assert kept["tasks"] == one["tasks"]
+    assert len(kept["tasks"]) == len(kept["earlier"]) == 1  # those of the command that ended last
+    both = {**kept["tasks"], **kept["earlier"]}
+    assert {name: task["by"] for name, task in both.items()} == {
+        name: task["by"] for name, task in one["tasks"].items()
+    }
     table = (runs.run / "results.md").read_text()
     assert all(name in table for name in tasks)
     assert {path.name: path.read_bytes() for path in runs.samples()} == {
@@ -226,6 +230,10 @@ def test_different_tasks_at_once_are_all_kept(runs: Runs, alone: Runs) -> None:
     influences = "influences.safetensors"
     assert (runs.run / influences).read_bytes() == (alone.run / influences).read_bytes()
     assert len(open_run(runs.run).record.history) == len(tasks)
+    runs.start(BOTH)
+    runs.end()
+    again = json.loads((runs.run / "results.json").read_text())
+    assert again["tasks"] == one["tasks"] and not again["earlier"]
 
 
 @pytest.mark.slow
