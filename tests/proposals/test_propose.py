@@ -276,9 +276,9 @@ def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: 
     assert asked == {
         "gender": both,
         "age": ["A nurse at work", "A woman", "a CEO"],
-        "skin": asked["age"],
+        "skin-tone": asked["age"],
     }
-    classes = next(bias["classes"] for bias in task["biases"] if bias["name"] == "skin")
+    classes = next(bias["classes"] for bias in task["biases"] if bias["name"] == "skin-tone")
     assert tones_of(tuple(classes)) is not None  # what --judge skin measures
     answers = tmp_path / "people.csv"
     rows = [
