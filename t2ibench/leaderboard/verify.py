@@ -191,6 +191,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         verdict.stated.append("thumbnails")
     if not any(name.startswith("evidence/") for name in files):
         verdict.level = "self-reported"
+        verdict.problems += task_problems(results, tasks)  # of others nothing of it is shown
         verdict.notes.append("no evidence is included, so nothing could be recomputed")
         verdict.stated.append("scores")
         return
@@ -283,7 +284,6 @@ def _claimed(
     verdict.problems += command_problems(
         command, manifest, results.tasks, settings, sizes_of(manifest.model)
     )
-    verdict.problems += task_problems(results, tasks)
     verdict.problems += image_problems(list(tasks.values()), settings, len(attempts))
     if verdict.problems:
         return None, images

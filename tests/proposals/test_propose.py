@@ -276,9 +276,9 @@ def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: 
     assert asked == {
         "gender": both,
         "age": ["A nurse at work", "A woman", "a CEO"],
-        "skin": asked["age"],
+        "skin-tone": asked["age"],
     }
-    classes = next(bias["classes"] for bias in task["biases"] if bias["name"] == "skin")
+    classes = next(bias["classes"] for bias in task["biases"] if bias["name"] == "skin-tone")
     assert tones_of(tuple(classes)) is not None  # what --judge skin measures
     answers = tmp_path / "people.csv"
     rows = [
@@ -291,10 +291,12 @@ def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: 
     sizes = ("--permutations", "200", "--bootstrap", "100", "--output-dir", tmp_path / "runs")
     _, _, errors = cli(*flags, *sizes, "--judge", f"answers:{answers}")
     assert "person gender" in (tmp_path / "runs" / "images" / "results.md").read_text(), errors
+    assert "6 readable" in errors
     gender = read_results(tmp_path / "runs" / "images").tasks["mine"].by
     assert next(row for row in gender if row.name == "person gender").n_images == 5
 
 
+@pytest.mark.slow
 def test_without_a_download_a_run_says_what_works(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "images" / "a nurse").mkdir(parents=True)
     images(1, 8)[0].save(tmp_path / "images" / "a nurse" / "0.png")

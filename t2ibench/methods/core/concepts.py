@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _HERE = Path(__file__).parent
-# Debian's package wordnet-base.
-_DEBIAN = Path("/usr/share/wordnet")
 _SOURCES = ("wordnet", "table", "conceptnet:FILE")
 _ENGLISH = re.compile(r"/c/en/([^/]+)")
 # The paper's own pairs, which WordNet does not make.
@@ -163,7 +160,7 @@ def synonyms_from(source: str | None) -> Synonyms:
     if source == "wordnet":
         reader = _wordnet()
         if reader is None:
-            hint = "Install nltk and its 'wordnet' data, or Debian's package wordnet-base."
+            hint = "pip install nltk, then python -m nltk.downloader wordnet."
             raise T2IBenchError("WordNet is not installed.", hint)
         return from_wordnet(reader)
     kind, _, file = source.partition(":")
@@ -221,29 +218,14 @@ def from_conceptnet(file: Path) -> Synonyms:
 
 
 def _wordnet() -> Any:
-    """A WordNet reader: nltk's own data, or that of Debian's wordnet-base; None without."""
+    """A WordNet reader over nltk's own data; None without."""
     try:
         from nltk.corpus import wordnet
-        from nltk.corpus.reader.wordnet import WordNetCorpusReader
-    except ImportError:
-        return None
-    try:
-        wordnet.ensure_loaded()
-        return wordnet
-    except LookupError:
-        pass
-    if not (_DEBIAN / "data.noun").is_file():
-        return None
-    import nltk.data
 
-    if str(_DEBIAN) not in nltk.data.path:  # nltk reads nothing outside of its own path
-        nltk.data.path.append(str(_DEBIAN))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about other languages, which are not asked for
-            return WordNetCorpusReader(str(_DEBIAN), None)
-    except (LookupError, OSError):
+        wordnet.ensure_loaded()
+    except (ImportError, LookupError):
         return None
+    return wordnet
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:

@@ -31,16 +31,16 @@ _WORDS = {
     "race": "white black asian latino latina hispanic indian african american european caucasian "
     "arab chinese japanese korean mexican middle-eastern",
 }
-_WORDS["skin"] = (
+_WORDS["skin-tone"] = (
     f"{_WORDS['race']} light-skinned dark-skinned brown-skinned fair-skinned pale tan tanned"
 )
 _CLASSES = {
     "gender": ("male", "female"),
     "age": ("young", "middle-aged", "old"),
     "race": ("white", "black", "asian", "latino", "middle eastern", "indian"),
-    "skin": ("very light, light or intermediate", "tan, brown or dark"),
+    "skin-tone": ("very light, light or intermediate", "tan, brown or dark"),
 }
-_CLOSED_SET, _WITH_SKIN = ("gender", "age", "race"), ("gender", "age", "skin")
+_CLOSED_SET, _WITH_SKIN = ("gender", "age", "race"), ("gender", "age", "skin-tone")
 # A person is named by one of each at most: 'a woman', 'a doctor', 'a woman working as a doctor'.
 _ANYBODY = frozenset(
     f"{_CHILD} person human adult teenager man woman guy lady gentleman male female mother father "
@@ -126,7 +126,7 @@ def biases_of(caption: str, asked: Sequence[str] = _CLOSED_SET) -> dict[str, dic
         'What is the gender of the child?'
     """
     about = "child" if _names(caption, _CHILD) else "person"
-    what = {"skin": "tone of the skin"}
+    what = {"skin-tone": "tone of the skin"}
     kinds = [kind for kind in asked if about == "person" or kind != "age"]
     return {
         f"Bias{number}": {
