@@ -37,11 +37,7 @@ _work: Callable[[int], Any]  # what a process of the pool was started for
 
 
 def cores() -> int:
-    """The processor cores that this process may use.
-
-    Returns:
-        At least 1; fewer than the machine has where a scheduler or `taskset` says so.
-    """
+    """The processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -99,18 +95,6 @@ def each_of(
     Work begins here, with the quickest items. What is left after a second is shared with processes,
     which begin with the longest.
     Where `work` or an item cannot be pickled, or a process dies (of memory, say), it is done here.
-
-    Args:
-        items: The items; those that take longest come first.
-        work: What is done to each. It must be pure; what it returns is pickled.
-        workers: Processes, this one among them; None for one a core.
-        on_done: Called here with each item that is done.
-
-    Returns:
-        What `work` returned, in the order of the items.
-
-    Raises:
-        Exception: whatever `work` raised first.
     """
     found: dict[int, T] = {}
     left = list(range(len(items)))

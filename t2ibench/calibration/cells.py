@@ -33,17 +33,7 @@ class Job:
 
 @lru_cache
 def cells_of(method: str) -> dict[str, Cell]:
-    """The cells of a method.
-
-    Args:
-        method: Its name.
-
-    Returns:
-        Name to cell; empty for a method without any.
-
-    Raises:
-        T2IBenchError: its `calibrates` cannot be imported, or names a cell twice.
-    """
+    """The cells of a method."""
     target = getattr(METHODS.get(method), "calibrates", None)
     if target is None:
         return {}
@@ -70,21 +60,7 @@ def choose(
     sets: int | None = None,
     containing: str = "",
 ) -> list[Job]:
-    """The cells that a calibration simulates.
-
-    Args:
-        families: Names of methods; empty for all that have cells.
-        quick: Only those of `--quick`, with few data sets.
-        toyland: Those on toyland's images, which are slow, and no others.
-        sets: Data sets of a cell whose share is 1; None for the usual number.
-        containing: Only cells whose name contains this.
-
-    Returns:
-        One job a cell, in the order of the methods.
-
-    Raises:
-        T2IBenchError: an unknown method, a method without cells, or no cell at all.
-    """
+    """The cells that a calibration simulates."""
     for name in families:
         if name not in METHODS:
             raise METHODS.unknown(name)

@@ -67,19 +67,7 @@ class Plan:
 
 
 def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
-    """Designs that reach a goal.
-
-    Args:
-        pilot: What is known.
-        question: About these prompts, or prompts like these.
-        goal: What should be reached.
-
-    Returns:
-        The present design, the smallest ones that reach the goal, and the limit of images alone.
-
-    Raises:
-        T2IBenchError: the pilot has no interval.
-    """
+    """Designs that reach a goal."""
     known = forecaster(pilot.headline, question, pilot.strata, pilot.level)
     designer = _Designer(known, pilot.size, pilot.design, goal.effect)
     design = pilot.design
@@ -172,18 +160,7 @@ class Reach:
 
 
 def reach(pilot: Pilot, power: float = 0.8) -> Reach:
-    """What a run can see at its size, about its own question.
-
-    Args:
-        pilot: What is known.
-        power: How likely an effect should be seen.
-
-    Returns:
-        Smallest effect, width, and images that halve the width.
-
-    Raises:
-        T2IBenchError: the pilot has no interval.
-    """
+    """What a run can see at its size, about its own question."""
     head = pilot.headline
     known = forecaster(head, head.question, pilot.strata, pilot.level)
     value = abs(head.value or 0.0)

@@ -44,14 +44,7 @@ class Size:
 
     @classmethod
     def of(cls, needed: Needs) -> Size:
-        """The size of a task.
-
-        Args:
-            needed: What it needs.
-
-        Returns:
-            Its size.
-        """
+        """The size of a task."""
         counts = needed.images_by_prompt
         return cls(max(counts.values(), default=0), len(counts), sum(counts.values()))
 
@@ -82,18 +75,7 @@ class Pilot:
 
 
 def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
-    """Pilots from a run.
-
-    Args:
-        path: The run folder.
-        tasks: Ids, globs, groups, 'tag:NAME'; empty for all of the run.
-
-    Returns:
-        One pilot a task with images.
-
-    Raises:
-        T2IBenchError: it is no run folder, or none of the tasks was run.
-    """
+    """Pilots from a run."""
     folder = open_run(path)
     results = read_results(path)
     paired = read_paired(path / FILE)
@@ -123,21 +105,7 @@ def pilot_of(
     where: str,
     speed: float | None = None,
 ) -> Pilot | None:
-    """What a run says of one task's variance.
-
-    Args:
-        task: The task.
-        result: Its result.
-        parts: The influences on its headline, from influences.safetensors.
-        where: What the run is called.
-        speed: Its images a second.
-
-    Returns:
-        The pilot; None for a task without images.
-
-    Raises:
-        T2IBenchError: an older t2ibench wrote the result.
-    """
+    """What a run says of one task's variance."""
     needed = needs(task, Settings.of(result.settings))
     if not needed.prompts:
         return None
@@ -155,18 +123,7 @@ def pilot_of(
 
 
 def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
-    """The headline as its method gave it, as far as it is stored.
-
-    Args:
-        result: From results.json.
-        parts: From influences.safetensors.
-
-    Returns:
-        The headline; its reason says why it decides nothing, if it does not.
-
-    Raises:
-        T2IBenchError: an older t2ibench wrote the result.
-    """
+    """The headline as its method gave it, as far as it is stored."""
     stored = result.headline
     stored_inference: dict[Question, StoredInference | None] = {
         "these": stored.these,
@@ -192,18 +149,7 @@ def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
 
 
 def world_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
-    """Pilots from the worlds that calibration simulates, for a task that was never run.
-
-    Args:
-        tasks: Ids, globs, groups, 'tag:NAME'.
-        settings: How the tasks would be measured.
-
-    Returns:
-        One pilot a task with images.
-
-    Raises:
-        T2IBenchError: an unknown task, or a method without a typical world.
-    """
+    """Pilots from the worlds that calibration simulates, for a task that was never run."""
     found = []
     for task in load_tasks(tasks):
         if task.spec.awaits is not None and task.id in tasks:

@@ -28,29 +28,11 @@ class Forecaster(Protocol):
     """What a design of another size would show, on the scale that tables show."""
 
     def width(self, effect: float, images: float, prompts: float) -> float:
-        """Expected width of the interval where the headline is `effect`.
-
-        Args:
-            effect: The true headline.
-            images: Images of each prompt, as a multiple of the pilot's.
-            prompts: Prompts, as a multiple of the pilot's.
-
-        Returns:
-            Upper less lower end.
-        """
+        """Expected width of the interval where the headline is `effect`."""
         ...
 
     def power(self, effect: float, images: float, prompts: float) -> float:
-        """Probability of p < 1 - level where the headline is `effect`.
-
-        Args:
-            effect: The true headline.
-            images: As for `width`.
-            prompts: As for `width`.
-
-        Returns:
-            From 0 to 1.
-        """
+        """Probability of p < 1 - level where the headline is `effect`."""
         ...
 
 
@@ -173,20 +155,7 @@ def _root(square: float) -> float:
 def forecaster(
     headline: Headline, question: Question, image_strata: Collection[str], level: float
 ) -> Forecaster:
-    """What a pilot says about larger designs.
-
-    Args:
-        headline: The headline of the pilot.
-        question: About these prompts, or prompts like these.
-        image_strata: Strata of influences whose units are images: the prompts of the task.
-        level: Level of its intervals.
-
-    Returns:
-        The forecaster.
-
-    Raises:
-        T2IBenchError: the pilot has no interval for this question.
-    """
+    """What a pilot says about larger designs."""
     these, asked = headline.inference.get("these"), headline.inference.get(question)
     if headline.scale == "mean_square" and len(headline.parts) > 1 and question == "these":
         influences = [part.influence for part in headline.parts]
@@ -242,14 +211,6 @@ def least(
     reached: Callable[[float], bool], most: float = _MOST, fewest: float = 0.05
 ) -> float | None:
     """The smallest multiple of the pilot's size, or the smallest effect, that is enough.
-
-    Args:
-        reached: Whether a multiple is enough; if one is, so are all larger ones.
-        most: The largest multiple to look at.
-        fewest: The smallest.
-
-    Returns:
-        The multiple, 1 % too large at most; None where none is enough.
 
     Examples:
         >>> least(lambda times: times >= 1) == 1.0, least(lambda times: False) is None

@@ -38,18 +38,7 @@ def simulate(
     workers: int | None = 1,
     advance: Callable[[int], object] = id,
 ) -> dict[tuple[str, str], Table | str]:
-    """Simulate cells.
-
-    Args:
-        jobs: What to simulate.
-        seed: Another seed gives other data sets.
-        workers: Processes; 1 works in this one, None in one a core.
-        advance: Called with the number of data sets that were done.
-
-    Returns:
-        (method, cell) to a column of shape (sets,) for each name in `COLUMNS`, NaN where a data
-        set has nothing to say; or a line that says how the method failed.
-    """
+    """Simulate cells."""
     chunks = [
         (job, start, min(start + _CHUNK, job.sets))
         for job in jobs
@@ -72,15 +61,7 @@ def _joined(parts: Sequence[Float64Array | str]) -> Table | str:
 
 
 def run_chunk(seed: int, chunk: tuple[Job, int, int]) -> Float64Array | str:
-    """Simulate some data sets of a cell.
-
-    Args:
-        seed: Of the calibration.
-        chunk: The cell, the number of its first data set, and the number after the last.
-
-    Returns:
-        Shape (stop - start, columns), or a line that says how the method failed.
-    """
+    """Simulate some data sets of a cell."""
     job, start, stop = chunk
     cell = cells_of(job.method)[job.cell]
     try:
@@ -106,17 +87,7 @@ def _one(method_name: str, cell: Cell, number: int, seed: int) -> list[float]:
 
 
 def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> list[float]:
-    """What one data set shows.
-
-    Args:
-        cell: Where it comes from.
-        sample: The data set, with what is true of it.
-        result: What the method makes of it.
-        alpha: A p-value below it rejects.
-
-    Returns:
-        A number for each of `COLUMNS`; NaN where there is none.
-    """
+    """What one data set shows."""
     headline, truth = result.headline, sample.truth
     value = _NOTHING if headline.value is None else headline.value
     true = truth.get("these", next(iter(truth.values()), _NOTHING))

@@ -28,15 +28,7 @@ _COLUMNS = (
 
 
 def markdown(verdicts: Sequence[Verdict], command: str) -> str:
-    """The table, with how to read it and how to make it again.
-
-    Args:
-        verdicts: What each cell shows.
-        command: The command that simulated them.
-
-    Returns:
-        A page of Markdown.
-    """
+    """The table, with how to read it and how to make it again."""
     lines = ["# Calibration", "", *_introduction(verdicts, command), ""]
     for method in dict.fromkeys(verdict.method for verdict in verdicts):
         mine = [verdict for verdict in verdicts if verdict.method == method]
@@ -122,15 +114,7 @@ def _notes(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def as_json(verdicts: Sequence[Verdict], command: str) -> dict[str, Any]:
-    """The same for programs.
-
-    Args:
-        verdicts: What each cell shows.
-        command: The command that simulated them.
-
-    Returns:
-        Values that JSON has.
-    """
+    """The same for programs."""
     return {
         "t2ibench": __version__,
         "command": command,

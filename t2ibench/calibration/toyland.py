@@ -21,16 +21,7 @@ def _observers() -> tuple[ToylandEncoder, ToylandJudge]:
 
 
 def toyland_sample(world: ToylandWorld, needs: Needs, seed: int) -> Sample:
-    """Draw what a task needs, and read it.
-
-    Args:
-        world: The planted shares.
-        needs: What the task needs.
-        seed: Of the run.
-
-    Returns:
-        The data set.
-    """
+    """Draw what a task needs, and read it."""
     encoder, judge = _observers()
     generator = ToylandGenerator(dict(world.args), seed)
     requests = [

@@ -80,27 +80,12 @@ class Verdict:
         ]
 
     def check(self, what: str) -> Check | None:
-        """A check by its name.
-
-        Args:
-            what: Its name.
-
-        Returns:
-            The check; None where the cell has none of this name.
-        """
+        """A check by its name."""
         return next((check for check in self.checks if check.what == what), None)
 
 
 def verdicts(jobs: Sequence[Job], tables: Mapping[tuple[str, str], Table | str]) -> list[Verdict]:
-    """What all cells show.
-
-    Args:
-        jobs: What was simulated.
-        tables: As `simulate` gives them.
-
-    Returns:
-        One verdict a cell.
-    """
+    """What all cells show."""
     found = []
     for job in jobs:
         cell, table = cells_of(job.method)[job.cell], tables[job.method, job.cell]
@@ -155,12 +140,6 @@ def _rate(
 def rate_interval(values: Float64Array) -> tuple[float, float, float]:
     """A mean share with Wilson's interval; rows of one data set are not taken for independent.
 
-    Args:
-        values: A share for each data set, shape (n,).
-
-    Returns:
-        Mean, lower and upper end (95 %).
-
     Examples:
         >>> [round(end, 3) for end in rate_interval(np.array([1.0] * 5 + [0.0] * 95))]
         [0.05, 0.022, 0.112]
@@ -181,9 +160,6 @@ def _mean(
 
     It fails only where most data sets have a value: what is shown of a few, because the others
     decide nothing, is what chance made large.
-
-    Returns:
-        The check; None without values.
     """
     first, second = values[np.isfinite(values)], others[np.isfinite(others)]
     if len(first) < 2 or not len(second):

@@ -44,14 +44,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Whatever goes wrong is one line on standard error; T2IBENCH_TRACEBACK=1 prints where it came
     from.
-
-    Args:
-        argv: The words after 't2ibench'; None takes those of the process.
-
-    Returns:
-        0 done; 1 the input is wrong, or t2ibench failed; 3 finished, some evidence is missing; 4 a
-        gate (--fail-on) failed; 130 interrupted.
-        Wrong usage exits with 2.
     """
     from t2ibench.cli import failure
 

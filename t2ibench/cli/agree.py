@@ -9,14 +9,7 @@ _FEWEST = 5
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print Kendall's tau-b between a column of scores and a column of ratings.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Print Kendall's tau-b between a column of scores and a column of ratings."""
     from tabulate import tabulate
 
     from t2ibench.stats.kendall import kendall_tau

@@ -11,14 +11,7 @@ from t2ibench.errors import T2IBenchError
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate worlds of known bias, and check that the numbers hold.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 1 if a cell is outside of its bands.
-    """
+    """Simulate worlds of known bias, and check that the numbers hold."""
     from t2ibench.calibration.cells import choose
     from t2ibench.calibration.simulate import simulate
     from t2ibench.calibration.table import as_json, markdown

@@ -18,12 +18,7 @@ exit status: 0 every cell holds; 1 a cell is outside of its bands, or wrong inpu
 
 
 def add_calibrate(verbs: Any, handler: Any) -> None:
-    """Add the verb `calibrate`.
-
-    Args:
-        verbs: Where verbs are added.
-        handler: What it calls.
-    """
+    """Add the verb `calibrate`."""
     calibrate = verbs.add_parser(
         "calibrate",
         help="simulate known biases: do intervals and tests hold?",
@@ -68,12 +63,7 @@ and 40 %. The width of an interval is its upper less its lower end.
 
 
 def add_power(verbs: Any, handler: Any) -> None:
-    """Add the verb `power`.
-
-    Args:
-        verbs: Where verbs are added.
-        handler: What it calls.
-    """
+    """Add the verb `power`."""
     power = verbs.add_parser(
         "power",
         help="how many images and prompts a run needs to be precise enough",

@@ -19,17 +19,7 @@ _PART = 64
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write prompts.jsonl beside the images, which `folder:` and `propose` read.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-
-    Raises:
-        T2IBenchError: the folder has no images, or the judge cannot caption.
-    """
+    """Write prompts.jsonl beside the images, which `folder:` and `propose` read."""
     from t2ibench.methods.core.evidence import UNKNOWN
     from t2ibench.models.judges import create_judges
     from t2ibench.models.protocols import ReportsWaits

@@ -10,14 +10,7 @@ from t2ibench.arguments import parse_args
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print each part of the contract that an adapter breaks, one line each.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 1 if there is any.
-    """
+    """Print each part of the contract that an adapter breaks, one line each."""
     from t2ibench.models.devices import quietly
 
     kind = arguments.kind or _kind_of(arguments.spec)

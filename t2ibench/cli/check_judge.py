@@ -18,14 +18,7 @@ _CLASS_WIDTH = 22
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask a judge what is known, and print how it did.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Ask a judge what is known, and print how it did."""
     from t2ibench.arguments import parse_args
     from t2ibench.labelling.trial import labelled_questions, toyland_questions, try_judge
     from t2ibench.models.devices import quietly

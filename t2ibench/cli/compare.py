@@ -28,17 +28,7 @@ _NOT_MEASURED = (
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the differences of two runs.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 4 where --fail-on says so.
-
-    Raises:
-        T2IBenchError: the runs have no task in common.
-    """
+    """Print the differences of two runs."""
     from t2ibench.cli.gates import report
     from t2ibench.errors import T2IBenchError
     from t2ibench.reports.cells import level_of
@@ -92,18 +82,7 @@ def comparison_table(
     agreement: Sequence[AgreementChange] = (),
     remark: str | None = None,
 ) -> Table:
-    """The differences as a table.
-
-    Args:
-        differences: What to show.
-        names: What the two runs are called.
-        interval_name: Head of the column of intervals.
-        agreement: How well the images agree with their prompts.
-        remark: A further sentence below the table.
-
-    Returns:
-        Rows for readers, records for programs.
-    """
+    """The differences as a table."""
     from t2ibench.reports.cells import ends, format_p, signed
     from t2ibench.reports.writers import Table
     from t2ibench.results.compare import tally

@@ -36,13 +36,7 @@ _LONG = 7200.0  # seconds, from which a budget is proposed
 
 
 def show(prepared: Prepared, budget: Budget | None = None, verbose: bool = False) -> None:
-    """Print the plan and what is left to do, the totals last.
-
-    Args:
-        prepared: The run, before anything is generated.
-        budget: What it may cost.
-        verbose: Whether every task and every prompt is listed.
-    """
+    """Print the plan and what is left to do, the totals last."""
     plan = prepared.plan
     waiting: dict[str, int] = {}
     left: list[ImageRequest] = []
@@ -117,15 +111,7 @@ def _table(
 
 
 def parts(plan: Plan, verbose: bool = False) -> list[tuple[str, Plan]]:
-    """A plan task by task, or group by group where there are many tasks.
-
-    Args:
-        plan: The plan.
-        verbose: Whether it is always task by task.
-
-    Returns:
-        What --tasks calls each part, and the part.
-    """
+    """A plan task by task, or group by group where there are many tasks."""
     tasks: dict[str, list[LoadedTask]] = {}
     for task in plan.tasks:
         by_task = verbose or len(plan.tasks) <= _MANY or not task.group

@@ -15,17 +15,7 @@ _HERE_ALONE = {"pack", "unpack"}
 
 @contextmanager
 def runs_here(arguments: argparse.Namespace) -> Iterator[None]:
-    """Put the local folder of a run in the place of its URL.
-
-    Args:
-        arguments: What argparse read; changed.
-
-    Yields:
-        Nothing; what the block has written into the run is copied back.
-
-    Raises:
-        T2IBenchError: the place cannot be reached, or holds no such run.
-    """
+    """Put the local folder of a run in the place of its URL."""
     named = {name: value for name in _NAMES if _is_url(value := getattr(arguments, name, None))}
     lists = {name: value for name in _LISTS if any(map(_is_url, getattr(arguments, name, ())))
              and (value := getattr(arguments, name))}  # fmt: skip

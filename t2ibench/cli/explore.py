@@ -12,17 +12,7 @@ from t2ibench.errors import T2IBenchError
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve the explorer until Ctrl-C.
-
-    Args:
-        arguments: The flags.
-
-    Returns:
-        0.
-
-    Raises:
-        T2IBenchError: there is nothing to explore, or the port is taken.
-    """
+    """Serve the explorer until Ctrl-C."""
     import uvicorn
 
     from t2ibench.explorer.app import Explorer, create_app
@@ -57,14 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _listener(port: int) -> socket.socket:
-    """A socket on this machine alone.
-
-    Returns:
-        The socket, which listens already.
-
-    Raises:
-        T2IBenchError: the port is taken.
-    """
+    """A socket on this machine alone."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -8,14 +8,7 @@ from pathlib import Path
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write tasks as a data set.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Write tasks as a data set."""
     from t2ibench.reports.taskset import write_taskset
     from t2ibench.tasks.index import load_tasks
 

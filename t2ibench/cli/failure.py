@@ -30,11 +30,7 @@ _MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
 
 def say(line: str) -> None:
-    """Write one line to standard error, if there is one to write to.
-
-    Args:
-        line: The line, without the name of the program.
-    """
+    """Write one line to standard error, if there is one to write to."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(f"t2ibench: {line}", file=sys.stderr, flush=True)
 
@@ -60,14 +56,7 @@ def usable_streams() -> None:
 
 
 def flush_output(last: str = "") -> OSError | None:
-    """Write what waits for standard output.
-
-    Args:
-        last: What to write after it.
-
-    Returns:
-        Why it cannot be written; None where it was.
-    """
+    """Write what waits for standard output."""
     try:
         sys.stdout.write(last)
         sys.stdout.flush()
@@ -82,15 +71,7 @@ def flush_output(last: str = "") -> OSError | None:
 
 
 def output_lost(error: OSError, status: int) -> int:
-    """Say that standard output could not be written.
-
-    Args:
-        error: Why.
-        status: What the command would have exited with.
-
-    Returns:
-        The exit status: the same where the reader had enough, else 1.
-    """
+    """Say that standard output could not be written."""
     if isinstance(error, BrokenPipeError):
         return status
     reason, advice = why(error, Path("/"))
@@ -99,16 +80,7 @@ def output_lost(error: OSError, status: int) -> int:
 
 
 def explain(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -> int:
-    """Say in one line what happened, whatever it was.
-
-    Args:
-        error: What was raised, of any kind but those that end a program on purpose.
-        argv: The words of the command.
-        folders: Where a report may go, the best first.
-
-    Returns:
-        The exit status, 1.
-    """
+    """Say in one line what happened, whatever it was."""
     print_traceback(error)
     if isinstance(error, T2IBenchError):
         say(str(error))
@@ -134,11 +106,7 @@ def explain(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -
 
 
 def print_traceback(error: BaseException) -> None:
-    """Print where an error comes from, where the user asked for it (T2IBENCH_TRACEBACK=1).
-
-    Args:
-        error: What was raised.
-    """
+    """Print where an error comes from, where the user asked for it (T2IBENCH_TRACEBACK=1)."""
     if os.environ.get(TRACEBACK, "") not in {"", "0"}:
         with contextlib.suppress(OSError, ValueError):
             print(_trace(error), file=sys.stderr)
@@ -176,16 +144,7 @@ def _trace(error: BaseException) -> str:
 
 
 def write_report(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -> Path | None:
-    """Write what a developer needs: the traceback, versions and the command, without secrets.
-
-    Args:
-        error: What was raised.
-        argv: The words of the command.
-        folders: Where it may go, the best first; else the folder for temporary files.
-
-    Returns:
-        The file; None where none could be written.
-    """
+    """Write what a developer needs: the traceback, versions and the command, without secrets."""
     with contextlib.suppress(Exception):
         data = _report(error, argv).encode(errors="backslashreplace")
         for folder in _places(folders):

@@ -12,14 +12,7 @@ FAILED = 4  # exit status
 
 
 def report(checked: Checked) -> int:
-    """Say which tasks a gate stops.
-
-    Args:
-        checked: What came of the gates.
-
-    Returns:
-        The exit status: 4 where a gate failed, or none could be checked; else 0.
-    """
+    """Say which tasks a gate stops."""
     for line in checked.failures:
         print(f"t2ibench: gate failed: {line}", file=sys.stderr)
     for line in checked.unchecked:

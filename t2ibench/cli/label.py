@@ -14,14 +14,7 @@ if TYPE_CHECKING:
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    """Draw a sample of images for every question, and write a sheet and a page to label them.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Draw a sample of images for every question, and write a sheet and a page to label them."""
     from t2ibench.errors import T2IBenchError, did_you_mean
     from t2ibench.labelling.sample import draw_sample
     from t2ibench.labelling.sheet import PAGE, SHEET, write_sheet
@@ -52,14 +45,7 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 
 def run_import(arguments: argparse.Namespace) -> int:
-    """Store the answers of a filled sheet with the run.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Store the answers of a filled sheet with the run."""
     from t2ibench.errors import T2IBenchError, shown, visible
     from t2ibench.labelling.sheet import read_sheet
     from t2ibench.store.labels import LabelStore
@@ -83,14 +69,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 
 def run_agree(arguments: argparse.Namespace) -> int:
-    """Print how far each judge agrees with people, question by question.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Print how far each judge agrees with people, question by question."""
     from tabulate import tabulate
 
     from t2ibench.errors import T2IBenchError

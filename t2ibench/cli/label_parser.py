@@ -22,12 +22,7 @@ example:
 
 
 def add_label(verbs: Any, handler: Callable[..., Any]) -> None:
-    """Add the verb `label`.
-
-    Args:
-        verbs: What `add_subparsers` gave.
-        handler: Makes the function that runs a module of `t2ibench.cli`.
-    """
+    """Add the verb `label`."""
     label = verbs.add_parser(
         "label",
         help="people answer a judge's questions: export, import, agree (judge with people)",
@@ -62,12 +57,7 @@ def add_label(verbs: Any, handler: Callable[..., Any]) -> None:
 
 
 def add_agree(verbs: Any, handler: Callable[..., Any]) -> None:
-    """Add the verb `agree`.
-
-    Args:
-        verbs: What `add_subparsers` gave.
-        handler: Makes the function that runs a module of `t2ibench.cli`.
-    """
+    """Add the verb `agree`."""
     agree = verbs.add_parser(
         "agree",
         help="rank correlation of any score with people's ratings, from one CSV",

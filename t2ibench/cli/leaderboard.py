@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(arguments: argparse.Namespace) -> int:
-    """Pack a run as a submission and check it.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-
-    Raises:
-        T2IBenchError: the run cannot be packed, or the leaderboard would refuse it.
-    """
+    """Pack a run as a submission and check it."""
     from t2ibench.errors import T2IBenchError
     from t2ibench.leaderboard.remote import send
     from t2ibench.leaderboard.submission import pack
@@ -103,14 +93,7 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Verify submissions.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 1 if any submission is refused.
-    """
+    """Verify submissions."""
     from t2ibench.leaderboard.board import folder_problems
     from t2ibench.leaderboard.verdicts import Verifier
     from t2ibench.leaderboard.verify import verify
@@ -146,14 +129,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 
 def build(arguments: argparse.Namespace) -> int:
-    """Write the site.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Write the site."""
     from t2ibench.leaderboard import site
     from t2ibench.store.problems import disk_errors
 
@@ -185,14 +161,7 @@ def _today() -> str:
 
 
 def table(arguments: argparse.Namespace) -> int:
-    """Print the families by model.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Print the families by model."""
     from t2ibench.leaderboard import exports
     from t2ibench.reports.writers import WRITERS
 
@@ -202,14 +171,7 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def push(arguments: argparse.Namespace) -> int:
-    """Upload a submission.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Upload a submission."""
     from t2ibench.leaderboard import hub
 
     print(hub.push(Path(arguments.folder), arguments.repo, direct=arguments.direct))
@@ -217,14 +179,7 @@ def push(arguments: argparse.Namespace) -> int:
 
 
 def metadata(arguments: argparse.Namespace) -> int:
-    """Print the headlines for the hub's page of a model.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Print the headlines for the hub's page of a model."""
     from t2ibench.leaderboard import hub
 
     print(hub.metadata(Path(arguments.folder), arguments.dataset, arguments.source), end="")
@@ -257,14 +212,7 @@ def _board(arguments: argparse.Namespace) -> Board:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one action of `t2ibench leaderboard`.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Run one action of `t2ibench leaderboard`."""
     actions = {
         "add": add,
         "verify": check,

@@ -8,12 +8,7 @@ from t2ibench.cli.values import day, not_negative
 
 
 def add_leaderboard(verbs: Any, handler: Any) -> None:
-    """Add the verb `leaderboard`.
-
-    Args:
-        verbs: The subparsers of the command line.
-        handler: What runs the verb.
-    """
+    """Add the verb `leaderboard`."""
     board = verbs.add_parser(
         "leaderboard",
         help="submit a run (add), recompute submissions (verify), build the site",

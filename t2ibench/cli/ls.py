@@ -110,14 +110,7 @@ CHOICES = ("tasks", "groups", "tags", *KINDS)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List tasks, groups, tags or the entries of a registry.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """List tasks, groups, tags or the entries of a registry."""
     what = arguments.what
     if what in KINDS:
         rows = _registered(what)

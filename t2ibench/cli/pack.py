@@ -19,14 +19,7 @@ _MIB = 2**20
 
 
 def run_pack(arguments: argparse.Namespace) -> int:
-    """Put a run's images into packs.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 3 if images are damaged.
-    """
+    """Put a run's images into packs."""
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.store.packing import pack
 
@@ -49,14 +42,7 @@ def run_pack(arguments: argparse.Namespace) -> int:
 
 
 def run_unpack(arguments: argparse.Namespace) -> int:
-    """Make files of packed images again.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 3 if images are damaged.
-    """
+    """Make files of packed images again."""
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.store.unpacking import unpack
 
@@ -73,14 +59,7 @@ def run_unpack(arguments: argparse.Namespace) -> int:
 
 
 def run_export(arguments: argparse.Namespace) -> int:
-    """Write a run's images for other tools.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 3 if images are damaged or gone.
-    """
+    """Write a run's images for other tools."""
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.reports.exports import export
 

@@ -9,12 +9,7 @@ from t2ibench.cli.values import positive
 
 
 def add_pack(verbs: Any, handler: Callable[..., Any]) -> None:
-    """Add the verbs `pack`, `unpack` and `export`.
-
-    Args:
-        verbs: What `add_subparsers` gave.
-        handler: Makes the function that runs a module of `t2ibench.cli`.
-    """
+    """Add the verbs `pack`, `unpack` and `export`."""
     pack = verbs.add_parser(
         "pack",
         help="put a run's images into a few tar files; everything reads them there",

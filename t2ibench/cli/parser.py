@@ -125,11 +125,7 @@ def _kind(name: str, flag: Flag) -> dict[str, Any]:
 
 
 def build_parser() -> Parser:
-    """Build the parser of the whole command line.
-
-    Returns:
-        The parser; a parsed verb has its function in `handler`.
-    """
+    """Build the parser of the whole command line."""
     parser = Parser(
         prog="t2ibench",
         usage="t2ibench [COMMAND] FLAGS, or t2ibench COMMAND --help",

@@ -16,17 +16,7 @@ _WORDS = {"these": "these prompts", "like_these": "prompts like these"}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Say how many images and prompts are needed.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-
-    Raises:
-        T2IBenchError: neither a run nor tasks, or nothing is known of their variance.
-    """
+    """Say how many images and prompts are needed."""
     from t2ibench.calibration.forecasts import Goal, plan
     from t2ibench.calibration.pilots import run_pilots, world_pilots
     from t2ibench.settings import Settings

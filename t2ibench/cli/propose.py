@@ -28,17 +28,7 @@ _SETTING_FLAGS = ("overlap", "support", "per_bias", "tries")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask a proposer and write a task file.
-
-    Args:
-        arguments: The flags.
-
-    Returns:
-        0, or 3 where something is missing from the task.
-
-    Raises:
-        T2IBenchError: a flag is wrong, the proposer does not answer, or nothing was proposed.
-    """
+    """Ask a proposer and write a task file."""
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter

@@ -30,12 +30,7 @@ def _share(text: str) -> float:
 
 
 def add_propose(verbs: Any, handler: Any) -> None:
-    """Add the verb.
-
-    Args:
-        verbs: The sub-parsers.
-        handler: What runs it.
-    """
+    """Add the verb."""
     propose = verbs.add_parser(
         "propose",
         help="have a language model name biases to look for; writes a task file",

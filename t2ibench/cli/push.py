@@ -7,14 +7,7 @@ from pathlib import Path
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Send a run's results to destinations.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 1 if a destination did not get them.
-    """
+    """Send a run's results to destinations."""
     from t2ibench.arguments import args_of, names_of
     from t2ibench.cli.run import send_results
     from t2ibench.pipeline.progress import ConsoleReporter

@@ -16,12 +16,7 @@ _EXAMPLES = """examples:
 
 
 def add_push(verbs: Any, handler: Callable[..., Any]) -> None:
-    """Add the verbs `push` and `export-tasks`.
-
-    Args:
-        verbs: What `add_subparsers` gave.
-        handler: Makes the function that runs a module of `t2ibench.cli`.
-    """
+    """Add the verbs `push` and `export-tasks`."""
     import argparse
 
     push = verbs.add_parser(

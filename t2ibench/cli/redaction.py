@@ -50,25 +50,14 @@ class Redacted:
         return [word for flag, word in pairs if flag[:2] == "--" and _IS_NAME.fullmatch(flag[2:])]
 
     def of(self, text: str) -> str:
-        """A text without secrets.
-
-        Args:
-            text: A message, a traceback, a command.
-
-        Returns:
-            The text, '***' in the place of each.
-        """
+        """A text without secrets."""
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)
         text = _NAMED.sub(rf"\1\2{HIDDEN}", text)
         return _KEYS.sub(HIDDEN, _USER.sub(rf"\1{HIDDEN}@", text))
 
     def command(self) -> str:
-        """The command, to be read and run again by whoever has the secrets.
-
-        Returns:
-            Its words, quoted as a shell needs them.
-        """
+        """The command, to be read and run again by whoever has the secrets."""
         return self.of(shlex.join(["t2ibench", *self._argv]))
 
 

@@ -12,14 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write report.html, or a run's results in another format.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 4 where --fail-on says so.
-    """
+    """Write report.html, or a run's results in another format."""
     from t2ibench.cli.gates import report
     from t2ibench.results.gates import RUN, check_run, parse_gates
     from t2ibench.results.reading import read_results

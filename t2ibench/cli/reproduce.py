@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Reproduce one paper, or all.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 1 where a paper cannot be reproduced, 3 where an exhibit lacks numbers.
-    """
+    """Reproduce one paper, or all."""
     from t2ibench.cli.failure import say
     from t2ibench.reproduction.call import ALL
     from t2ibench.reproduction.registry import PAPERS

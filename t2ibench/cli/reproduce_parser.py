@@ -19,11 +19,7 @@ exit status: 0 done; 1 wrong input; 3 finished, but an exhibit lacks numbers; 13
 
 
 def add_preset(group: Any) -> None:
-    """Add --preset to the flags of `run`.
-
-    Args:
-        group: The group of flags.
-    """
+    """Add --preset to the flags of `run`."""
     group.add_argument(
         "--preset",
         metavar="PAPER",
@@ -34,13 +30,7 @@ def add_preset(group: Any) -> None:
 def add_reproduce(
     verbs: Any, handler: Callable[..., Any], add_settings: Callable[[Any], object]
 ) -> None:
-    """Add the verb `reproduce`.
-
-    Args:
-        verbs: What `add_subparsers` gave.
-        handler: Makes the function that runs a module of `t2ibench.cli`.
-        add_settings: Adds the flags of all settings of a run.
-    """
+    """Add the verb `reproduce`."""
     verb = verbs.add_parser(
         "reproduce",
         help="a paper's tables and figures, its numbers beside yours",

@@ -23,14 +23,7 @@ _WIDE = "not every interval is as narrow as you want; `t2ibench power` says why.
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run tasks on a model.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 3 if evidence is missing, 4 where --fail-on says so.
-    """
+    """Run tasks on a model."""
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
@@ -105,17 +98,7 @@ def _run(
 
 
 def send_results(destinations: list[Chosen], results: Results, folder: Path, reporter: Any) -> bool:
-    """Send results where the user wants them; what fails is a line, and loses nothing.
-
-    Args:
-        destinations: Where.
-        results: What results.json holds.
-        folder: The run folder.
-        reporter: Told where they are, and what went wrong.
-
-    Returns:
-        Whether all of them got it.
-    """
+    """Send results where the user wants them; what fails is a line, and loses nothing."""
     from t2ibench.cli.failure import print_traceback
     from t2ibench.reports.destinations.sent import send_all
 
@@ -192,17 +175,7 @@ def _until_precise(
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:
-    """The settings of a command line, completed by those of its --config.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The settings.
-
-    Raises:
-        T2IBenchError: a value does not fit, or the file cannot be read.
-    """
+    """The settings of a command line, completed by those of its --config."""
     values = settings_given(arguments)
     if arguments.preset is None:
         return read_settings(values)
@@ -213,17 +186,7 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
 
 
 def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What a command line and its --config say, setting by setting.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        Name of a setting to value.
-
-    Raises:
-        T2IBenchError: the file cannot be read, or a value of it does not fit.
-    """
+    """What a command line and its --config say, setting by setting."""
     values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
     values |= {name: value for name, value in given.items() if value is not None}
@@ -256,12 +219,7 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def announce(prepared: Prepared, reporter: Any) -> None:
-    """Say what a user must know before a run starts.
-
-    Args:
-        prepared: The run.
-        reporter: Told of it.
-    """
+    """Say what a user must know before a run starts."""
     for line in [*prepared.warnings, *prepared.exclusions]:
         reporter.warn(line)
     shortages: tuple[tuple[str, Callable[[int], bool]], ...] = (

@@ -7,14 +7,7 @@ from pathlib import Path
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score a run again from its stored evidence.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 3 if evidence is missing or damaged.
-    """
+    """Score a run again from its stored evidence."""
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.rescore import rescore
     from t2ibench.reports.files import task_files, write_reports

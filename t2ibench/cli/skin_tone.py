@@ -35,12 +35,7 @@ _WARNING = (
 
 
 def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
-    """Add the verb `skin-tone`.
-
-    Args:
-        verbs: What `add_subparsers` gave.
-        handler: Makes the function that runs a module of `t2ibench.cli`.
-    """
+    """Add the verb `skin-tone`."""
     verb = verbs.add_parser(
         "skin-tone",
         help="the skin tones that a run's images show, by group of prompts",
@@ -64,14 +59,7 @@ def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, and print groups and their difference.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status.
-    """
+    """Measure, and print groups and their difference."""
     from t2ibench.pipeline.skin_tones import by_group, chosen, compare
 
     _check_level(arguments.level)

@@ -31,14 +31,7 @@ class Parser(argparse.ArgumentParser):
         return f"unknown flag '{shown(name)}'.{did_you_mean(name, self._option_string_actions)}"
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one line; no usage.
-
-        Args:
-            message: What argparse says.
-
-        Raises:
-            SystemExit: always, with 2.
-        """
+        """Say what is wrong in one line; no usage."""
         text = message.removeprefix("argument ").rstrip(".")
         choice = _CHOICE.search(text)
         if choice:
@@ -66,28 +59,12 @@ class Commands:
         self._lines: dict[str, str] = {}
 
     def add_parser(self, name: str, *, help: str, **options: Any) -> Any:
-        """Add a command.
-
-        Args:
-            name: The command.
-            help: Its line in the list.
-            options: As `add_parser` of argparse takes them.
-
-        Returns:
-            The command's parser.
-        """
+        """Add a command."""
         self._lines[name] = help
         return self._verbs.add_parser(name, **options)
 
     def listed(self, groups: Mapping[str, Sequence[str]]) -> str:
-        """The commands in groups, one line each.
-
-        Args:
-            groups: Title to commands.
-
-        Returns:
-            Lines for an epilog.
-        """
+        """The commands in groups, one line each."""
         width = max(map(len, self._lines))
         return "\n\n".join(
             "\n".join([f"{title}:", *(f"  {one:{width}}  {self._lines[one]}" for one in names)])

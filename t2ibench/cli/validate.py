@@ -19,17 +19,7 @@ from t2ibench.tasks.source import Problem
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check task files and print every problem of every file.
-
-    Args:
-        arguments: What argparse read.
-
-    Returns:
-        The exit status: 1 if there is any error.
-
-    Raises:
-        T2IBenchError: a path does not exist.
-    """
+    """Check task files and print every problem of every file."""
     paths = [Path(path) for path in arguments.paths] or [bundled_tasks()]
     for path in paths:
         if not path.exists():

@@ -15,51 +15,21 @@ _DIGITS = 1000  # of a whole number; Python itself reads no more than 4300
 
 
 def positive(text: str) -> int:
-    """Read a whole number of 1 or more.
-
-    Args:
-        text: What the user wrote.
-
-    Returns:
-        The number.
-
-    Raises:
-        argparse.ArgumentTypeError: it is not such a number.
-    """
+    """Read a whole number of 1 or more."""
     if not text.isdecimal() or len(text) > _DIGITS or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a whole number of 1 or more")
     return int(text)
 
 
 def not_negative(text: str) -> int:
-    """Read a whole number of 0 or more.
-
-    Args:
-        text: What the user wrote.
-
-    Returns:
-        The number.
-
-    Raises:
-        argparse.ArgumentTypeError: it is not such a number.
-    """
+    """Read a whole number of 0 or more."""
     if not text.isdecimal() or len(text) > _DIGITS:
         raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a whole number of 0 or more")
     return int(text)
 
 
 def day(text: str) -> str:
-    """Read a date.
-
-    Args:
-        text: What the user wrote.
-
-    Returns:
-        The same.
-
-    Raises:
-        argparse.ArgumentTypeError: it is not a date such as 2026-05-01.
-    """
+    """Read a date."""
     try:
         return datetime.strptime(text, "%Y-%m-%d").date().isoformat()
     except ValueError:
@@ -72,17 +42,7 @@ _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def budget(text: str) -> Budget:
-    """Read a number of images, or a time such as 2h, 90m or 1.5h.
-
-    Args:
-        text: What the user wrote.
-
-    Returns:
-        The budget.
-
-    Raises:
-        argparse.ArgumentTypeError: it is neither.
-    """
+    """Read a number of images, or a time such as 2h, 90m or 1.5h."""
     from t2ibench.pipeline.budget import Budget
 
     number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
@@ -101,17 +61,7 @@ def budget(text: str) -> Budget:
 
 
 def share(text: str) -> float:
-    """Read a number between 0 and 1.
-
-    Args:
-        text: What the user wrote.
-
-    Returns:
-        The number.
-
-    Raises:
-        argparse.ArgumentTypeError: it is not such a number.
-    """
+    """Read a number between 0 and 1."""
     try:
         value = float(text)
     except ValueError:

@@ -55,11 +55,7 @@ class Answers:
         self._scores = Scores(collection)
 
     def routes(self) -> list[Route]:
-        """Every address.
-
-        Returns:
-            The routes.
-        """
+        """Every address."""
         return [
             Route("/api/rank", self.rank, methods=["POST"]),
             Route("/api/map", self.map),
@@ -74,14 +70,7 @@ class Answers:
         ]
 
     async def rank(self, request: Request) -> Response:
-        """Every image of a run by its similarity to a text or to another image.
-
-        Args:
-            request: Its body is a `RankAsk`.
-
-        Returns:
-            JSON: 'ids' and 'values', the most similar first.
-        """
+        """Every image of a run by its similarity to a text or to another image."""
         return await _answer(request, RankAsk, self._ranked)
 
     def _ranked(self, asked: RankAsk) -> dict[str, Any]:
@@ -95,36 +84,15 @@ class Answers:
         return ranked(gallery, ids, gallery.rows[asked.image], asked.image)
 
     def map(self, request: Request) -> Response:
-        """Where the images of a run lie on its two principal axes.
-
-        Args:
-            request: ?run= names the run.
-
-        Returns:
-            JSON; see `Maps.of`.
-        """
+        """Where the images of a run lie on its two principal axes."""
         return JSONResponse(self._maps.of(self._galleries.now(), self._run_of(request)))
 
     def scores(self, request: Request) -> Response:
-        """The tasks of a run with their results.
-
-        Args:
-            request: ?run= names the run.
-
-        Returns:
-            JSON; see `Scores.all`.
-        """
+        """The tasks of a run with their results."""
         return JSONResponse(self._scores.all(self._run_of(request)))
 
     def task(self, request: Request) -> Response:
-        """The images behind the score of a task.
-
-        Args:
-            request: Its path has the task's id; ?run= names the run, ?row= a row of the task.
-
-        Returns:
-            JSON; see `Scores.of_images`. Status 404 for an unknown task.
-        """
+        """The images behind the score of a task."""
         run, row = self._run_of(request), request.query_params.get("row", "")
         task = self._scores.task(run, request.path_params["task"])
         if task is None:
@@ -132,40 +100,19 @@ class Answers:
         return JSONResponse(self._scores.of_images(self._galleries.now(), run, task, row))
 
     def tested(self, request: Request) -> Response:
-        """What the tests of a run found about a word.
-
-        Args:
-            request: ?words= is the word or phrase, ?run= names the run.
-
-        Returns:
-            JSON: 'rows'; see `Scores.of_words`.
-        """
+        """What the tests of a run found about a word."""
         words = request.query_params.get("words", "")[:200]
         return JSONResponse({"rows": self._scores.of_words(self._run_of(request), words)})
 
     def image(self, request: Request) -> Response:
-        """What every task says of one image.
-
-        Args:
-            request: Its path has the image's number.
-
-        Returns:
-            JSON; see `Scores.of_image`. Status 404 for an unknown image.
-        """
+        """What every task says of one image."""
         gallery, number = self._galleries.now(), int(request.path_params["number"])
         if number >= len(gallery.pictures):
             return _UNKNOWN
         return JSONResponse(self._scores.of_image(gallery, number))
 
     async def discover(self, request: Request) -> Response:
-        """A sweep over many words.
-
-        Args:
-            request: Its body is a `DiscoverAsk`.
-
-        Returns:
-            JSON; see `sweep`.
-        """
+        """A sweep over many words."""
         return await _answer(request, DiscoverAsk, self._swept)
 
     def _swept(self, asked: DiscoverAsk) -> dict[str, Any]:
@@ -185,14 +132,7 @@ class Answers:
         return sweep(gallery, anchors, question, self._collection.texts)
 
     async def suggest(self, request: Request) -> Response:
-        """What a selection of images has in common.
-
-        Args:
-            request: Its body is a `SuggestAsk`.
-
-        Returns:
-            JSON; see `shared_by`.
-        """
+        """What a selection of images has in common."""
         return await _answer(request, SuggestAsk, self._suggested)
 
     def _suggested(self, asked: SuggestAsk) -> dict[str, Any]:
@@ -209,15 +149,7 @@ class Answers:
         return shared_by(gallery, chosen, asked.run, axes, words, texts)
 
     async def pairs(self, request: Request) -> Response:
-        """The same prompts and seeds in two runs.
-
-        Args:
-            request: Its body is a `PairsAsk`.
-
-        Returns:
-            JSON: 'pairs', their 'difference', 'what' the values are and their 'poles', and whether
-            the runs have the 'same_seeds' (None where nobody knows); without them no pairs.
-        """
+        """The same prompts and seeds in two runs."""
         return await _answer(request, PairsAsk, self._paired)
 
     def _paired(self, asked: PairsAsk) -> dict[str, Any]:
@@ -248,14 +180,7 @@ class Answers:
         }
 
     async def card(self, request: Request) -> Response:
-        """An evidence card.
-
-        Args:
-            request: Its body is a `CardAsk`.
-
-        Returns:
-            An SVG file.
-        """
+        """An evidence card."""
         body = await request.body()
 
         def work() -> Response:

@@ -95,11 +95,7 @@ class Explorer:
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
 
     def routes(self) -> list[Route | Mount]:
-        """Every address.
-
-        Returns:
-            The routes of the page, its API and its static files.
-        """
+        """Every address."""
         return [
             Route("/", self.page),
             Route("/api/images", self.images),
@@ -119,25 +115,11 @@ class Explorer:
         ]
 
     def page(self, request: Request) -> Response:
-        """The page.
-
-        Args:
-            request: The HTTP request.
-
-        Returns:
-            The HTML.
-        """
+        """The page."""
         return FileResponse(_STATIC / "index.html", media_type="text/html")
 
     def images(self, request: Request) -> Response:
-        """Prompts, and for every image its prompt, index and source.
-
-        Args:
-            request: The HTTP request.
-
-        Returns:
-            JSON: sources, encoder, prompts, and one row an image.
-        """
+        """Prompts, and for every image its prompt, index and source."""
         pictures = self.collection.pictures
         prompts = {
             text: index for index, text in enumerate(dict.fromkeys(p.prompt for p in pictures))
@@ -184,14 +166,7 @@ class Explorer:
         return JSONResponse({"nodes": scored})
 
     async def similarities(self, request: Request) -> Response:
-        """Similarities of texts with all images: float32, one text after the other.
-
-        Args:
-            request: Its body is the texts, as JSON.
-
-        Returns:
-            The numbers, little-endian; the header x-images is how many each text has.
-        """
+        """Similarities of texts with all images: float32, one text after the other."""
         body = await request.body()
         return await run_in_threadpool(self._compared, body)
 
@@ -205,14 +180,7 @@ class Explorer:
         )
 
     async def text(self, request: Request) -> Response:
-        """The text of several branches together.
-
-        Args:
-            request: Its body is a tree and ids of nodes, as JSON.
-
-        Returns:
-            JSON: the text; status 400 for an unknown node.
-        """
+        """The text of several branches together."""
         asked = _Combine.model_validate_json(await request.body())
         try:
             return JSONResponse({"text": asked.tree.text(asked.nodes)})
@@ -220,14 +188,7 @@ class Explorer:
             return JSONResponse({"error": "unknown node"}, status_code=400)
 
     def session(self, request: Request) -> Response:
-        """The saved session, or a new one.
-
-        Args:
-            request: The HTTP request.
-
-        Returns:
-            JSON: the session, and whether it was saved.
-        """
+        """The saved session, or a new one."""
         if self._session.is_file():
             try:
                 saved = Session.model_validate_json(self._session.read_text(encoding="utf-8"))
@@ -242,12 +203,6 @@ class Explorer:
 
         A page that saves as one works may have several requests under way. It numbers them with
         ?turn= and names itself with ?page=: one that arrives after a later one is ignored.
-
-        Args:
-            request: Its body is the session, as JSON.
-
-        Returns:
-            JSON: the file it is written to, and whether this one was 'saved'.
         """
         body, asked = await request.body(), request.query_params
         page, turn = asked.get("page", "")[:64], asked.get("turn", "")
@@ -268,14 +223,7 @@ class Explorer:
         return JSONResponse({"file": str(self._session), "saved": not late})
 
     async def export(self, request: Request) -> Response:
-        """The tree as a task file.
-
-        Args:
-            request: Its body is what to export, as JSON.
-
-        Returns:
-            YAML; status 400 where the tree gives no valid task.
-        """
+        """The tree as a task file."""
         asked = Export.model_validate_json(await request.body())
         return await run_in_threadpool(self._export, asked)
 
@@ -309,36 +257,15 @@ class Explorer:
         return JSONResponse({"job": job.id})
 
     def jobs(self, request: Request) -> Response:
-        """The jobs, and how many images there are now.
-
-        Args:
-            request: The HTTP request.
-
-        Returns:
-            JSON: every job, and the number of images.
-        """
+        """The jobs, and how many images there are now."""
         return JSONResponse({"jobs": self.queue.jobs(), "images": self.collection.version})
 
     def image(self, request: Request) -> Response:
-        """One image in full size.
-
-        Args:
-            request: Its path has the image's number.
-
-        Returns:
-            The file; status 404 for an unknown number, and for a file that is gone or changed.
-        """
+        """One image in full size."""
         return self._pixels(request, lambda picture: (picture.data(), picture.path.name))
 
     def thumb(self, request: Request) -> Response:
-        """One image as a thumbnail.
-
-        Args:
-            request: Its path has the image's number.
-
-        Returns:
-            A JPEG; status 404 for an unknown number and for a file that is no image any more.
-        """
+        """One image as a thumbnail."""
         return self._pixels(request, lambda picture: (self._thumbnail(picture), ".jpg"))
 
     def _pixels(self, request: Request, read: Callable[[Picture], tuple[bytes, str]]) -> Response:
@@ -377,15 +304,7 @@ def _error_response(request: Request, error: Exception) -> Response:
 
 
 def create_app(explorer: Explorer, port: int) -> Starlette:
-    """The app, answering to 127.0.0.1 and localhost at this port.
-
-    Args:
-        explorer: The routes.
-        port: Where it listens; requests for any other host are refused.
-
-    Returns:
-        The app.
-    """
+    """The app, answering to 127.0.0.1 and localhost at this port."""
     hosts = [f"127.0.0.1:{port}", f"localhost:{port}"]
     return Starlette(
         routes=explorer.routes(),

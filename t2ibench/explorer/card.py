@@ -84,21 +84,7 @@ class Content:
 def card(
     collection: Collection, gallery: Gallery, scores: Scores, reference: Reference, asked: CardAsk
 ) -> str:
-    """Draw an evidence card. Its number is worked out here; the page cannot give one.
-
-    Args:
-        collection: The images.
-        gallery: The images of now.
-        scores: The scores of the runs.
-        reference: The reference words of anchors.
-        asked: What the card is about, and images that were chosen by hand.
-
-    Returns:
-        An SVG file that needs no other file.
-
-    Raises:
-        WrongQuestionError: there is no such task, or nothing to show.
-    """
+    """Draw an evidence card. Its number is worked out here; the page cannot give one."""
     if asked.task is not None:
         content = _of_task(collection, gallery, scores, asked)
     else:

@@ -72,19 +72,7 @@ class Sweep:
 
 
 def anchors_of(gallery: Gallery, run: int, asked: Sequence[Sequence[str | int]]) -> Anchors:
-    """The images of anchors that are given as prompts or as numbers of images.
-
-    Args:
-        gallery: The images.
-        run: The run that they are of.
-        asked: For each anchor prompts, numbers or both.
-
-    Returns:
-        The images.
-
-    Raises:
-        WrongQuestionError: an anchor has fewer than two images, or shares one with another.
-    """
+    """The images of anchors that are given as prompts or as numbers of images."""
     parts = []
     for number, members in enumerate(asked, start=1):
         prompts = [one for one in members if isinstance(one, str)]
@@ -104,42 +92,14 @@ def anchors_of(gallery: Gallery, run: int, asked: Sequence[Sequence[str | int]])
 
 
 def filled(template: str, words: Sequence[str]) -> list[str]:
-    """Words in a template.
-
-    Args:
-        template: The template.
-        words: The words.
-
-    Returns:
-        One text a word.
-
-    Raises:
-        WrongQuestionError: the template has no place for a word, or asks for more than that.
-    """
+    """Words in a template."""
     if set(placeholders(template)) != {"word"}:
         raise WrongQuestionError("a template has {word} or {a word} in it, and nothing else")
     return [fill(template, word=word) for word in words]
 
 
 def sweep(gallery: Gallery, anchors: Anchors, asked: Sweep, embed: Embed) -> dict[str, Any]:
-    """Test many words.
-
-    Args:
-        gallery: The images.
-        anchors: Which of them are told apart.
-        asked: The words.
-        embed: Embeds texts.
-
-    Returns:
-        JSON values: how many words were 'tested' and 'found', the size of the 'reference', how many
-        words have to lie beyond all of it before any of them is found ('together'), the images of
-        each anchor, and 'rows' sorted by q and then by distance: 'text', 'effect' beyond the
-        anchors' own words with 'low' and 'high', 'p', 'q', 'percentile' among the reference, 'side'
-        (the anchor it is nearer), 'm' and 'q_m' (effect and q of the images as they are),
-        'text_only' (the effect on the anchors' own texts), 'verdict' and 'kind'. Reference words
-        are ranked among each other, and are never found: of words that are compared with
-        themselves none is unusual.
-    """
+    """Test many words."""
     images = gallery.rows[anchors.ids].astype(np.float64)
     own = _own_texts(gallery, anchors, embed)
     reference = embed(filled(asked.template, asked.reference)).astype(np.float64)

@@ -76,19 +76,7 @@ class Drawing:
         bold: bool = False,
         most: int = 100,
     ) -> None:
-        """A line of text.
-
-        Args:
-            x: Where it begins or ends.
-            y: Its base line.
-            text: What it says.
-            size: Of the letters.
-            colour: Of the letters.
-            anchor: 'start', 'middle' or 'end'.
-            serif: Whether it is a heading.
-            bold: Whether it is strong.
-            most: Characters; a longer text is cut.
-        """
+        """A line of text."""
         self.parts.append(
             Markup(
                 '<text x="{:.1f}" y="{:.1f}" font-size="{}" fill="{}" text-anchor="{}" '
@@ -114,16 +102,7 @@ class Drawing:
         colour: str,
         half: bool = False,
     ) -> None:
-        """A number with its interval on an axis.
-
-        Args:
-            place: Left and right end of the axis, and its height.
-            span: The axis goes from -span to span.
-            value: The number and the ends of its interval.
-            sure: Whether it is clear, and whether it cannot tell.
-            colour: Of the mark.
-            half: Whether the number has no direction, so that the axis begins at 0.
-        """
+        """A number with its interval on an axis."""
         left, right, y = place
         number, low, high = value
         clear, unsure = sure
@@ -161,11 +140,7 @@ class Drawing:
         )
 
     def picture(self, tile: Tile) -> None:
-        """An image with its caption; a hatched place where it cannot be read.
-
-        Args:
-            tile: The image.
-        """
+        """An image with its caption; a hatched place where it cannot be read."""
         uri = _uri(tile.picture, tile.size)
         caption = _clean(f"{tile.picture.prompt}, number {tile.picture.index}")
         if uri is None:
@@ -191,11 +166,7 @@ class Drawing:
         )
 
     def svg(self) -> str:
-        """The sheet.
-
-        Returns:
-            An SVG file.
-        """
+        """The sheet."""
         head = Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" viewBox="0 0 {} {}" '
             'role="img" aria-label="{}"><rect width="{}" height="{}" fill="{}"/>'

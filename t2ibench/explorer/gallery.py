@@ -48,15 +48,7 @@ class Gallery:
         )
 
     def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
-        """The images of a run.
-
-        Args:
-            run: Its number.
-            prompts: Only images of these, if any are given.
-
-        Returns:
-            Their numbers, ascending.
-        """
+        """The images of a run."""
         chosen: BoolArray = self.sources == run
         if prompts:
             known = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
@@ -64,18 +56,7 @@ class Gallery:
         return np.flatnonzero(chosen)
 
     def numbers(self, ids: Sequence[int], run: int) -> IntArray:
-        """Images that a question names by number.
-
-        Args:
-            ids: Their numbers; one that is named twice counts once.
-            run: The run that they have to be of.
-
-        Returns:
-            The numbers, ascending.
-
-        Raises:
-            WrongQuestionError: one of them is unknown, or of another run.
-        """
+        """Images that a question names by number."""
         chosen = np.unique(np.asarray(ids, dtype=np.int64))
         known = (chosen >= 0) & (chosen < len(self.pictures))
         if not known.all():
@@ -99,11 +80,7 @@ class Galleries:
         self._latest: Gallery | None = None
 
     def now(self) -> Gallery:
-        """All images that there are.
-
-        Returns:
-            They and their embeddings, which belong together.
-        """
+        """All images that there are."""
         with self._lock:
             pictures = self._collection.pictures
             if self._latest is None or self._latest.pictures is not pictures:

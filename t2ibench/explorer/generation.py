@@ -65,30 +65,14 @@ class GenerationQueue:
         self._generators: dict[int, Generator] = {}
 
     def can_generate(self, number: int) -> bool:
-        """Whether a source has a model that can generate more images.
-
-        Args:
-            number: Number of the source.
-
-        Returns:
-            False for a folder of images and for a run made with Python objects.
-        """
+        """Whether a source has a model that can generate more images."""
         run = self._collection.sources[number].run
         if run is None or run.record.generator is None or run.record.from_objects:
             return False
         return can_regenerate(run.record.generator.model)
 
     def start(self, number: int, text: str, count: int) -> Job:
-        """Queue a job.
-
-        Args:
-            number: Number of the source.
-            text: The prompt.
-            count: Images to generate.
-
-        Returns:
-            The job, which is updated while it runs.
-        """
+        """Queue a job."""
         with self._lock:
             job = Job(len(self._jobs), number, text, count)
             self._jobs.append(job)
@@ -98,20 +82,12 @@ class GenerationQueue:
         return job
 
     def waiting(self) -> int:
-        """How many jobs have not begun.
-
-        Returns:
-            Their number.
-        """
+        """How many jobs have not begun."""
         with self._lock:
             return sum(job.state == "waiting" for job in self._jobs)
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Every job as JSON values.
-
-        Returns:
-            One mapping a job, the oldest first.
-        """
+        """Every job as JSON values."""
         with self._lock:
             return [asdict(job) for job in self._jobs]
 

@@ -103,14 +103,7 @@ class _Answer:
         self._ended = False  # the request: nothing more will come
 
     async def receive(self) -> Message:
-        """The next part of the request.
-
-        Returns:
-            The part.
-
-        Raises:
-            _TooLargeError: its body is larger than may be.
-        """
+        """The next part of the request."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._read += len(message.get("body", b""))

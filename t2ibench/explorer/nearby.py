@@ -25,17 +25,7 @@ _SUGGESTED = 12
 def ranked(
     gallery: Gallery, ids: IntArray, text: Float32Array, leave_out: int | None = None
 ) -> dict[str, Any]:
-    """Images by their similarity, the most similar first.
-
-    Args:
-        gallery: The images.
-        ids: Those that are ranked.
-        text: The embedding of a text or of an image, shape (d,).
-        leave_out: An image that is not ranked.
-
-    Returns:
-        'ids' and 'values' of at most 20,000 images: (cosine + 1) / 2, to four digits.
-    """
+    """Images by their similarity, the most similar first."""
     chosen = ids if leave_out is None else ids[ids != leave_out]
     (values,) = similarity(gallery.rows, text[None])
     found = values[chosen]
@@ -61,15 +51,7 @@ class Axes:
 
 
 def fit_axes(rows: Float32Array, ids: IntArray) -> Axes:
-    """Principal components of some rows, block by block.
-
-    Args:
-        rows: All embeddings, shape (n, d).
-        ids: The rows that are meant.
-
-    Returns:
-        The axes; without variance, zeros.
-    """
+    """Principal components of some rows, block by block."""
     d = rows.shape[1]
     mean = np.zeros(d)
     for block in _blocks(ids):
@@ -108,31 +90,14 @@ class Maps:
         self._lock = threading.Lock()
 
     def axes(self, gallery: Gallery, run: int) -> Axes:
-        """The axes of a run.
-
-        Args:
-            gallery: The images.
-            run: Its number.
-
-        Returns:
-            The axes of the images that there were at the first call.
-        """
+        """The axes of a run."""
         with self._lock:
             if run not in self._axes:
                 self._axes[run] = fit_axes(gallery.rows, gallery.of_run(run))
             return self._axes[run]
 
     def of(self, gallery: Gallery, run: int) -> dict[str, Any]:
-        """Where each image of a run lies.
-
-        Args:
-            gallery: The images.
-            run: Its number.
-
-        Returns:
-            JSON values: 'n', 'method', 'ids' (int32), 'x' and 'y' (float32; all three
-            little-endian, as base64) and 'explained', the two axes' shares of the variance.
-        """
+        """Where each image of a run lies."""
         axes, ids = self.axes(gallery, run), gallery.of_run(run)
         places = np.empty((len(ids), 2), np.float32)
         directions, middle = axes.directions.T.astype(np.float32), axes.mean.astype(np.float32)
@@ -161,21 +126,7 @@ def shared_by(
     words: Sequence[str],
     texts: Float32Array,
 ) -> dict[str, Any]:
-    """What a selection of images has in common, beside the rest of its run.
-
-    Args:
-        gallery: The images.
-        chosen: The selection.
-        run: Its run.
-        axes: Of the run, for its covariance.
-        words: Words that may be suggested.
-        texts: Their embeddings, shape (w, d).
-
-    Returns:
-        JSON values: 'words' (at most 12, with the selection's mean similarity less that of the
-        rest, each less the mean over all words, in standard deviations of the run's images),
-        'prompts' (the selection's own, the most frequent first), 'n' and 'rest'.
-    """
+    """What a selection of images has in common, beside the rest of its run."""
     everything = gallery.of_run(run)
     rest = np.setdiff1d(everything, chosen, assume_unique=True)
     counts = Counter(gallery.pictures[number].prompt for number in chosen.tolist())

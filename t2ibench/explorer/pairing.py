@@ -36,15 +36,7 @@ class Pair:
 
 
 def seed_of(source: Source, picture: Picture) -> int | None:
-    """What an image was generated from.
-
-    Args:
-        source: Its run or folder.
-        picture: The image.
-
-    Returns:
-        Its seed; None for a folder of images.
-    """
+    """What an image was generated from."""
     if source.run is None:
         return None
     known = source.images.get(picture.prompt, picture.index) if source.images is not None else None
@@ -54,34 +46,14 @@ def seed_of(source: Source, picture: Picture) -> int | None:
 
 
 def same_seeds(first: Source, second: Source) -> bool | None:
-    """Whether two sources generate the same sample of a prompt from the same seed.
-
-    Args:
-        first: A run or a folder.
-        second: Another.
-
-    Returns:
-        None where one is a folder, whose seeds nobody knows.
-    """
+    """Whether two sources generate the same sample of a prompt from the same seed."""
     if first.run is None or second.run is None:
         return None
     return first.run.record.measurement.seed == second.run.record.measurement.seed
 
 
 def pairs_of(gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]) -> list[Pair]:
-    """The images that two runs have of the same prompts and indices.
-
-    Args:
-        gallery: The images.
-        runs: Two runs.
-        prompts: Only these, if any are given.
-
-    Returns:
-        The pairs, by prompt and index.
-
-    Raises:
-        WrongQuestionError: there are too many.
-    """
+    """The images that two runs have of the same prompts and indices."""
     first, second = (_by_sample(gallery, gallery.of_run(run, prompts)) for run in runs)
     shared = sorted(first.keys() & second.keys())
     if len(shared) > MOST_PAIRS:
@@ -97,20 +69,7 @@ def _by_sample(gallery: Gallery, ids: IntArray) -> Mapping[tuple[str, int], int]
 def leans(
     gallery: Gallery, runs: tuple[int, int], anchors: Sequence[str], pairs: Sequence[Pair]
 ) -> Float64Array:
-    """Where each image of each pair lies between two anchors.
-
-    Args:
-        gallery: The images.
-        runs: Two runs, whose images of the anchors are taken together.
-        anchors: Two prompts.
-        pairs: The pairs.
-
-    Returns:
-        Shape (pairs, 2): 1 at the first anchor's mean image, -1 at the second's.
-
-    Raises:
-        WrongQuestionError: an anchor has fewer than two images.
-    """
+    """Where each image of each pair lies between two anchors."""
     parts = [
         np.concatenate([gallery.of_run(run, [anchor]) for run in dict.fromkeys(runs)])
         for anchor in anchors
@@ -139,14 +98,6 @@ def difference(pairs: Sequence[Pair], values: Float64Array) -> dict[str, Any] | 
 
     Every prompt counts the same. The prompts are those that were named, so their images vary and
     they do not; where a prompt has a single pair, the pairs of all prompts vary together.
-
-    Args:
-        pairs: The pairs.
-        values: Of both images of each, shape (pairs, 2).
-
-    Returns:
-        'value' (second less first), 'low' and 'high' (Student's interval; None without variance to
-        go by) and 'n' pairs; None without pairs.
     """
     if not len(pairs):
         return None

@@ -12,15 +12,6 @@ _MOST_WORDS = 4
 def phrases(lists: Mapping[str, Sequence[str]], reference: Sequence[str]) -> tuple[str, ...]:
     """What a sweep asks when nobody says it.
 
-    Args:
-        lists: Word lists by name. Those of people's names are left out: a name says nothing of a
-            picture, and to suggest one would be a guess about who is shown.
-        reference: Words that the others are compared with.
-
-    Returns:
-        The words and short phrases of all lists that are no reference words, each once, without a
-        leading article.
-
     Examples:
         >>> phrases({"a": ["a nurse", "nurse", "apple"], "b": ["two men in a bar"]}, ["apple"])
         ('nurse',)

@@ -70,15 +70,7 @@ class Question:
 
 
 def group(collection: Collection, prompts: Sequence[str]) -> Grouping:
-    """The images of each anchor, by their prompt.
-
-    Args:
-        collection: The images.
-        prompts: The anchors' prompts.
-
-    Returns:
-        Which image represents which anchor.
-    """
+    """The images of each anchor, by their prompt."""
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
     images = collection.pictures
     return Grouping(
@@ -88,37 +80,12 @@ def group(collection: Collection, prompts: Sequence[str]) -> Grouping:
 
 
 def similarities(collection: Collection, texts: Sequence[str]) -> Float64Array:
-    """(cosine + 1) / 2 of every text with every image.
-
-    Args:
-        collection: The n images.
-        texts: The m texts.
-
-    Returns:
-        Shape (m, n).
-    """
+    """(cosine + 1) / 2 of every text with every image."""
     return similarity(collection.embeddings(), collection.texts(texts))
 
 
 def score_texts(collection: Collection, asked: Question) -> list[list[dict[str, Any] | None]]:
-    """How each text tells the anchors apart, in each source.
-
-    Args:
-        collection: The images.
-        asked: The texts, the anchors and the reference.
-
-    Returns:
-        For each text, for each source, None where fewer than two anchors have images there, or:
-        'm' (how much nearer the first anchor's images are than the second's, less the reference's
-        mean; of more than two anchors their range) with 'm_low' and 'm_high'; 'beyond_words'
-        (without what the anchors' texts explain) with 'beyond_low', 'beyond_high', the 'band' in
-        which 95 of 100 reference words lie, and 'percentile', 'p' and 'p_holm' among the
-        reference words; 'verdict' ('leans', 'no_lean', 'inconclusive'), 'says' and 'lean' (number
-        of the anchor that it leans to, or None), 'contradiction' (word and pictures disagree);
-        'inverse' (see `_inverse`); 'd' (the largest KS distance) with 'd_low', 'd_high' and
-        'chance' (its mean without any difference); 'z' (standard errors between the first two
-        anchors' means); 'nearest' (anchor with the highest mean), 'probabilities' and 'n'.
-    """
+    """How each text tells the anchors apart, in each source."""
     if not asked.texts:
         return []
     grouping = group(collection, asked.anchors)
@@ -258,12 +225,7 @@ def _shares(scene: _Scene, text: str) -> Shares | None:
 
 
 def _inverse(scene: _Scene, shares: Shares | None, text: str) -> dict[str, Any] | None:
-    """Shares of a text's own images on each anchor's side.
-
-    Returns:
-        'n' images, 'lean' (number of the anchor that most lie near, or None), the 'reason' for no
-        shares, and 'shares': each anchor's number to 'value', 'low' and 'high'.
-    """
+    """Shares of a text's own images on each anchor's side."""
     if shares is None:
         return None
     side = shares.side()

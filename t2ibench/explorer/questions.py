@@ -67,11 +67,7 @@ class DiscoverAsk(Ask):
     run: Run = 0
 
     def members(self) -> list[list[int | str]]:
-        """The anchors, each as a list.
-
-        Returns:
-            Prompts and numbers.
-        """
+        """The anchors, each as a list."""
         return [[one] if isinstance(one, str) else list(one) for one in self.anchors]
 
 

@@ -37,38 +37,17 @@ class Reference:
         return replace(found, words=None) if found.words == self._words else found
 
     def of(self, anchors: Sequence[str]) -> ExploredReference:
-        """The reference of anchors.
-
-        Args:
-            anchors: Their prompts.
-
-        Returns:
-            That of the run's task with these anchors; else everyday words, put as the anchors.
-        """
+        """The reference of anchors."""
         for prompts, found in self._of_tasks:
             if prompts == set(anchors):
                 return found
         return exploration().default_reference(anchors)
 
     def texts(self, anchors: Sequence[str]) -> tuple[str, ...]:
-        """The reference texts of anchors.
-
-        Args:
-            anchors: Their prompts.
-
-        Returns:
-            The words of their reference, in its template.
-        """
+        """The reference texts of anchors."""
         found = self.of(anchors)
         return tuple(fill(found.template, word=word) for word in self.words(found))
 
     def words(self, found: ExploredReference) -> tuple[str, ...]:
-        """The words of a reference.
-
-        Args:
-            found: From `of`.
-
-        Returns:
-            Its own, or everyday words.
-        """
+        """The words of a reference."""
         return self._words if found.words is None else found.words

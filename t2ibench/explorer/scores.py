@@ -48,17 +48,7 @@ class Scores:
         self._lock = threading.Lock()
 
     def view(self, run: int) -> RunView | None:
-        """The scores of a run, as every page shows them.
-
-        Args:
-            run: Its number.
-
-        Returns:
-            The view; None for a folder of images, and for a run without scores.
-
-        Raises:
-            T2IBenchError: results.json is damaged.
-        """
+        """The scores of a run, as every page shows them."""
         source = self._collection.sources[run]
         file = source.folder / "results.json"
         if source.run is None or not file.is_file():
@@ -74,14 +64,7 @@ class Scores:
             return known.view
 
     def all(self, run: int) -> dict[str, Any]:
-        """Every task of a run.
-
-        Args:
-            run: Its number.
-
-        Returns:
-            JSON values: 'tasks', and the 'reason' why there are none.
-        """
+        """Every task of a run."""
         view = self.view(run)
         if view is None:
             folder = self._collection.sources[run].run is None
@@ -91,29 +74,12 @@ class Scores:
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
     def task(self, run: int, name: str) -> TaskView | None:
-        """One task on images.
-
-        Args:
-            run: The run's number.
-            name: The task's id.
-
-        Returns:
-            The task; None for an unknown one.
-        """
+        """One task on images."""
         view = self.view(run)
         return None if view is None else next((t for t in view.tasks if t.id == name), None)
 
     def of_words(self, run: int, words: str) -> list[dict[str, Any]]:
-        """What the tests of a run found about a word or phrase.
-
-        Args:
-            run: The run's number.
-            words: The word, in any case.
-
-        Returns:
-            JSON values: one for each row of a test on images of which the name is the words, or has
-            them; the clear ones first, then those that lean most. At most `MOST_ROWS`.
-        """
+        """What the tests of a run found about a word or phrase."""
         view, wanted = self.view(run), _words(words)
         if view is None or not wanted:
             return []
@@ -130,21 +96,7 @@ class Scores:
         return [_said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]]
 
     def of_images(self, gallery: Gallery, run: int, task: TaskView, row: str) -> dict[str, Any]:
-        """The number, or the answer, of each image behind a score.
-
-        Args:
-            gallery: The images.
-            run: The run's number.
-            task: The task.
-            row: The row of the task that is meant; by default the one that leans most.
-
-        Returns:
-            JSON values: 'ids', 'values' and 'labels', one an image, 'row', the 'rows' that there
-            are, 'poles' and 'noun', and what a group is 'said' to be, with '{group}'.
-
-        Raises:
-            WrongQuestionError: the task has no such row.
-        """
+        """The number, or the answer, of each image behind a score."""
         rows = _rows(task)
         if row and row not in rows:
             raise WrongQuestionError(f"'{task.id}' has no row '{row[:80]}'")
@@ -171,15 +123,7 @@ class Scores:
         }
 
     def of_image(self, gallery: Gallery, number: int) -> dict[str, Any]:
-        """What every task says of one image.
-
-        Args:
-            gallery: The images.
-            number: The image's number.
-
-        Returns:
-            JSON values: the image's 'prompt', 'index', 'seed' and 'sha256', and 'tasks'.
-        """
+        """What every task says of one image."""
         picture = gallery.pictures[number]
         source = self._collection.sources[picture.source]
         view = self.view(picture.source)

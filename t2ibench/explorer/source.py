@@ -89,20 +89,11 @@ class Collection:
         return len(self.pictures)
 
     def embeddings(self) -> Float32Array:
-        """The embeddings of all images.
-
-        Returns:
-            Shape (n, d), in the order of `pictures`.
-        """
+        """The embeddings of all images."""
         return self._rows
 
     def add(self, pictures: Sequence[Picture], rows: Float32Array) -> None:
-        """Add images that were just generated; those stored already are skipped.
-
-        Args:
-            pictures: The images.
-            rows: Their embeddings, shape (len(pictures), d).
-        """
+        """Add images that were just generated; those stored already are skipped."""
         with self._lock:
             known = {(picture.source, picture.prompt, picture.index) for picture in self.pictures}
             new = [
@@ -115,14 +106,7 @@ class Collection:
                 self.pictures = [*self.pictures, *(pictures[index] for index in new)]
 
     def texts(self, texts: Sequence[str]) -> Float32Array:
-        """Embed texts; embeddings are kept in memory.
-
-        Args:
-            texts: One or more texts; one may occur more than once.
-
-        Returns:
-            Shape (len(texts), d), in their order.
-        """
+        """Embed texts; embeddings are kept in memory."""
         store = self.sources[0].evidence
         found: dict[str, Float32Array] = {}
         with self._lock:
@@ -147,20 +131,7 @@ class Collection:
 def open_collection(
     paths: Sequence[Path], encoder_name: str | None, reporter: Reporter, device: str | None = None
 ) -> Collection:
-    """Open runs and folders and embed what is not embedded yet.
-
-    Args:
-        paths: Run folders, or folders of images.
-        encoder_name: The encoder; by default that of the first run.
-        reporter: Shows progress.
-        device: Where the encoder runs.
-
-    Returns:
-        The collection, with an embedding for every image.
-
-    Raises:
-        T2IBenchError: a folder holds no images, or the encoder cannot be loaded.
-    """
+    """Open runs and folders and embed what is not embedded yet."""
     runs = [open_run(path) if (path / "run.json").is_file() else None for path in paths]
     name = encoder_name or _default_encoder(runs)
     if encoder_name is None and name == DEFAULT_ENCODER and not is_downloaded(*DEFAULT_WEIGHTS):
@@ -255,16 +226,7 @@ def _pictures(source: Source, number: int) -> list[Picture]:
 
 
 def picture_of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
-    """An image of a run.
-
-    Args:
-        attempt: What is known of the image.
-        images: The store that holds it.
-        number: Number of its source.
-
-    Returns:
-        The image, as the explorer shows it.
-    """
+    """An image of a run."""
     return Picture(
         images.path(attempt), attempt.sha256 or "", attempt.prompt, attempt.index, number
     )

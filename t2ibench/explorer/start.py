@@ -23,19 +23,7 @@ _LONGEST = 200
 
 
 def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
-    """The first state of an exploration.
-
-    Args:
-        collection: The images.
-        anchors: Prompts of the anchors. By default those of the run's first task that can be
-            explored, else the two prompts with the most images.
-
-    Returns:
-        A tree whose leaves are the anchors, and the anchors with their colours.
-
-    Raises:
-        T2IBenchError: no image has such a prompt.
-    """
+    """The first state of an exploration."""
     known = Counter(image.prompt for image in collection.pictures)
     if anchors:
         names = dict.fromkeys(anchors, "")
@@ -81,14 +69,7 @@ def _of_tasks(collection: Collection, known: Container[str]) -> dict[str, str]:
 
 
 def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
-    """The tasks of the first run that the explorer can show.
-
-    Args:
-        collection: The images.
-
-    Returns:
-        Each task with what explores it; none where its files are gone.
-    """
+    """The tasks of the first run that the explorer can show."""
     from t2ibench.tasks.index import load_tasks
     from t2ibench.tasks.kept import with_kept
 
@@ -110,13 +91,6 @@ def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseT
 
 def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
     """Root, relation and labels of a tree whose leaves say just these prompts.
-
-    Args:
-        prompts: Two or more.
-
-    Returns:
-        The words that they share, as a noun and a relation, and the rest of each. Where there is
-        no such tree, an empty root and the prompts themselves.
 
     Examples:
         >>> split(["picture that shows a woman", "picture that shows a man"])

@@ -48,14 +48,7 @@ class Export(_Strict):
 
 
 def exploration() -> Exploration[Any]:
-    """The exploration of the first registered method that has one.
-
-    Returns:
-        What writes the task file.
-
-    Raises:
-        T2IBenchError: the method is unknown.
-    """
+    """The exploration of the first registered method that has one."""
     for _, method in METHODS.items():
         if method.explores is not None:
             loaded: Exploration[Any] = load_target(method.explores)
@@ -64,18 +57,7 @@ def exploration() -> Exploration[Any]:
 
 
 def task_from_export(export: Export, reference: ExploredReference | None = None) -> dict[str, Any]:
-    """A task that `t2ibench run` accepts.
-
-    Args:
-        export: The tree and what was done with it.
-        reference: What its concepts were compared with; by default everyday words.
-
-    Returns:
-        The body of the task file.
-
-    Raises:
-        ValueError: the tree has no test concept.
-    """
+    """A task that `t2ibench run` accepts."""
     tree = export.tree
     anchors = {anchor.prompt: anchor.name for anchor in export.anchors}
     labels = {node.id: node.label for node in tree.nodes}

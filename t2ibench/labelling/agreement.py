@@ -40,15 +40,7 @@ class JudgeAgreement:
 
 
 def agreements(labels: LabelStore, judges: Mapping[str, AnswerStore]) -> list[JudgeAgreement]:
-    """The agreement of every judge with people on every labelled question.
-
-    Args:
-        labels: People's answers.
-        judges: Name to the judge's answers.
-
-    Returns:
-        One entry a question and judge, questions sorted.
-    """
+    """The agreement of every judge with people on every labelled question."""
     by_question: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, str]]] = {}
     for label in labels.all():
         images = by_question.setdefault((label.question, label.classes), {})

@@ -33,15 +33,7 @@ class Item:
 
 
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
-    """Every image of a run with every question that has classes.
-
-    Args:
-        plan: What the run asks.
-        images: Its images.
-
-    Yields:
-        The item and its prompt; images that do not count are left out.
-    """
+    """Every image of a run with every question that has classes."""
     for prompt, questions in sorted(plan.questions.items()):
         for (question, classes), count in sorted(questions.items()):
             if not classes:
@@ -60,14 +52,6 @@ def stratified(
     strata: Mapping[str, Sequence[Item]], n: int, rng: np.random.Generator
 ) -> list[Item]:
     """A random sample, each stratum in proportion to its size.
-
-    Args:
-        strata: Prompt to its items.
-        n: How many; all items if there are fewer.
-        rng: Where the sample comes from.
-
-    Returns:
-        At most n items in random order, so that the first of them are a sample too.
 
     Examples:
         >>> items = [Item(str(k), "", "", "", ()) for k in range(4)]
@@ -100,18 +84,7 @@ def stratified(
 def draw_sample(
     plan: Plan, images: ImageStore, n: int, seed: int, questions: Sequence[str] = ()
 ) -> list[Item]:
-    """A sample for every question of a run.
-
-    Args:
-        plan: What the run asks.
-        images: Its images.
-        n: Images of each question.
-        seed: Of the sample.
-        questions: Only these; empty for all.
-
-    Returns:
-        The items, question by question. The same run, n and seed give the same sample.
-    """
+    """A sample for every question of a run."""
     by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]] = {}
     seen: set[str] = set()
     for item, prompt in asked_images(plan, images):

@@ -35,14 +35,6 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
     """Write the sheet, the page and the images.
 
     Nothing in them says what an image was generated for, or what a judge answered.
-
-    Args:
-        folder: Where; images of an earlier sheet are removed.
-        items: The sample.
-        images: The run's images.
-
-    Raises:
-        T2IBenchError: an image cannot be read, or the folder cannot be written.
     """
     pictures = folder / "images"
     shutil.rmtree(pictures, ignore_errors=True)
@@ -85,15 +77,7 @@ def _csv(rows: Iterable[dict[str, object]]) -> str:
 
 
 def page(rows: Sequence[dict[str, object]]) -> str:
-    """The page on which a person answers, one image at a time.
-
-    Args:
-        rows: 'id', 'file', 'question' and 'classes' of each.
-
-    Returns:
-        HTML that loads nothing but the images beside it. Its own script and style are the only
-        ones that may run; the texts are data.
-    """
+    """The page on which a person answers, one image at a time."""
     script = (_STATIC / "label.js").read_text(encoding="utf-8")
     style = (_STATIC / "label.css").read_text(encoding="utf-8")
     digest = hashlib.sha256("\n".join(str(row["id"]) for row in rows).encode()).hexdigest()
@@ -117,20 +101,7 @@ def _hash(text: str) -> str:
 
 
 def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]:
-    """Read a filled sheet.
-
-    Args:
-        file: CSV with the columns 'id' and 'answer'; others are ignored.
-        known: Item identifier to the item, of the whole run.
-        labeller: Who filled it.
-
-    Returns:
-        A label for each row with an answer.
-
-    Raises:
-        T2IBenchError: the file cannot be read, a row is of another run, an answer is no class, or
-            two rows of one image contradict each other. Nothing is stored then.
-    """
+    """Read a filled sheet."""
     labels: dict[str, Label] = {}
     for line, row in sheet_rows(file, ("id", "answer")):
         where = f"{file}:{line}"
@@ -151,18 +122,7 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
 
 
 def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a sheet.
-
-    Args:
-        file: A CSV.
-        needed: Columns that it has to have.
-
-    Returns:
-        Line number and cells of each.
-
-    Raises:
-        T2IBenchError: the file cannot be read, or a column is missing.
-    """
+    """The rows of a sheet."""
     table = read_table(file, "Give a filled sheet.csv.")
     for name in needed:
         if name not in table.columns:
@@ -174,20 +134,7 @@ def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, s
 
 
 def option_of(answer: str, classes: Sequence[str], question: str, where: str) -> str:
-    """The class that a person meant.
-
-    Args:
-        answer: What is written in the sheet.
-        classes: What can be answered, besides 'unknown' and 'not in the picture'.
-        question: What was asked, for the message.
-        where: File and line, for the message.
-
-    Returns:
-        The class as it is written in `classes`, 'unknown' or 'not in the picture'.
-
-    Raises:
-        T2IBenchError: it is none of them.
-    """
+    """The class that a person meant."""
     options = [*classes, *NO_CLASS]
     for option in options:
         if answer.casefold() == option.casefold():

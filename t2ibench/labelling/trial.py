@@ -125,13 +125,6 @@ def toyland_questions(images: int, seed: int = 0) -> list[Known]:
     Half of the images show a person, half a flower or an insect; gender, age and weather are drawn
     evenly. Questions about a person are asked of every image: 'unknown' is right where there is
     none.
-
-    Args:
-        images: How many.
-        seed: Of the images.
-
-    Returns:
-        Four questions an image, image by image.
     """
     biases = read_bias_settings(_EVEN)
     found = []
@@ -156,19 +149,7 @@ def toyland_questions(images: int, seed: int = 0) -> list[Known]:
 
 
 def labelled_questions(file: Path) -> list[Known]:
-    """Questions about one's own images, from a filled sheet.
-
-    Args:
-        file: A CSV with the columns 'file' (relative to the CSV), 'question', 'classes' (separated
-            by '|') and 'answer', as `t2ibench label export` writes it; rows without an answer are
-            left out.
-
-    Returns:
-        One question a row.
-
-    Raises:
-        T2IBenchError: the file or an image cannot be read, an answer is no class, or there is none.
-    """
+    """Questions about one's own images, from a filled sheet."""
     found = []
     for line, row in sheet_rows(file, _NEEDED):
         where = f"{file}:{line}"
@@ -206,19 +187,7 @@ def labelled_questions(file: Path) -> list[Known]:
 def try_judge(
     judge: Judge, known: Sequence[Known], tell: Callable[[int, int], None] = lambda *_: None
 ) -> Trial:
-    """Ask a judge what is known.
-
-    Args:
-        judge: The judge.
-        known: Questions and their answers; one at least.
-        tell: Told how many questions are answered, and of how many.
-
-    Returns:
-        The outcome.
-
-    Raises:
-        T2IBenchError: the judge cannot go on, or has answered nothing.
-    """
+    """Ask a judge what is known."""
     queries = [one.query for one in known]
     answers: list[Answer] = []
     start = time.perf_counter()

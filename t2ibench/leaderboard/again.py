@@ -13,16 +13,7 @@ from t2ibench.leaderboard.reread import ask_again, embed_again
 
 
 def make_again(claimed: Claimed, count: int, seed: int) -> Again:
-    """Make evidence of a submission again and compare it.
-
-    Args:
-        claimed: The submission, whose scores follow from its evidence.
-        count: Number of images, and of attempts that gave none, to generate again.
-        seed: Chooses them.
-
-    Returns:
-        What was made again, and what came out otherwise.
-    """
+    """Make evidence of a submission again and compare it."""
     again = Again()
     made: list[Made] = []
     if claimed.attempts:

@@ -61,16 +61,7 @@ def _nothing(_: str) -> None:
 def read_board(
     root: Path, judge: Callable[[Path], Finding], tell: Callable[[str], None] = _nothing
 ) -> Board:
-    """Every submission of a folder, verified; one that is broken is left out and ends nothing.
-
-    Args:
-        root: Folder of all submissions.
-        judge: Verifies a submission.
-        tell: Told what became of each submission, a line each.
-
-    Returns:
-        The models and what was left out.
-    """
+    """Every submission of a folder, verified; one that is broken is left out and ends nothing."""
     board = Board([])
     if (root / STRAY).exists():
         tell(f"{root / STRAY} is not read: verdicts are made where the site is built.")
@@ -101,14 +92,7 @@ def read_board(
 
 
 def submissions(root: Path) -> list[Path]:
-    """The folders of submissions.
-
-    Args:
-        root: Folder of all submissions.
-
-    Returns:
-        Every folder in it, sorted by name, whatever it holds.
-    """
+    """The folders of submissions."""
     if not root.is_dir():
         return []
     return sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
@@ -184,15 +168,7 @@ def _leave_twins_out(board: Board, tell: Callable[[str], None]) -> None:
 
 
 def twins(name: str, folders: Iterable[Path]) -> str | None:
-    """Which submission a name could be confused with.
-
-    Args:
-        name: What a model is to be called.
-        folders: Submissions; those that cannot be read are passed over.
-
-    Returns:
-        One line, or None.
-    """
+    """Which submission a name could be confused with."""
     known: dict[str, str] = {}
     for folder in folders:
         try:
@@ -209,14 +185,7 @@ def twins(name: str, folders: Iterable[Path]) -> str | None:
 
 
 def folder_problems(root: Path) -> Iterator[str]:
-    """What a folder of submissions may not hold, besides what is wrong with a single one.
-
-    Args:
-        root: Folder of all submissions.
-
-    Yields:
-        One line a problem.
-    """
+    """What a folder of submissions may not hold, besides what is wrong with a single one."""
     if (root / STRAY).exists():
         yield (
             f"{root / STRAY}: verdicts are made where the site is built, never submitted; remove it"
@@ -262,14 +231,7 @@ def _measure(board: Board, tell: Callable[[str], None]) -> None:
 
 
 def family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> dict[str, int]:
-    """Number of tasks of each family.
-
-    Args:
-        ran: Task id to its result, of each submission.
-
-    Returns:
-        Family to the number of its tasks that any of them ran.
-    """
+    """Number of tasks of each family."""
     tasks = {(task.family, name) for found in ran for name, task in found.items()}
     sizes: dict[str, int] = {}
     for family, _ in tasks:

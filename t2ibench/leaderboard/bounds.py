@@ -32,17 +32,7 @@ _ARRAYS = {"keys": ("U8",), "embeddings": ("F16", "F32")}
 
 
 def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
-    """The files of a submission; none is opened.
-
-    Args:
-        folder: The submission's folder.
-
-    Returns:
-        Name to path, submission.json left out, and a line for each entry that is no plain file.
-
-    Raises:
-        T2IBenchError: there are too many, too deep, or more bytes than are accepted.
-    """
+    """The files of a submission; none is opened."""
     if not folder.is_dir():
         raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path.")
     files: dict[str, Path] = {}
@@ -74,14 +64,7 @@ def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file, read in blocks.
-
-    Args:
-        path: The file.
-
-    Returns:
-        64 hexadecimal digits.
-    """
+    """SHA-256 of a file, read in blocks."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
@@ -90,19 +73,7 @@ def sha256_of(path: Path) -> str:
 
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
-    """Read a JSON file of bounded size and depth.
-
-    Args:
-        path: The file.
-        largest: Most bytes that are accepted.
-
-    Returns:
-        Its value.
-
-    Raises:
-        OSError: it cannot be opened.
-        ValueError: it is no JSON, too large, or nested too deeply.
-    """
+    """Read a JSON file of bounded size and depth."""
     size = path.stat().st_size
     if not path.is_file() or size > largest:
         raise ValueError(f"it has {size / 1e6:.1f} MB; {largest / 1e6:.0f} are accepted")
@@ -131,14 +102,7 @@ def _deeper_than(value: Any, depth: int) -> bool:
 
 
 def content_problems(files: dict[str, Path]) -> Iterator[str]:
-    """Files whose declared or real sizes are out of bounds. Nothing is decoded.
-
-    Args:
-        files: Name to path.
-
-    Yields:
-        A line for each problem.
-    """
+    """Files whose declared or real sizes are out of bounds. Nothing is decoded."""
     for name, path in files.items():
         if name == "results.json":
             try:
@@ -201,17 +165,7 @@ def _shape(entry: Any, kinds: tuple[str, ...]) -> list[int]:
 
 
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
-    """How a submission was measured, where the leaderboard accepts it.
-
-    Args:
-        recorded: The settings of each task.
-
-    Returns:
-        The settings, which all tasks share.
-
-    Raises:
-        T2IBenchError: they differ, or ask for less, or far more, than the leaderboard takes.
-    """
+    """How a submission was measured, where the leaderboard accepts it."""
     found = list(dict.fromkeys(Settings.of(one) for one in recorded))
     for settings in found:
         _check(settings, Settings())
@@ -244,16 +198,7 @@ def _number(value: int) -> str:
 
 
 def image_problems(tasks: Sequence[LoadedTask], settings: Settings, listed: int) -> Iterator[str]:
-    """Tasks measured with more images than the leaderboard takes, or than the submission lists.
-
-    Args:
-        tasks: The tasks.
-        settings: How they were measured.
-        listed: Number of images of the submission.
-
-    Yields:
-        A line for each task with too many images of a prompt; one where images are missing.
-    """
+    """Tasks measured with more images than the leaderboard takes, or than the submission lists."""
     highest = max(settings.images_per_prompt or 1, settings.guided_images_per_prompt or 1)
     if highest > 10**6:
         yield f"it was measured with {_number(highest)} images of a prompt"
@@ -276,14 +221,7 @@ def image_problems(tasks: Sequence[LoadedTask], settings: Settings, listed: int)
 
 
 def value_problems(results: Results) -> Iterator[str]:
-    """Numbers that are no numbers, or lie outside of the scale of what they measure.
-
-    Args:
-        results: The results.
-
-    Yields:
-        A line for each task with such a number.
-    """
+    """Numbers that are no numbers, or lie outside of the scale of what they measure."""
     for name, task in results.tasks.items():
         bad = next(_not_finite(task.model_dump(mode="python"), name), None)
         if bad:

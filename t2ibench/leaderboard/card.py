@@ -58,11 +58,7 @@ class Card(BaseModel):
     url: Annotated[str, Field(max_length=300), AfterValidator(_web)] | None = None
 
     def facts(self) -> list[tuple[str, str, str | None]]:
-        """The card as its page shows it.
-
-        Returns:
-            Name, text, and where the text leads, if anywhere.
-        """
+        """The card as its page shows it."""
         said = [
             ("Licence", self.licence),
             ("Parameters", self.parameters),

@@ -28,16 +28,6 @@ def choose(
     guided ones, whatever numbers the submitter chose. Few images may decide a task: those of its
     neutral prompts, where guided ones are of whom they name whoever the model prefers. Any
     image of a group may be chosen; prompts that were not chosen yet are preferred.
-
-    Args:
-        attempts: What to choose from.
-        plan: What the tasks need.
-        count: How many to choose, at most.
-        rng: The verifier's randomness.
-        shown: Keys of images that have a thumbnail; they are one more group.
-
-    Returns:
-        Distinct attempts.
     """
     by_prompt: dict[str, list[Attempt]] = {}
     for attempt in sorted(attempts, key=lambda one: (one.prompt, one.index)):

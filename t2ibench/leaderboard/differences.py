@@ -24,15 +24,7 @@ _SENTENCES = frozenset({"direction", "reason", "says"})
 
 
 def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:
-    """Numbers of a submission that do not follow from its evidence.
-
-    Args:
-        results: What the submission claims.
-        recomputed: Task id to its result, computed again.
-
-    Returns:
-        A line for each of the first differences, and one that counts the others.
-    """
+    """Numbers of a submission that do not follow from its evidence."""
     lines = []
     for name, task in results.tasks.items():
         claimed, computed = task.model_dump(mode="json"), recomputed[name].model_dump(mode="json")

@@ -23,18 +23,7 @@ _OFF_LENGTH = 0.02  # of a squared length, which half precision does not keep ex
 
 
 def read_attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
-    """The rows of attempts.jsonl, each image once.
-
-    Args:
-        folder: The submission.
-        manifest: Its manifest.
-
-    Yields:
-        One attempt a row.
-
-    Raises:
-        T2IBenchError: a row is of another form, or an image is listed twice.
-    """
+    """The rows of attempts.jsonl, each image once."""
     seen: set[tuple[str, int]] = set()
     example = '{"prompt": "…", "index": 0, "status": "ok"}'
     for line, row in read_rows_strictly(folder / "attempts.jsonl", example):
@@ -67,15 +56,7 @@ def read_attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
 
 
 def folder_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
-    """Evidence of encoders and judges that submission.json does not name.
-
-    Args:
-        files: Name to path.
-        manifest: The manifest.
-
-    Yields:
-        A line for each file.
-    """
+    """Evidence of encoders and judges that submission.json does not name."""
     encoders = [*manifest.encoders.items()]
     encoders += [(one.name, one.fingerprint) for one in manifest.controls.values()]
     known = {f"{slug(name)}-{print_[:12]}" for name, print_ in encoders}
@@ -87,15 +68,7 @@ def folder_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[s
 
 
 def attempt_problems(plan: Plan, images: PackedImages) -> Iterator[str]:
-    """Images that a task needs and the submission lacks, or whose seed was chosen.
-
-    Args:
-        plan: What its tasks need.
-        images: Its images.
-
-    Yields:
-        A line for each problem.
-    """
+    """Images that a task needs and the submission lacks, or whose seed was chosen."""
     lacking: dict[str, int] = {}
     for request in plan.requests:
         attempt = images.get(request.prompt, request.index)
@@ -109,16 +82,7 @@ def attempt_problems(plan: Plan, images: PackedImages) -> Iterator[str]:
 
 
 def evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iterator[str]:
-    """Evidence that a task needs and the submission lacks, or that cannot be.
-
-    Args:
-        plan: What its tasks need.
-        images: Its images, all of them.
-        stores: Its evidence.
-
-    Yields:
-        A line for each problem.
-    """
+    """Evidence that a task needs and the submission lacks, or that cannot be."""
     for request in plan.requests:
         attempt = images.get(request.prompt, request.index)
         if attempt is not None and attempt.sha256:
@@ -130,15 +94,7 @@ def evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Itera
 
 
 def known_prompts(plan: Plan, encoder: EncoderEvidence) -> list[str]:
-    """Prompts that an encoder has embedded although no score needs them.
-
-    Args:
-        plan: What the tasks of a submission need.
-        encoder: What it has embedded.
-
-    Returns:
-        The prompts; submissions of older versions have none.
-    """
+    """Prompts that an encoder has embedded although no score needs them."""
     return [one for one in plan.prompt_texts if encoder.store.has("texts", text_key(one))]
 
 

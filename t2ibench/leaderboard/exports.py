@@ -31,29 +31,12 @@ _RAN = (
 
 
 def rounded(value: float | None) -> float | None:
-    """A number as files hold it.
-
-    Args:
-        value: The number.
-
-    Returns:
-        Four digits after the point; None for what is no finite number.
-    """
+    """A number as files hold it."""
     return None if value is None or not math.isfinite(value) else round(value, 4)
 
 
 def family_names(entries: Sequence[Entry]) -> list[str]:
-    """The families that any model ran, in the order of the registry.
-
-    Args:
-        entries: The models.
-
-    Returns:
-        Names of methods.
-
-    Raises:
-        T2IBenchError: one of them is not installed here.
-    """
+    """The families that any model ran, in the order of the registry."""
     ran = {name for entry in entries for name in entry.families}
     for name in sorted(ran - set(METHODS.names())):
         raise METHODS.unknown(name)
@@ -61,14 +44,7 @@ def family_names(entries: Sequence[Entry]) -> list[str]:
 
 
 def ran_as(entry: Entry) -> str:
-    """What was given to --model, with arguments, revision and rewriter: it stands beside the name.
-
-    Args:
-        entry: A model.
-
-    Returns:
-        One line.
-    """
+    """What was given to --model, with its arguments, revision and rewriter."""
     manifest = entry.manifest
     text = visible(manifest.model, 120)
     if manifest.model_args:
@@ -85,14 +61,7 @@ def _behind(entry: Entry) -> str:
 
 
 def identity(entry: Entry) -> dict[str, Any]:
-    """Who a row is about, for programs.
-
-    Args:
-        entry: A model.
-
-    Returns:
-        Its name, what was run, how far it was verified, and what was not as the tasks ask.
-    """
+    """Who a row is about, for programs."""
     manifest = entry.manifest
     return {
         "model": visible(manifest.name),
@@ -105,16 +74,7 @@ def identity(entry: Entry) -> dict[str, Any]:
 
 
 def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any]:
-    """A model's numbers in a family.
-
-    Args:
-        entry: The model, which ran the family.
-        family: Its name.
-        rank: The model's rank there.
-
-    Returns:
-        JSON values.
-    """
+    """A model's numbers in a family."""
     cell = entry.families[family]
     return {
         "square": rounded(cell.square),
@@ -133,15 +93,7 @@ def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any
 
 
 def unranked(cell: Cell, verified: bool) -> str:
-    """Why a model has no rank in a family.
-
-    Args:
-        cell: Its numbers there.
-        verified: Whether it was verified.
-
-    Returns:
-        A clause.
-    """
+    """Why a model has no rank in a family."""
     if not verified:
         return UNVERIFIED
     if cell.text:
@@ -154,14 +106,7 @@ def unranked(cell: Cell, verified: bool) -> str:
 
 
 def results_csv(entries: Sequence[Entry]) -> str:
-    """All headlines as CSV, one row a model and task.
-
-    Args:
-        entries: The submissions.
-
-    Returns:
-        The text of the file.
-    """
+    """All headlines as CSV, one row a model and task."""
     records = [
         {
             **identity(entry),
@@ -189,14 +134,7 @@ def results_csv(entries: Sequence[Entry]) -> str:
 
 
 def bibtex(data: Mapping[str, Any]) -> str:
-    """What to cite, as BibTeX: one entry a distinct citation.
-
-    Args:
-        data: From `site.site_data`.
-
-    Returns:
-        The text of the file.
-    """
+    """What to cite, as BibTeX: one entry a distinct citation."""
     entries: dict[str, str] = {}
     for name, task in data["tasks"].items():
         entries.setdefault(" ".join(task["citation"].split()), name)
@@ -211,18 +149,7 @@ def bibtex(data: Mapping[str, Any]) -> str:
 
 
 def table(board: Board, form: str) -> str:
-    """Families by model, for papers and READMEs; models that were not verified come last.
-
-    Args:
-        board: The submissions.
-        form: A report format, such as 'md' or 'latex'.
-
-    Returns:
-        The table as text.
-
-    Raises:
-        T2IBenchError: the format is unknown.
-    """
+    """Families by model, for papers and READMEs; models that were not verified come last."""
     entries = board.entries
     names = family_names(entries)
     places = {name: family_ranks(entries, name) for name in names}

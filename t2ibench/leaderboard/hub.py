@@ -17,32 +17,12 @@ class Uploads(Protocol):
     """What is asked of huggingface_hub's HfApi."""
 
     def upload_folder(self, **what: Any) -> Any:
-        """Upload a folder in one commit.
-
-        Args:
-            **what: Keyword arguments of `HfApi.upload_folder`.
-
-        Returns:
-            What huggingface_hub says of the commit.
-        """
+        """Upload a folder in one commit."""
         ...
 
 
 def push(folder: Path, repo: str, api: Uploads | None = None, *, direct: bool = False) -> str:
-    """Upload a submission to a dataset repository, by default as a pull request.
-
-    Args:
-        folder: The submission; it is verified first.
-        repo: Id of the dataset repository.
-        api: By default huggingface_hub's, with the token of `hf auth login` or HF_TOKEN.
-        direct: Commit to the main branch.
-
-    Returns:
-        The address of the pull request or the commit.
-
-    Raises:
-        T2IBenchError: the submission would be refused, or the hub declines.
-    """
+    """Upload a submission to a dataset repository, by default as a pull request."""
     verdict = verify(folder)
     if verdict.problems:
         raise T2IBenchError(
@@ -74,18 +54,6 @@ def _hub() -> Uploads:
 
 
 def metadata(folder: Path, dataset: str, source: str | None = None) -> str:
-    """Headlines as `.eval_results/*.yaml`, which the hub shows on a model's page.
-
-    Args:
-        folder: A submission or a run folder.
-        dataset: Id of the benchmark's dataset repository.
-        source: Address of the submission.
-
-    Returns:
-        The text of the YAML file; inconclusive tasks are left out.
-
-    Raises:
-        T2IBenchError: the folder has no results, or none that could be shown.
-    """
+    """Headlines as `.eval_results/*.yaml`, which the hub shows on a model's page."""
     with materialised(folder) as whole:
         return eval_results(read_results(whole), dataset, source)

@@ -50,15 +50,7 @@ class ItemTable:
 
 
 def item_tables(models: Sequence[Model], task: str) -> list[ItemTable]:
-    """The items of a test, one table for each of its scores.
-
-    Args:
-        models: Models that may be shown, in the order in which they are to stand.
-        task: The test.
-
-    Returns:
-        Tables of the first models that have such items; none where no model has.
-    """
+    """The items of a test, one table for each of its scores."""
     found: dict[tuple[str, str], list[Model]] = {}
     for model in models:
         view = model.tasks.get(task)
@@ -103,15 +95,7 @@ def _anchor(name: str, used: set[str]) -> str:
 def words_of(
     tables: Sequence[tuple[str, str, Sequence[ItemTable]]],
 ) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Every item of every test, for finding one.
-
-    Args:
-        tables: Id, name and tables of each test.
-
-    Returns:
-        Each word, from a to z, with the tests that ask about it: address below 'task/', and name.
-        'Nurse' and 'nurse' are one word.
-    """
+    """Every item of every test, for finding one."""
     found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
     for task, title, shown in tables:
         for table in shown:

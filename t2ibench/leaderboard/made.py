@@ -70,23 +70,13 @@ class Again:
     effective: bool = False
 
     def differ(self, lines: Sequence[str], what: str) -> None:
-        """Add problems of one kind: the first in full, the others as a number.
-
-        Args:
-            lines: One a problem.
-            what: The plural of what differs.
-        """
+        """Add problems of one kind: the first in full, the others as a number."""
         self.problems += lines[:_SHOWN]
         if len(lines) > _SHOWN:
             self.problems.append(f"and {len(lines) - _SHOWN} more {what}")
 
     def count(self, part: str, number: int) -> None:
-        """Add to a part.
-
-        Args:
-            part: Which.
-            number: How many more are the same.
-        """
+        """Add to a part."""
         if number:
             self.parts[part] = self.parts.get(part, 0) + number
 
@@ -115,14 +105,6 @@ class Claimed:
 
 
 def on_server(registry: Registry[Any], spec: str) -> bool:
-    """Whether a name is of an adapter that calls a server, which a submission must not choose.
-
-    Args:
-        registry: That of the kind.
-        spec: The name, as a submission gives it.
-
-    Returns:
-        Whether its arguments are those of a server.
-    """
+    """Whether a name is of an adapter that calls a server, which a submission must not choose."""
     resolved = find_registered(registry, spec)
     return resolved is not None and issubclass(resolved.adapter.Args, OnServer)

@@ -46,12 +46,6 @@ _LATIN = re.compile(
 def normalise(name: str) -> str:
     """A name in the one form that the leaderboard takes.
 
-    Args:
-        name: As somebody wrote it.
-
-    Returns:
-        Unicode's NFKC, with single spaces and none at the ends.
-
     Examples:
         >>> normalise(" ｓｄ  ① ")
         'sd 1'
@@ -61,13 +55,6 @@ def normalise(name: str) -> str:
 
 def visible(text: str, longest: int = 300) -> str:
     r"""Text of a stranger that is shown: nothing in it is hidden, reordered or endless.
-
-    Args:
-        text: Any text.
-        longest: Characters of the text, at most.
-
-    Returns:
-        One line; characters that do not print are written as \uXXXX.
 
     Examples:
         >>> print(visible("a\u202egpj\nb"))
@@ -85,17 +72,7 @@ def _prints(letter: str) -> bool:
 def problems(
     name: str, model: str, model_args: Mapping[str, str] | None = None, revision: str | None = None
 ) -> Iterator[str]:
-    """Why the leaderboard does not take a name for a model.
-
-    Args:
-        name: What the leaderboard would call it.
-        model: What was given to --model.
-        model_args: What was given to --model-args.
-        revision: Version of the weights.
-
-    Yields:
-        One line a problem.
-    """
+    """Why the leaderboard does not take a name for a model."""
     found = next(_form(name), None) or _borrowed(name, model)
     if found:
         yield f"the name '{visible(name, LONGEST)}' {found}"
@@ -173,12 +150,6 @@ def skeleton(text: str) -> str:
     Case, accents and the kind of separators do not count, and letters that look like those of
     ASCII become them, in the way of Unicode's UTS 39.
 
-    Args:
-        text: Any text.
-
-    Returns:
-        Mostly ASCII letters and digits, joined by '-'.
-
     Examples:
         >>> skeleton("Tоy_Faır") == skeleton("toy fair")
         True
@@ -229,14 +200,6 @@ def _borrowed(name: str, model: str) -> str | None:
 
 
 def twin(name: str, others: Mapping[str, str]) -> str | None:
-    """Which row a name could be confused with.
-
-    Args:
-        name: The name of a row.
-        others: Other rows, each with its name.
-
-    Returns:
-        One of the others, or None.
-    """
+    """Which row a name could be confused with."""
     mine = skeleton(name)
     return next((row for row, other in others.items() if skeleton(other) == mine), None)

@@ -26,16 +26,7 @@ _Hashes = Mapping[tuple[str, int], str]
 def without_paths(
     settings: RunSettings, pools: Mapping[str, CaptionPool] | None = None
 ) -> dict[str, object]:
-    """The settings of a rewriter, and of captions, without the folders of their files.
-
-    Args:
-        settings: What the run asked for.
-        pools: Task id to the captions that it was given.
-
-    Returns:
-        Field to value. The rewritings themselves are rows of the submission, and the captions are
-        in its tasks.
-    """
+    """The settings of a rewriter, and of captions, without the folders of their files."""
     names = {one.name: one.drawn.source for one in (pools or {}).values() if one.drawn is not None}
     captions = {key: names.get(key, text) for key, text in settings.captions.items()}
     return {"captions": captions, **_without_paths_of_rewriter(settings)}
@@ -53,17 +44,7 @@ def _without_paths_of_rewriter(settings: RunSettings) -> dict[str, object]:
 
 
 def pack_evidence(folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path) -> None:
-    """Pack what a run's encoders, their controls and its judges observed.
-
-    Args:
-        folder: The run.
-        plan: What it has to hold.
-        attempts: Its images.
-        target: The submission's evidence/.
-
-    Raises:
-        T2IBenchError: evidence is missing.
-    """
+    """Pack what a run's encoders, their controls and its judges observed."""
     hashes = {
         (attempt.prompt, attempt.index): attempt.sha256 for attempt in attempts if attempt.sha256
     }

@@ -41,12 +41,6 @@ _LEAD = re.compile(
 def short(prompt: str) -> str:
     """A prompt in a word or two.
 
-    Args:
-        prompt: The prompt.
-
-    Returns:
-        What is left without its first words.
-
     Examples:
         >>> short("A photo of a nurse")
         'nurse'
@@ -57,11 +51,7 @@ def short(prompt: str) -> str:
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """The templates; everything that is not `Markup` is escaped.
-
-    Returns:
-        An environment in which an unknown name is an error.
-    """
+    """The templates; everything that is not `Markup` is escaped."""
     made = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [
@@ -104,26 +94,12 @@ class Pages:
         self._asked = asked_images()
 
     def render(self, template: str, root: str, here: str = "", **values: Any) -> str:
-        """One page.
-
-        Args:
-            template: File name of its template.
-            root: From the page to the site's folder.
-            here: The page's own address, if the head of every page names it.
-            **values: What it shows.
-
-        Returns:
-            HTML.
-        """
+        """One page."""
         common = {"root": root, "here": here, "date": self.date, "version": __version__}
         return environment().get_template(template).render(**common, **values)
 
     def all(self) -> Iterator[tuple[str, str]]:
-        """Every page.
-
-        Yields:
-            Address below the site's folder, and text.
-        """
+        """Every page."""
         yield "index.html", self._index()
         yield "tasks.html", self._tasks()
         yield "encoders.html", self._encoders()
@@ -319,14 +295,7 @@ def _size(family: str, models: Sequence[Model]) -> str:
 
 
 def shared_prompts(models: Sequence[Model]) -> list[str]:
-    """The prompts of the pictures, those that most models have first.
-
-    Args:
-        models: Models of one stratum.
-
-    Returns:
-        Prompts; among equals, the one of which less is to read comes first.
-    """
+    """The prompts of the pictures, those that most models have first."""
     counts: dict[str, int] = {}
     for model in models:
         for prompt in model.pictures:

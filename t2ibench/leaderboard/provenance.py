@@ -19,14 +19,7 @@ _DEEPEST = 8  # of values that a submission states
 
 
 def provenance(entry: Entry) -> dict[str, dict[str, Any]]:
-    """What a submission says of its origin.
-
-    Args:
-        entry: The submission.
-
-    Returns:
-        'checked' and 'stated': name to JSON value.
-    """
+    """What a submission says of its origin."""
     manifest, results = entry.manifest, entry.results
     told = {
         "model": manifest.model,
@@ -56,15 +49,7 @@ def provenance(entry: Entry) -> dict[str, dict[str, Any]]:
 
 
 def plain(value: Any, depth: int = _DEEPEST) -> Any:
-    """JSON of a stranger as it is shown: finite, not deep, and no text that hides anything.
-
-    Args:
-        value: The value.
-        depth: Levels of it that stay as they are.
-
-    Returns:
-        A value of the same form.
-    """
+    """JSON of a stranger as it is shown: finite, not deep, and no text that hides anything."""
     if isinstance(value, Mapping) and depth:
         return {visible(str(key)): plain(one, depth - 1) for key, one in value.items()}
     if isinstance(value, list | tuple) and depth:
@@ -77,14 +62,7 @@ def plain(value: Any, depth: int = _DEEPEST) -> Any:
 
 
 def facts(told: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Values as lines of a page.
-
-    Args:
-        told: Name to JSON value.
-
-    Returns:
-        Name and text.
-    """
+    """Values as lines of a page."""
     return [(name, _text(value)) for name, value in told.items()]
 
 
@@ -97,14 +75,7 @@ def _text(value: Any) -> str:
 
 
 def effective(model: Model) -> list[tuple[str, str, None]]:
-    """What a model's page says of the settings that its images were generated with.
-
-    Args:
-        model: The model.
-
-    Returns:
-        One fact, as those of a card.
-    """
+    """What a model's page says of the settings that its images were generated with."""
     of = model.entry.results.model
     found = plain(of.effective_settings or of.settings)
     text = ", ".join(f"{key} {_text(value)}" for key, value in sorted(found.items()))
@@ -112,14 +83,7 @@ def effective(model: Model) -> list[tuple[str, str, None]]:
 
 
 def badge_text(model: Model) -> str:
-    """The words of a model's badge: a count, never a score.
-
-    Args:
-        model: The model.
-
-    Returns:
-        A phrase.
-    """
+    """The words of a model's badge: a count, never a score."""
     if not model.entry.verified:
         return model.entry.level
     counts, total = model.run.counts(), len(model.run.tests)

@@ -73,12 +73,6 @@ def draws_of(task: PairedTask) -> Draws | None:
     the observed leans what they owe to noise; the variance is then that of `MeanSquares`. The
     noise of a unit depends on its stratum and number alone: two models that were asked for the
     same images move together, and a model and its copy move alike.
-
-    Args:
-        task: The influences on a headline.
-
-    Returns:
-        The draws; None where the variance is unknown.
     """
     parts = task.headline
     variances = np.array([part.influence.variance for part in parts])
@@ -130,12 +124,6 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     of each pair has its own limit, the 97.5th percentile of the paired draws of the difference, so
     that neither more nor fewer images win a rank by chance; one factor, common to all pairs, makes
     the limits simultaneous.
-
-    Args:
-        models: Those measured alike, at least one.
-
-    Returns:
-        One rank a model.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to
         mobility across neighbourhoods and academic achievement across countries".

@@ -30,17 +30,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def redraw(claimed: Claimed, count: int, seed: int, again: Again) -> list[Made]:
-    """Generate images again with the model that a submission names.
-
-    Args:
-        claimed: The submission.
-        count: Number of images, and of attempts that gave none.
-        seed: Chooses them.
-        again: Told what came out otherwise, and what could not be made.
-
-    Returns:
-        The images.
-    """
+    """Generate images again with the model that a submission names."""
     generator = _generator(claimed, again)
     if generator is None or again.problems:
         return []

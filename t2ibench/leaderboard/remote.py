@@ -38,20 +38,7 @@ _STORES = ("hf", "s3", "gs", "az", "abfs")
 
 
 def send(folder: Path, to: str, url: str | None = None) -> Evidence:
-    """Move a submission's evidence into one .tar elsewhere; the folder stays small.
-
-    Args:
-        folder: A submission that `submission.pack` has written.
-        to: Path or address to write; a folder, or what ends in '/', gets a file named after the
-            submission.
-        url: Where others read it, if not there.
-
-    Returns:
-        Where it lies, as submission.json says it.
-
-    Raises:
-        T2IBenchError: it cannot be written there, or what is left is too large.
-    """
+    """Move a submission's evidence into one .tar elsewhere; the folder stays small."""
     if to.endswith("/") or Path(to).is_dir():
         to = f"{to.rstrip('/')}/{folder.name}.tar"
     manifest = read_manifest(folder)
@@ -118,47 +105,19 @@ def _put(tar: Path, to: str) -> None:
 
 
 def is_small(folder: Path) -> bool:
-    """Whether a submission's evidence lies elsewhere.
-
-    Args:
-        folder: Its folder.
-
-    Returns:
-        Whether it holds its results as `send` leaves them.
-    """
+    """Whether a submission's evidence lies elsewhere."""
     return (folder / RESULTS).is_file()
 
 
 def stated_files(folder: Path) -> tuple[dict[str, str], bytes]:
-    """What a submission whose evidence lies elsewhere says of its files, without fetching any.
-
-    Args:
-        folder: Its folder.
-
-    Returns:
-        Name to SHA-256, that of the results computed; and results.json.
-
-    Raises:
-        T2IBenchError: the folder holds anything else, or its results are damaged.
-    """
+    """What a submission whose evidence lies elsewhere says of its files, without fetching any."""
     manifest, results = _small(folder), _unpacked(folder / RESULTS)
     return {**manifest.files, "results.json": hashlib.sha256(results).hexdigest()}, results
 
 
 @contextmanager
 def materialised(folder: Path) -> Iterator[Path]:
-    """A submission with all of its files.
-
-    Args:
-        folder: Its folder.
-
-    Yields:
-        The folder itself; where its evidence lies elsewhere, a temporary folder of the same name
-        that holds everything, for as long as the context lasts.
-
-    Raises:
-        T2IBenchError: the evidence cannot be fetched, or is not what submission.json says.
-    """
+    """A submission with all of its files."""
     if not is_small(folder):
         yield folder
         return
@@ -169,15 +128,7 @@ def materialised(folder: Path) -> Iterator[Path]:
 
 
 def gather(folder: Path, target: Path) -> None:
-    """Put all files of a submission whose evidence lies elsewhere into a new folder.
-
-    Args:
-        folder: The submission.
-        target: The new folder.
-
-    Raises:
-        T2IBenchError: the evidence cannot be fetched, or is not what submission.json says.
-    """
+    """Put all files of a submission whose evidence lies elsewhere into a new folder."""
     manifest = _small(folder)
     evidence = manifest.evidence
     if evidence is None:
@@ -280,11 +231,7 @@ class _Web:
         self.close: Callable[[], None] = client.close
 
     def read(self, _: int) -> bytes:
-        """The next part.
-
-        Returns:
-            The part; empty at the end.
-        """
+        """The next part."""
         return next(self._parts, b"")
 
 

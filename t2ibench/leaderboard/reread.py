@@ -30,13 +30,7 @@ _PART = 256
 
 
 def embed_again(claimed: Claimed, made: Sequence[Made], again: Again) -> None:
-    """Embed all texts and the images that were made, by every encoder and its control.
-
-    Args:
-        claimed: The submission.
-        made: Images that were generated again.
-        again: Told what is the same, what came out otherwise, and what could not be made.
-    """
+    """Embed all texts and the images that were made, by every encoder and its control."""
     encoders: dict[str, Encoder] = {}
     reasons: list[str] = []
     for spec in claimed.command.encoder:
@@ -159,13 +153,7 @@ def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
 
 
 def ask_again(claimed: Claimed, made: Sequence[Made], again: Again) -> None:
-    """Ask every judge again about the images that were made.
-
-    Args:
-        claimed: The submission.
-        made: Images that were generated again.
-        again: Told what is the same, what came out otherwise, and what could not be made.
-    """
+    """Ask every judge again about the images that were made."""
     queries = list(_queries(claimed.plan, made))
     judges: dict[str, Judge] = {}
     reasons: list[str] = []

@@ -132,14 +132,7 @@ def _line(text: str) -> str:
 
 
 def pages(entries: Sequence[Entry]) -> dict[str, str]:
-    """What the page of each model is called.
-
-    Args:
-        entries: The models.
-
-    Returns:
-        Id to the model's name as a file name, where no other model has the same, else to the id.
-    """
+    """What the page of each model is called."""
     names = {entry.id: slug(entry.manifest.name).lower() for entry in entries}
     taken = list(names.values())
     return {
@@ -151,14 +144,7 @@ def pages(entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def models(strata: Sequence[Stratum]) -> list[Model]:
-    """All models, as their pages show them.
-
-    Args:
-        strata: From `strata.strata`.
-
-    Returns:
-        In the order of the table.
-    """
+    """All models, as their pages show them."""
     entries = [entry for stratum in strata for entry in stratum.entries]
     named, found, shipped = pages(entries), [], build_index()[0].tasks
     for stratum in strata:
@@ -266,13 +252,6 @@ def _notes(family: FamilyView, cell: Cell) -> str:
 
 def span(low: float, high: float) -> str:
     """A range of ranks.
-
-    Args:
-        low: The best.
-        high: The worst.
-
-    Returns:
-        Such as '1', or '2–4'.
 
     Examples:
         >>> span(1, 1), span(1.5, 3)

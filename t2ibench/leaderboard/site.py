@@ -48,16 +48,7 @@ _FACES = (
 
 
 def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]:
-    """Write the site.
-
-    Args:
-        board: The models, and what is left out.
-        output: Its folder; files of an earlier site are replaced.
-        date: When it was last updated, as its pages say; None says nothing.
-
-    Returns:
-        What data.json holds.
-    """
+    """Write the site."""
     data, found, measured = _data(board)
     output.mkdir(parents=True, exist_ok=True)
     # A model of an earlier site may have been refused since.
@@ -86,14 +77,7 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
 
 
 def site_data(board: Board) -> dict[str, Any]:
-    """Everything the pages show, as data.
-
-    Args:
-        board: The submissions.
-
-    Returns:
-        JSON values: families, tasks, levels, strata, models, and what is left out.
-    """
+    """Everything the pages show, as data."""
     return _data(board)[0]
 
 

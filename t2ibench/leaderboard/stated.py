@@ -27,17 +27,7 @@ _LONGEST_COMMAND = 20_000  # characters
 
 
 def settings_of(command: Sequence[str]) -> RunSettings:
-    """Read a stored command, which must be spelt as t2ibench spells it.
-
-    Args:
-        command: The words, as `RunSettings.command` gives them.
-
-    Returns:
-        The settings that it stands for.
-
-    Raises:
-        T2IBenchError: t2ibench would not write these words.
-    """
+    """Read a stored command, which must be spelt as t2ibench spells it."""
     words = list(command)
     unlike = T2IBenchError(
         f"its command is not one that t2ibench writes: {_short(' '.join(words))}",
@@ -79,18 +69,7 @@ def command_problems(
     settings: Settings,
     sizes: Sizes | None,
 ) -> Iterator[str]:
-    """What the command says otherwise than the rest of the submission.
-
-    Args:
-        command: The settings that the command stands for.
-        manifest: The submission's manifest.
-        tasks: Ids of the tasks of the results.
-        settings: How they were measured.
-        sizes: How many images the model makes by default; None where that is not known.
-
-    Yields:
-        A line for each contradiction.
-    """
+    """What the command says otherwise than the rest of the submission."""
     if command.model != manifest.model or command.model_args != manifest.model_args:
         yield "its command names another model, or other arguments, than submission.json"
     for kind, named, known in (
@@ -127,16 +106,7 @@ def command_problems(
 
 
 def with_captions(shipped: LoadedTask, folder: Path, result: TaskResult) -> LoadedTask | str:
-    """A task that ships no captions, with those that a submission keeps.
-
-    Args:
-        shipped: The task.
-        folder: The submission's folder.
-        result: What the submission says of it.
-
-    Returns:
-        The task, or what is wrong with it.
-    """
+    """A task that ships no captions, with those that a submission keeps."""
     kept = kept_task(shipped, folder)
     if kept is None or not same_but_for_captions(kept.spec, shipped.spec):
         return f"{shipped.id} lacks its captions, or they are of another version of the task"
@@ -150,14 +120,7 @@ def _kind(name: str) -> str:
 
 
 def sizes_of(model: str) -> Sizes | None:
-    """How many images a model makes by default, where that is known without making it.
-
-    Args:
-        model: As given to --model.
-
-    Returns:
-        The numbers; None for the model of a plug-in or of a factory.
-    """
+    """How many images a model makes by default, where that is known without making it."""
     name = model.removeprefix("diffusers:")
     if model not in GENERATORS and name in ALIASES:
         return ALIASES[name].sizes
@@ -168,15 +131,7 @@ def sizes_of(model: str) -> Sizes | None:
 
 
 def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
-    """What submission.json and results.json say differently of the model, and of themselves.
-
-    Args:
-        manifest: The manifest.
-        results: The results.
-
-    Yields:
-        A line for each contradiction.
-    """
+    """What submission.json and results.json say differently of the model, and of themselves."""
     model = results.model
     if model.fingerprint != manifest.fingerprint or model.name != manifest.name:
         yield "results.json and submission.json name different models"
@@ -194,15 +149,7 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 
 
 def task_problems(results: Results, tasks: Mapping[str, LoadedTask]) -> Iterator[str]:
-    """What results say of a task that its file says otherwise; nothing is recomputed.
-
-    Args:
-        results: The results.
-        tasks: The shipped tasks, by id.
-
-    Yields:
-        A line for each task.
-    """
+    """What results say of a task that its file says otherwise; nothing is recomputed."""
     for name, task in results.tasks.items():
         spec = tasks[name].spec
         published = [value.model_dump(mode="json") for value in spec.published]
@@ -212,15 +159,7 @@ def task_problems(results: Results, tasks: Mapping[str, LoadedTask]) -> Iterator
 
 
 def model_problems(results: Results, generator: Generator) -> Iterator[str]:
-    """What a submission states of its model, and the model, made here, says otherwise.
-
-    Args:
-        results: The results.
-        generator: The same model, by its fingerprint.
-
-    Yields:
-        A line for each contradiction.
-    """
+    """What a submission states of its model, and the model, made here, says otherwise."""
     if results.model.revision != generator.revision:
         yield (
             f"it names revision {results.model.revision} of the model; its fingerprint is that of "
@@ -232,15 +171,7 @@ def model_problems(results: Results, generator: Generator) -> Iterator[str]:
 
 
 def effective_problems(stated: Mapping[str, Any], effective: Mapping[str, Any]) -> Iterator[str]:
-    """Settings that a model used here otherwise than a submission states.
-
-    Args:
-        stated: What the submission states.
-        effective: What the model says after it has generated.
-
-    Yields:
-        A line for each setting.
-    """
+    """Settings that a model used here otherwise than a submission states."""
     own = json.loads(json.dumps(dict(effective)))
     for key, value in stated.items():
         if key not in own or own[key] != value:

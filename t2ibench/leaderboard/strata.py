@@ -66,15 +66,7 @@ class Stratum:
     why: dict[str, str] = field(default_factory=dict)
 
     def takes(self, other: Stratum) -> bool:
-        """Whether a model measured in another way was measured alike, as far as it was.
-
-        Args:
-            other: How the model was measured; a model that no judge was asked about, for example,
-                has none that could differ.
-
-        Returns:
-            Whether nothing of it is otherwise here.
-        """
+        """Whether a model measured in another way was measured alike, as far as it was."""
         return (
             _fits(self.encoders, other.encoders)
             and _fits(self.judges, other.judges)
@@ -82,25 +74,14 @@ class Stratum:
         )
 
     def borda(self) -> list[dict[str, Any]]:
-        """Borda scores of the models with a rank in every family that is compared.
-
-        Returns:
-            As from `table.borda`.
-        """
+        """Borda scores of the models with a rank in every family that is compared."""
         places = {
             name: [self.ranks[e.id].get(name) for e in self.entries] for name in self.compared
         }
         return borda(self.entries, places)
 
     def label(self, part: str) -> str:
-        """One facet in words.
-
-        Args:
-            part: 'encoder', 'judge', 'versions' or 'settings'.
-
-        Returns:
-            What this stratum has there.
-        """
+        """One facet in words."""
         if part == "settings":
             return self.settings
         if part == "versions":
@@ -129,16 +110,7 @@ def _measured(entry: Entry, asked: Mapping[str, int]) -> Stratum:
 
 
 def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
-    """Put models that were measured alike together, and rank them.
-
-    Args:
-        entries: The models.
-        names: The families, in the order of the table.
-
-    Returns:
-        The strata: the one with most verified models first. In each, ranked models come first by
-        their ranks, then those without, then those that were not verified.
-    """
+    """Put models that were measured alike together, and rank them."""
     found: list[Stratum] = []
     asked = asked_images()
     # Who was measured in most ways says what a stratum is; the others join it.

@@ -94,11 +94,7 @@ class Manifest(BaseModel):
     evidence: Evidence | None = None
 
     def encoder_records(self) -> dict[str, EncoderRecord]:
-        """The encoders as a run records them.
-
-        Returns:
-            Encoder name to record.
-        """
+        """The encoders as a run records them."""
         return {
             name: EncoderRecord(fingerprint=fingerprint, embeds_images=embeds_images(name))
             for name, fingerprint in self.encoders.items()
@@ -112,15 +108,7 @@ class PackedImages:
         self._attempts = {(attempt.prompt, attempt.index): attempt for attempt in attempts}
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image.
-
-        Args:
-            prompt: What it was generated for.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The attempt, or None if nothing was tried.
-        """
+        """What is known of an image."""
         return self._attempts.get((prompt, index))
 
 
@@ -136,21 +124,6 @@ def pack(
 
     The embeddings are stored in half precision, and the scores are computed from the stored ones,
     so that recomputing them gives the same numbers.
-
-    Args:
-        run: A run folder.
-        to: Folder of all submissions.
-        reporter: Shows progress.
-        name: What the leaderboard calls the model.
-        thumbnails: Number of prompts with two thumbnails each, for a comparison with other
-            models.
-        card: What the submitter says of the model.
-
-    Returns:
-        The folder of the submission.
-
-    Raises:
-        T2IBenchError: the run is a try (--limit), incomplete, on texts alone, or too large.
     """
     folder = open_run(run)
     _check(folder, run)
@@ -198,15 +171,7 @@ def pack(
 
 
 def shown_prompts(prompts: Iterable[str], count: int) -> list[str]:
-    """The prompts whose images are shown: the same ones for every model.
-
-    Args:
-        prompts: All prompts; one may occur more than once.
-        count: How many to choose, at most.
-
-    Returns:
-        The chosen prompts, in the order of their hashes.
-    """
+    """The prompts whose images are shown: the same ones for every model."""
     return sorted(set(prompts), key=lambda text: hashlib.sha256(text.encode()).digest())[:count]
 
 
@@ -275,14 +240,7 @@ def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
 
 
 def attempt_row(attempt: Attempt) -> dict[str, Any]:
-    """A row of attempts.jsonl.
-
-    Args:
-        attempt: What is known of an image.
-
-    Returns:
-        The row: a hash where there is an image, else the reason.
-    """
+    """A row of attempts.jsonl."""
     row = {
         "prompt": attempt.prompt,
         "index": attempt.index,
@@ -325,17 +283,7 @@ def _write_manifest(folder: RunFolder, results: Results, target: Path, card: Car
 
 
 def read_manifest(target: Path) -> Manifest:
-    """Read submission.json.
-
-    Args:
-        target: The submission's folder.
-
-    Returns:
-        What submission.json holds.
-
-    Raises:
-        T2IBenchError: it is missing or does not fit.
-    """
+    """Read submission.json."""
     file = target / "submission.json"
     if not target.is_dir():
         raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")

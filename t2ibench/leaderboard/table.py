@@ -59,14 +59,7 @@ class Cell:
     tasks: frozenset[str] = frozenset()
 
     def shown(self, square: float | None) -> float | None:
-        """A number on the scale on which the family is shown.
-
-        Args:
-            square: On the scale of the squares.
-
-        Returns:
-            Its root, at least 0, or the number itself.
-        """
+        """A number on the scale on which the family is shown."""
         if square is None or not self.rooted:
             return square
         return math.sqrt(max(0.0, square))
@@ -116,15 +109,7 @@ class Entry:
 
 
 def fewer_images(task: TaskResult, asked: int | None) -> str | None:
-    """What to know of a task with fewer images than it asks for.
-
-    Args:
-        task: The task's result.
-        asked: Images of a prompt that the task file asks for, if known.
-
-    Returns:
-        A clause, or None.
-    """
+    """What to know of a task with fewer images than it asks for."""
     made = None if asked is None else Settings.of(task.settings).images(asked)
     if asked is None or made is None or made >= asked:
         return None
@@ -132,15 +117,7 @@ def fewer_images(task: TaskResult, asked: int | None) -> str | None:
 
 
 def departures(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> list[str]:
-    """What of a submission was not measured as the tasks ask.
-
-    Args:
-        tasks: Task id to its result.
-        asked: Task id to the images of a prompt that the task asks for.
-
-    Returns:
-        A clause each; empty where everything is as the tasks ask.
-    """
+    """What of a submission was not measured as the tasks ask."""
     found = []
     images = [
         (Settings.of(task.settings), asked[name]) for name, task in tasks.items() if name in asked
@@ -178,11 +155,7 @@ def _span(numbers: Collection[int]) -> str:
 
 
 def asked_images() -> dict[str, int]:
-    """How many images of a prompt each shipped task asks for.
-
-    Returns:
-        Task id to number.
-    """
+    """How many images of a prompt each shipped task asks for."""
     from t2ibench.tasks.index import build_index
 
     registry, _ = build_index()
@@ -193,11 +166,7 @@ def asked_images() -> dict[str, int]:
 
 
 def extended_tasks() -> frozenset[str]:
-    """The shipped tasks that no model is ranked by, because few models ran them.
-
-    Returns:
-        Ids of those that are no part of `--tasks all`.
-    """
+    """The shipped tasks that no model is ranked by, because few models ran them."""
     from t2ibench.tasks.index import build_index
 
     registry, _ = build_index()
@@ -213,15 +182,6 @@ def families(
     """The mean squared magnitude of each family, over its conclusive tasks.
 
     A family that was not run has no cell: missing is never 0.
-
-    Args:
-        tasks: Task id to its result.
-        sizes: Family to its number of tasks over all submissions.
-        paired: Task id to the influences on its headline.
-        asked: Task id to the images of a prompt that the task asks for.
-
-    Returns:
-        Family to its cell.
     """
     cells = {}
     for family, size in sizes.items():
@@ -301,15 +261,7 @@ def _alike(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> str:
 
 
 def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
-    """Ranks by squared magnitude, 1 the smallest, among the models that were measured alike.
-
-    Args:
-        cells: One family's cell of each model; None where the model was not run.
-
-    Returns:
-        The rank of each model; None where it has none: not all tasks were measured, nothing is
-        conclusive, or the family says nothing of models.
-    """
+    """Ranks by squared magnitude, 1 the smallest, among the models that were measured alike."""
     found: list[Rank | None] = [None] * len(cells)
     groups: dict[str, list[int]] = {}
     for index, cell in enumerate(cells):
@@ -323,15 +275,7 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
 
 
 def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
-    """Ranks in a family; only what was verified takes part.
-
-    Args:
-        entries: The models.
-        family: The family's name.
-
-    Returns:
-        The rank of each model; None where it has none.
-    """
+    """Ranks in a family; only what was verified takes part."""
     return ranks([one.families.get(family) if one.verified else None for one in entries])
 
 
@@ -342,14 +286,6 @@ def borda(
 
     It condenses many measurements into one number, so nothing shows it unless asked. The ends are
     those of the ranks, the value is half way between them.
-
-    Args:
-        entries: The submissions.
-        by_family: Family to the rank of each entry.
-
-    Returns:
-        One mapping a model that is ranked in every ranked family, among the largest group of such
-        models that were measured alike; empty for fewer than two of them.
     """
     names = [name for name, found in sorted(by_family.items()) if any(found)]
     groups: dict[tuple[str, ...], list[int]] = {}

@@ -21,27 +21,12 @@ _PLAIN_SEGMENTS = {_JFIF, 0xDB, 0xC0, 0xC1, 0xC2, 0xC4, 0xDD, _SCAN}
 
 
 def thumbnails(folder: Path) -> list[Path]:
-    """The thumbnails of a submission.
-
-    Args:
-        folder: The submission.
-
-    Returns:
-        Their paths, sorted.
-    """
+    """The thumbnails of a submission."""
     return sorted((folder / "thumbs").glob("*.jpg"))
 
 
 def thumbnail_problems(folder: Path, attempts: Sequence[Attempt]) -> Iterator[str]:
-    """Thumbnails that do not show images of the submission, or hold more than an image.
-
-    Args:
-        folder: The submission.
-        attempts: Its images.
-
-    Yields:
-        A line for each.
-    """
+    """Thumbnails that do not show images of the submission, or hold more than an image."""
     keys = {attempt.key for attempt in attempts if attempt.status == "ok"}
     for path in thumbnails(folder):
         name = f"thumbs/{path.name}"
@@ -67,14 +52,7 @@ def _is_small(data: bytes) -> bool:
 
 
 def is_bare(data: bytes) -> bool:
-    """Whether a JPEG holds its image and nothing else.
-
-    Args:
-        data: The bytes of a JPEG file.
-
-    Returns:
-        False with comments, EXIF or profiles, and with bytes after the end of the image.
-    """
+    """Whether a JPEG holds its image and nothing else."""
     if data[:2] != b"\xff\xd8" or data[-2:] != b"\xff\xd9":
         return False
     at = 2
@@ -105,15 +83,7 @@ def _end_of_scan(data: bytes, at: int) -> int:
 
 
 def shows(path: Path, image: bytes) -> bool:
-    """Whether a thumbnail is that of an image.
-
-    Args:
-        path: The thumbnail.
-        image: The bytes of the image's file.
-
-    Returns:
-        True where the bytes are those of a new thumbnail, or the pixels but for rounding.
-    """
+    """Whether a thumbnail is that of an image."""
     again = thumbnail(image, SIZE, QUALITY)
     given = path.read_bytes()
     if given == again:

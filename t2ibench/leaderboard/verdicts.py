@@ -65,14 +65,7 @@ class Finding:
 
     @classmethod
     def of(cls, verdict: Mapping[str, Any]) -> Finding:
-        """Read a verdict.
-
-        Args:
-            verdict: Its fields; unknown ones are ignored.
-
-        Returns:
-            The finding; an unknown level is 'not verified'.
-        """
+        """Read a verdict."""
         level, parts = verdict.get("level"), verdict.get("parts")
         known = isinstance(level, str) and level in {*LEVELS, REFUSED}
         counts = parts.items() if isinstance(parts, Mapping) else ()
@@ -118,14 +111,7 @@ class Verifier:
         self._changed = False
 
     def __call__(self, folder: Path) -> Finding:
-        """Verify a submission, or recall what was found.
-
-        Args:
-            folder: The submission's folder.
-
-        Returns:
-            What was found.
-        """
+        """Verify a submission, or recall what was found."""
         key = None if self._file is None else key_of(folder)
         known = self._known.get(key or "")
         if isinstance(known, Mapping) and _drawn(known) >= self._draw:
@@ -146,16 +132,7 @@ class Verifier:
         return self._file.with_name(f"{self._file.name}.scores") / key
 
     def keep(self, folder: Path, verdict: Verdict, key: str | None = None) -> Finding:
-        """Remember a verdict that was made just now.
-
-        Args:
-            folder: The submission's folder.
-            verdict: What verifying it gave.
-            key: From `key_of`; None computes it.
-
-        Returns:
-            The same as it is shown.
-        """
+        """Remember a verdict that was made just now."""
         record = {**verdict.record(), "problems": verdict.problems, "tasks": verdict.tasks}
         found = replace(Finding.of(record), results=verdict.results, paired=verdict.paired)
         key = key or (None if self._file is None else key_of(folder))
@@ -210,15 +187,7 @@ def _outside(file: Path, root: Path) -> None:
 
 
 def key_of(folder: Path) -> str | None:
-    """What decides the verdict on a submission, as a key.
-
-    Args:
-        folder: The submission's folder.
-
-    Returns:
-        SHA-256 over the version of t2ibench, the hashes of the tasks that were run, and the names
-        and contents of all files; None where a file is not a plain one, or cannot be read.
-    """
+    """What decides the verdict on a submission, as a key."""
     try:
         if is_small(folder):
             # Declared hashes decide as much: only those that hold are verified, and so kept.

@@ -104,11 +104,7 @@ class Verdict:
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """What is remembered of it.
-
-        Returns:
-            JSON values.
-        """
+        """What is remembered of it."""
         return {
             "level": self.level,
             "notes": self.notes,
@@ -119,17 +115,7 @@ class Verdict:
 
 
 def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
-    """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised.
-
-    Args:
-        folder: Its folder.
-        draw: Number of its images to generate again with the model it names; with 0 nothing is
-            made again.
-        seed: Chooses them, to repeat a check; None for one that nobody can foresee.
-
-    Returns:
-        What was checked, and every problem.
-    """
+    """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
     verdict = Verdict("recomputed")
     try:
         with materialised(folder) as whole:

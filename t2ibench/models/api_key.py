@@ -56,36 +56,15 @@ class ApiKey:
         return bool(self._value)
 
     def headers(self) -> dict[str, str]:
-        """What a request is sent with.
-
-        Returns:
-            The header Authorization; nothing where there is no key.
-        """
+        """What a request is sent with."""
         return {"Authorization": f"Bearer {self._value}"} if self._value else {}
 
     def hide(self, text: str) -> str:
-        """A text from the server without the key.
-
-        Args:
-            text: Any text.
-
-        Returns:
-            The text, with *** for the key as it is, URL-encoded, or in Base64.
-        """
+        """A text from the server without the key."""
         return self._pattern.sub(HIDDEN, text) if self._pattern else text
 
     def hide_all(self, value: Any) -> Any:
-        """A JSON value from the server without the key.
-
-        Args:
-            value: What `json.loads` gave.
-
-        Returns:
-            The same value, `hide` applied to every text in it, keys of objects too.
-
-        Raises:
-            ValueError: it is nested more than 100 levels deep.
-        """
+        """A JSON value from the server without the key."""
         return self._hide_all(value, 0)
 
     def _hide_all(self, value: Any, depth: int) -> Any:

@@ -6,12 +6,5 @@ from pathlib import Path
 
 
 def bundled_model(name: str) -> Path:
-    """The folder of a bundled model, in the form its library's save_pretrained writes.
-
-    Args:
-        name: 'toy', 'toy-fair' or 'toy-clip'.
-
-    Returns:
-        Where it is.
-    """
+    """The folder of a bundled model, in the form its library's save_pretrained writes."""
     return Path(__file__).resolve().parents[1] / "bundled" / "models" / name

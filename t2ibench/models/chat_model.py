@@ -49,11 +49,7 @@ class ChatModel:
         self._model: Any = None
 
     def load(self) -> None:
-        """Load it, if it is not loaded.
-
-        Raises:
-            T2IBenchError: it cannot be loaded, or has no chat template.
-        """
+        """Load it, if it is not loaded."""
         if self._model is not None:
             return
         source = self._where
@@ -96,19 +92,7 @@ class ChatModel:
             torch.cuda.empty_cache()
 
     def reply(self, messages: Sequence[Message], temperature: float = 0.0, seed: int = 0) -> str:
-        """Continue a conversation.
-
-        Args:
-            messages: Role and content of every message so far.
-            temperature: 0 decodes greedily; above it, tokens are sampled.
-            seed: Of the sampling.
-
-        Returns:
-            The next reply.
-
-        Raises:
-            T2IBenchError: it cannot be loaded.
-        """
+        """Continue a conversation."""
         import torch
 
         self.load()

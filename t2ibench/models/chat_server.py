@@ -84,34 +84,15 @@ class ChatServer:
         return {"model": self.model, "url": self.url, "max_tokens": self._max_tokens}
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when the server is waited for.
-
-        Args:
-            tell: Gets a sentence for each longer wait; called from another thread.
-        """
+        """Say when the server is waited for."""
         self._session.tell = tell
 
     def check_access(self) -> None:
-        """Refuse what is known to need a key.
-
-        Raises:
-            ServerAwayError: the server is OpenAI's, and there is no key.
-        """
+        """Refuse what is known to need a key."""
         self._session.check_access()
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """The reply to a conversation, greedily decoded; safe to call from several threads.
-
-        Args:
-            messages: Role and content of every message so far.
-
-        Returns:
-            The reply.
-
-        Raises:
-            ServerAwayError: the server cannot be reached, or grants no access.
-            BadReplyError: it declines, or does not speak the protocol.
-        """
+        """The reply to a conversation, greedily decoded; safe to call from several threads."""
         started = self.start(messages)
         try:
             return self.read(started)
@@ -121,15 +102,7 @@ class ChatServer:
     def start(
         self, messages: Sequence[Mapping[str, Any]], extra: Mapping[str, Any] | None = None
     ) -> Future[Reply]:
-        """Begin to ask.
-
-        Args:
-            messages: Role and content of every message so far.
-            extra: Further members of the request, which not every server accepts.
-
-        Returns:
-            What `read` reads. Cancelling it ends the request.
-        """
+        """Begin to ask."""
         return self._session.post(
             {
                 "model": self.model,
@@ -141,19 +114,7 @@ class ChatServer:
         )
 
     def read(self, started: Future[Reply]) -> str:
-        """Wait for what was asked.
-
-        Args:
-            started: What `start` gave.
-
-        Returns:
-            The reply.
-
-        Raises:
-            ServerAwayError: the server cannot be reached, or grants no access.
-            RefusedError: the model, or a filter, declines.
-            BadReplyError: the server does not take the request, or does not speak the protocol.
-        """
+        """Wait for what was asked."""
         reply = started.result()
         if _filtered(reply):
             raise RefusedError(f"the server replied {_message(reply)}")
@@ -175,15 +136,7 @@ class ChatServer:
 
 
 def declined(started: Future[Reply]) -> bool:
-    """Whether a server would not take a request as it was put.
-
-    Args:
-        started: What `ChatServer.start` gave, done.
-
-    Returns:
-        True for the statuses of a wrong request; False where there is no reply at all, and where
-        a filter declines what is asked, however it is put.
-    """
+    """Whether a server would not take a request as it was put."""
     if started.exception() is not None:
         return False
     reply = started.result()
@@ -191,14 +144,7 @@ def declined(started: Future[Reply]) -> bool:
 
 
 def logprob(started: Future[Reply]) -> float | None:
-    """The log-probability of a reply, where the server gives it.
-
-    Args:
-        started: What `ChatServer.start` gave, read without an error.
-
-    Returns:
-        The sum over the reply's tokens; None where any is missing.
-    """
+    """The log-probability of a reply, where the server gives it."""
     try:
         tokens = started.result().json()["choices"][0]["logprobs"]["content"]
         return float(sum(float(token["logprob"]) for token in tokens)) if tokens else None

@@ -23,15 +23,6 @@ _SHORT = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16", "half": "flo
 def dtype_name(name: str | None) -> str | None:
     """A dtype's full name.
 
-    Args:
-        name: A full or short name, such as 'fp16'; 'auto' and None leave the choice open.
-
-    Returns:
-        The full name; None where nothing was chosen.
-
-    Raises:
-        T2IBenchError: the dtype is unknown.
-
     Examples:
         >>> dtype_name("bf16")
         'bfloat16'
@@ -48,30 +39,12 @@ def dtype_name(name: str | None) -> str | None:
 
 
 def model_dtype(name: str | None, device: str) -> str:
-    """The dtype asked for, else what large models run in: bfloat16 on CUDA, float32 elsewhere.
-
-    Args:
-        name: As the user wrote it; None to choose.
-        device: Where the model runs.
-
-    Returns:
-        Its full name.
-
-    Raises:
-        T2IBenchError: the dtype is unknown.
-    """
+    """The dtype asked for, else what large models run in: bfloat16 on CUDA, float32 elsewhere."""
     return dtype_name(name) or ("bfloat16" if device.startswith("cuda") else "float32")
 
 
 def check_device(device: str | None) -> None:
-    """Check how a device is written, also for models that need none.
-
-    Args:
-        device: 'cpu', 'cuda', 'cuda:N' or 'mps'; None or 'auto' to choose.
-
-    Raises:
-        T2IBenchError: it is no such name.
-    """
+    """Check how a device is written, also for models that need none."""
     if device is None or device == "auto":
         return
     kind, colon, number = device.partition(":")
@@ -84,17 +57,7 @@ def check_device(device: str | None) -> None:
 
 
 def choose_device(device: str | None) -> str:
-    """The device asked for, or the best there is.
-
-    Args:
-        device: 'cpu', 'cuda', 'cuda:N' or 'mps'; None or 'auto' to choose.
-
-    Returns:
-        A device that torch can use.
-
-    Raises:
-        T2IBenchError: it is no such name, or the device does not exist here.
-    """
+    """The device asked for, or the best there is."""
     check_device(device)
     if device == "cpu":
         return device  # and no library need be loaded to say so
@@ -119,14 +82,7 @@ def choose_device(device: str | None) -> str:
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """The dtype of a name.
-
-    Args:
-        name: A full name, such as 'float32'.
-
-    Returns:
-        What torch calls it.
-    """
+    """The dtype of a name."""
     import torch
 
     dtype: torch.dtype = getattr(torch, name)

@@ -50,14 +50,7 @@ class HaarFaces:
         }
 
     def __call__(self, image: Image) -> list[Box]:
-        """Find the faces of one image.
-
-        Args:
-            image: RGB.
-
-        Returns:
-            A box for each face, in pixels of the image; sorted.
-        """
+        """Find the faces of one image."""
         from PIL import Image as Images
 
         longest = max(image.size)

@@ -25,19 +25,6 @@ async def fetch_image(url: str, base_url: str, key: ApiKey, largest: int, timeou
     The key goes to the server's own address alone. An address inside of a private network is
     asked only if the server is in one itself, so that no server can reach into the network that
     t2ibench runs in.
-
-    Args:
-        url: The address, absolute or relative to the server's.
-        base_url: The server's address.
-        key: The server's key.
-        largest: Bytes that are taken at most.
-        timeout: Seconds that it may take in all.
-
-    Returns:
-        The file.
-
-    Raises:
-        BadReplyError: there is none, or it may not be asked for.
     """
     import httpx
 

@@ -21,12 +21,6 @@ def file_hash(path: Path) -> str:
 
     Of files above 64 MB it covers the size and 64 evenly spaced blocks of 1 MB, the first and the
     last among them: enough to tell two sets of weights apart, in a fraction of the time.
-
-    Args:
-        path: The file.
-
-    Returns:
-        64 hex digits.
     """
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
@@ -42,14 +36,7 @@ def file_hash(path: Path) -> str:
 
 
 def folder_hash(folder: Path) -> str:
-    """SHA-256 over the names and contents of a model folder; images and readmes do not count.
-
-    Args:
-        folder: The folder; hidden files in it do not count either.
-
-    Returns:
-        64 hex digits.
-    """
+    """SHA-256 over the names and contents of a model folder; images and readmes do not count."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
@@ -62,12 +49,6 @@ def folder_hash(folder: Path) -> str:
 def fingerprint(parts: Mapping[str, Any]) -> str:
     """SHA-256 over JSON values; the order of the keys does not matter.
 
-    Args:
-        parts: Everything that decides what a model gives, and the adapter's version.
-
-    Returns:
-        64 hex digits.
-
     Examples:
         >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
         True
@@ -77,19 +58,7 @@ def fingerprint(parts: Mapping[str, Any]) -> str:
 
 
 def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
-    """Where a model's weights are: a folder, or a hub id.
-
-    Args:
-        source: As the user wrote it, after the scheme.
-        scheme: Such as 'clip:', for the message.
-
-    Returns:
-        What `from_pretrained` takes, and what tells the weights, for the fingerprint: asked for
-        when they are loaded, because a hub is slow to answer.
-
-    Raises:
-        T2IBenchError: it looks like a path, and the folder does not exist.
-    """
+    """Where a model's weights are: a folder, or a hub id."""
     if is_path(source):
         folder = Path(source).expanduser() if exists(source) else Path()
         if not exists(source) or not folder.is_dir():
@@ -99,15 +68,7 @@ def find_weights(source: str, scheme: str) -> tuple[str, Callable[[], Any]]:
 
 
 def hub_revision(repo_id: str, revision: str | None) -> str:
-    """The commit of a hub repository: asked of the hub, else of the local cache, else as named.
-
-    Args:
-        repo_id: Such as 'stabilityai/sdxl-turbo'.
-        revision: Branch, tag or commit; None for the main branch.
-
-    Returns:
-        A commit hash where one could be found, else the name.
-    """
+    """The commit of a hub repository: asked of the hub, else of the local cache, else as named."""
     from huggingface_hub import HfApi, try_to_load_from_cache
     from huggingface_hub.constants import HF_HUB_OFFLINE
 

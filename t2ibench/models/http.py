@@ -58,18 +58,7 @@ _ADDRESS = (
 
 
 def checked_address(base_url: str) -> str:
-    """The address of a server.
-
-    Args:
-        base_url: What the user gave.
-
-    Returns:
-        The same, without slashes at its end.
-
-    Raises:
-        T2IBenchError: it is no http(s) address, or it holds something that is stored with the run
-            and must not be: a user name, a password, a query.
-    """
+    """The address of a server."""
     import httpx
 
     try:
@@ -112,25 +101,14 @@ class Reply:
     key: ApiKey
 
     def json(self) -> Any:
-        """The body as JSON, the key hidden.
-
-        Returns:
-            The value.
-
-        Raises:
-            BadReplyError: it is not JSON, or nested deeply.
-        """
+        """The body as JSON, the key hidden."""
         try:
             return self.key.hide_all(json.loads(self.body))
         except (ValueError, RecursionError):
             raise BadReplyError("the server's reply is not JSON") from None
 
     def text(self) -> str:
-        """The body as text, the key hidden.
-
-        Returns:
-            The text; what is not UTF-8 is replaced.
-        """
+        """The body as text, the key hidden."""
         return self.key.hide(self.body.decode("utf-8", errors="replace"))
 
 
@@ -180,11 +158,7 @@ class HttpSession:
         self._lock = threading.Lock()
 
     def check_access(self) -> None:
-        """Refuse what is known to need a key, before anything is sent.
-
-        Raises:
-            ServerAwayError: the server is OpenAI's, and there is no key.
-        """
+        """Refuse what is known to need a key, before anything is sent."""
         if not self._key and urlsplit(self.url).hostname == _NEEDS_KEY:
             name = self._key.variable
             raise ServerAwayError(
@@ -194,31 +168,11 @@ class HttpSession:
             )
 
     def post(self, value: Any) -> Future[Reply]:
-        """Begin a request.
-
-        Args:
-            value: What is posted, as JSON values.
-
-        Returns:
-            The reply to come, of any status that is no reason to ask again. Its exception is a
-            ServerAwayError or a BadReplyError. Cancelling it ends the request.
-        """
+        """Begin a request."""
         return submit(self.send(value))
 
     async def send(self, value: Any, headers: Mapping[str, str] | None = None) -> Reply:
-        """The same as `post`, as a coroutine for `submit`.
-
-        Args:
-            value: What is posted, as JSON values.
-            headers: Of this request, beside those of every one.
-
-        Returns:
-            The reply.
-
-        Raises:
-            ServerAwayError: see `post`.
-            BadReplyError: see `post`.
-        """
+        """The same as `post`, as a coroutine for `submit`."""
         self.check_access()
         body = json.dumps(value).encode()
         with self._lock:
@@ -307,9 +261,5 @@ class HttpSession:
 
 
 async def pause(seconds: float) -> None:
-    """Wait between two attempts.
-
-    Args:
-        seconds: How long.
-    """
+    """Wait between two attempts."""
     await asyncio.sleep(seconds)

@@ -26,21 +26,7 @@ class NotDownloadedError(T2IBenchError):
 
 
 def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, Any]:
-    """Find out, in seconds, whether a library can load a model.
-
-    Args:
-        source: A folder, or the id of a repository of the hub; a folder is not asked for.
-        file: A file that every such model has, such as 'model_index.json'.
-        revision: Branch, tag or commit; None for the main branch.
-
-    Returns:
-        What to tell `from_pretrained`: nothing, or to use what is in the local cache only, because
-        the hub does not answer and the model was downloaded before.
-
-    Raises:
-        NotDownloadedError: the hub does not answer, and the model is not here.
-        T2IBenchError: it does not exist, or access to it is not granted.
-    """
+    """Find out, in seconds, whether a library can load a model."""
     from huggingface_hub import constants
 
     if exists(source):
@@ -67,16 +53,7 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
 
 
 def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
-    """Whether a file of the hub is on this machine.
-
-    Args:
-        source: Id of the repository.
-        file: The file.
-        revision: Branch, tag or commit; None for the main branch.
-
-    Returns:
-        True where it need not be downloaded.
-    """
+    """Whether a file of the hub is on this machine."""
     from huggingface_hub import try_to_load_from_cache
 
     return isinstance(try_to_load_from_cache(source, file, revision=revision), str)

@@ -28,14 +28,7 @@ _VARIANT = re.compile(r"\.([\w-]+?)(?:-\d+-of-\d+)?\.safetensors$")
 
 
 def exists(text: str) -> bool:
-    """Whether a text is the path of something.
-
-    Args:
-        text: Any text; one that can be no path is the path of nothing.
-
-    Returns:
-        Whether it is there.
-    """
+    """Whether a text is the path of something."""
     try:
         return Path(text).expanduser().exists()
     except (OSError, ValueError, RuntimeError):  # too long, a NUL, no such home
@@ -43,14 +36,7 @@ def exists(text: str) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a path is a file.
-
-    Args:
-        path: Any path; one that no file can have is not one.
-
-    Returns:
-        Whether a file, or a link to one, is there.
-    """
+    """Whether a path is a file."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -58,26 +44,12 @@ def is_file(path: Path) -> bool:
 
 
 def is_hub_id(text: str) -> bool:
-    """Whether a text has the form ORG/NAME.
-
-    Args:
-        text: What the user wrote.
-
-    Returns:
-        Whether it has; a path may have the same form.
-    """
+    """Whether a text has the form ORG/NAME."""
     return _HUB_ID.fullmatch(text) is not None
 
 
 def is_path(text: str) -> bool:
-    """Whether a text means a path of this machine, which the hub must not be asked for.
-
-    Args:
-        text: What the user wrote.
-
-    Returns:
-        Whether it exists, is written as only paths are, or begins with a folder that is here.
-    """
+    """Whether a text means a path of this machine, which the hub must not be asked for."""
     if exists(text) or text.startswith((".", "/", "~")) or "\\" in text or _DRIVE.match(text):
         return True
     first, slash, _ = text.partition("/")
@@ -87,15 +59,7 @@ def is_path(text: str) -> bool:
 
 
 def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
-    """The error for a folder that is not there.
-
-    Args:
-        text: What the user wrote.
-        hint: The next step where none follows from the path.
-
-    Returns:
-        The error, to be raised, with what is there instead.
-    """
+    """The error for a folder that is not there."""
     message = f"No such folder: '{shown(text, _WIDTH)}'."
     if "\\" in text or _DRIVE.match(text):
         if "/" in str(Path("a/b")):
@@ -114,16 +78,7 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
 
 
 def loading_hint(source: str, error: BaseException, flag: str | None = None) -> str | None:
-    """The next step after a library could not load a model.
-
-    Args:
-        source: A folder or a hub id.
-        error: What the library raised.
-        flag: Where a variant is named, such as '--model-args'; None where none can be.
-
-    Returns:
-        A sentence; None where nothing is known of the cause.
-    """
+    """The next step after a library could not load a model."""
     folder = Path(source)
     if exists(source) and folder.is_dir():
         return _anywhere(error) or _local_hint(folder, flag)
@@ -142,14 +97,7 @@ def loading_hint(source: str, error: BaseException, flag: str | None = None) -> 
 
 
 def variant_in(name: str) -> str | None:
-    """The variant that a file of weights is of.
-
-    Args:
-        name: The file's name.
-
-    Returns:
-        Such as 'fp16' for model.fp16.safetensors; None for one of no variant.
-    """
+    """The variant that a file of weights is of."""
     match = _VARIANT.search(name)
     return match.group(1) if match else None
 

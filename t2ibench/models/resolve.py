@@ -31,15 +31,7 @@ class ResolvedAdapter(NamedTuple):
 
 
 def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | None:
-    """The registered adapter that a text names.
-
-    Args:
-        registry: Where to look.
-        spec: 'NAME' or 'NAME:SOURCE'.
-
-    Returns:
-        The adapter; None for an unknown name, and where a source is missing or not taken.
-    """
+    """The registered adapter that a text names."""
     name, colon, source = spec.partition(":")
     if name not in registry:
         return None
@@ -50,21 +42,7 @@ def find_registered(registry: Registry[Any], spec: str) -> ResolvedAdapter | Non
 def find_target(
     registry: Registry[Any], spec: str, *, recorded: bool = False
 ) -> ResolvedAdapter | None:
-    """The adapter that 'package.module:factory' names.
-
-    Args:
-        registry: That of the kind, for 'did you mean'.
-        spec: What the user wrote.
-        recorded: The name comes from a file, such as a stored run or a submission. Importing what
-            it names could run anything, so that is refused; installed plug-ins are not affected.
-
-    Returns:
-        The adapter; None where the text has another form, or looks like a misspelt scheme.
-
-    Raises:
-        T2IBenchError: the module cannot be imported or has no such attribute, what it has can be
-            neither used nor called, or the name is a recorded one.
-    """
+    """The adapter that 'package.module:factory' names."""
     scheme = spec.partition(":")[0]
     if not is_target(spec) or _takes_source(registry, scheme):
         return None
@@ -86,19 +64,7 @@ def _takes_source(registry: Registry[Any], name: str) -> bool:
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
-    """An adapter unchanged, or one around a factory.
-
-    Args:
-        value: An `Adapter`, or a callable that gives a model. It is called with the user's
-            arguments as keywords; parameters named source, seed, device and dtype are filled in.
-        form: How the user writes it.
-
-    Returns:
-        The adapter.
-
-    Raises:
-        T2IBenchError: the value is neither.
-    """
+    """An adapter unchanged, or one around a factory."""
     if isinstance(value, Adapter):
         return value
     if not callable(value):
@@ -171,46 +137,18 @@ def _arguments_of(
 
 
 def members_of(protocol: type) -> list[str]:
-    """Names that a Protocol asks for, in the order it declares them.
-
-    Args:
-        protocol: The Protocol.
-
-    Returns:
-        Attributes first, then methods.
-    """
+    """Names that a Protocol asks for, in the order it declares them."""
     methods = [name for name, value in vars(protocol).items() if callable(value) and name[0] != "_"]
     return [*vars(protocol).get("__annotations__", {}), *methods]
 
 
 def lacking(value: object, protocol: type) -> list[str]:
-    """Members of a Protocol that an object does not have.
-
-    Args:
-        value: The object.
-        protocol: The Protocol.
-
-    Returns:
-        Their names, in the order the Protocol declares them.
-    """
+    """Members of a Protocol that an object does not have."""
     return [name for name in members_of(protocol) if not hasattr(value, name)]
 
 
 def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -> T:
-    """Make a model and check that it is one.
-
-    Args:
-        adapter: What makes it.
-        request: What the user wrote.
-        protocol: Of its kind.
-        kind: Such as 'encoder', for messages.
-
-    Returns:
-        The model.
-
-    Raises:
-        T2IBenchError: it cannot be made, or lacks members of the Protocol.
-    """
+    """Make a model and check that it is one."""
     check_device(request.device)
     dtype_name(request.dtype)
     with failing(f"The {kind} '{shown(request.spec)}' cannot be made:"):
@@ -219,20 +157,7 @@ def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -
 
 
 def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
-    """An object that has all members of a Protocol.
-
-    Args:
-        value: What a factory gave, or what a caller passed.
-        protocol: Of its kind.
-        kind: Such as 'encoder', for the message.
-        spec: What made it, for the message.
-
-    Returns:
-        The object itself.
-
-    Raises:
-        T2IBenchError: members are missing.
-    """
+    """An object that has all members of a Protocol."""
     if isinstance(value, type):
         raise T2IBenchError(
             f"'{value.__name__}' is a class.", f"Give an object: {value.__name__}()."
@@ -274,28 +199,12 @@ def _origin(value: Any, spec: str) -> str:
 
 
 def forms(registry: Registry[Any]) -> list[str]:
-    """How users write the adapters of a registry, for messages.
-
-    Args:
-        registry: Of one kind of adapters.
-
-    Returns:
-        Such as 'folder:DIR', those of t2ibench first.
-    """
+    """How users write the adapters of a registry, for messages."""
     return [row.form for row in listed(registry)]
 
 
 def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> str:
-    """' Did you mean …?' over names, schemes and other names; empty where nothing is near.
-
-    Args:
-        spec: What the user wrote.
-        registry: Of its kind.
-        others: Further names, such as aliases.
-
-    Returns:
-        A sentence to append to a message.
-    """
+    """' Did you mean …?' over names, schemes and other names; empty where nothing is near."""
     scheme, colon, _ = spec.partition(":")
     suggestion = nearest(spec, [*registry.names(), *others]) or (
         nearest(scheme, registry.names()) if colon else None

@@ -55,11 +55,7 @@ class Patience:
         self._silent_since = None
 
     def request(self) -> Waits:
-        """Begin a request.
-
-        Returns:
-            How long this one waits.
-        """
+        """Begin a request."""
         return Waits(self)
 
     def _ends(self, first_failure: float) -> float:
@@ -82,14 +78,7 @@ class Waits:
         self.made = 0
 
     def after(self, failure: Failure) -> float | None:
-        """Seconds to wait after a failed attempt.
-
-        Args:
-            failure: Why it failed.
-
-        Returns:
-            The wait; None to give up.
-        """
+        """Seconds to wait after a failed attempt."""
         now = monotonic()
         self.made += 1
         self._errors += not failure.limited
@@ -106,14 +95,7 @@ class Waits:
 
 
 def seconds_asked(retry_after: str | None) -> float | None:
-    """What a server asks for in Retry-After.
-
-    Args:
-        retry_after: The header: seconds, or a date.
-
-    Returns:
-        Seconds from now, 0 or more; None where there is no header, or it cannot be read.
-    """
+    """What a server asks for in Retry-After."""
     if retry_after is None:
         return None
     text = retry_after.strip()

@@ -50,28 +50,12 @@ class FindsRewritings(Protocol):
     """Where rewritings are; a `store.rewrites.RewriteStore` is one."""
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from.
-
-        Args:
-            prompt: The prompt of a task.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The rewriting; None where there is none.
-        """
+        """The rewriting that an image is made from."""
         ...
 
 
 def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:
-    """What a run records of a rewriter in front of a generator.
-
-    Args:
-        rewriter: The rewriter.
-        generator: The generator alone.
-
-    Returns:
-        The record.
-    """
+    """What a run records of a rewriter in front of a generator."""
     return RewriterInfo(
         name=rewriter.name,
         fingerprint=rewriter.fingerprint,
@@ -153,15 +137,7 @@ class Rewritten:
         return found, asked
 
     def rewriting(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from.
-
-        Args:
-            prompt: The prompt of a task.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The rewriting; None where there is none.
-        """
+        """The rewriting that an image is made from."""
         return None if self.rewritings is None else self.rewritings.find(prompt, index)
 
 
@@ -261,15 +237,7 @@ _OPTIONAL: tuple[tuple[type, type[Rewritten]], ...] = (
 
 
 def rewritten(generator: Generator, info: RewriterInfo) -> Generator:
-    """A generator behind a rewriter, with the optional members that the generator has.
-
-    Args:
-        generator: The generator alone.
-        info: What stands before it.
-
-    Returns:
-        The model, a `Rewritten`; it finds rewritings once its `rewritings` are set.
-    """
+    """A generator behind a rewriter, with the optional members that the generator has."""
     bases = [made for protocol, made in _OPTIONAL if isinstance(generator, protocol)]
     kind = type("Rewritten", (*bases, Rewritten), {})
     model: Generator = kind(generator, info)

@@ -103,12 +103,6 @@ class SkinTone:
 def lab(rgb: npt.ArrayLike) -> Float64Array:
     """Convert sRGB to CIELAB.
 
-    Args:
-        rgb: Shape (..., 3), from 0 to 255.
-
-    Returns:
-        L*, a* and b*, shape (..., 3), for white D65.
-
     Source: IEC 61966-2-1 (sRGB); CIE 15 (CIELAB).
 
     Example:
@@ -129,13 +123,6 @@ def typology_angle(lightness: npt.ArrayLike, yellowness: npt.ArrayLike) -> Float
 
     ITA = arctan((L* - 50) / b*) 180 / pi
 
-    Args:
-        lightness: L*, any shape.
-        yellowness: b* of the same shape, above 0.
-
-    Returns:
-        Degrees; above 0 where L* is above 50.
-
     Source: Chardon, Cretois & Hourseau 1991, International Journal of Cosmetic Science 13.
 
     Example:
@@ -149,12 +136,6 @@ def typology_angle(lightness: npt.ArrayLike, yellowness: npt.ArrayLike) -> Float
 def ita_class(degrees: float) -> str:
     """The published class of an angle.
 
-    Args:
-        degrees: ITA.
-
-    Returns:
-        A name of `ITA_CLASSES`; an angle on a limit belongs to the darker class.
-
     Example:
         >>> ita_class(55.1), ita_class(55.0), ita_class(-30.0)
         ('very light', 'light', 'dark')
@@ -164,12 +145,6 @@ def ita_class(degrees: float) -> str:
 
 def nearest_monk(colour: npt.ArrayLike) -> int:
     """The tone of the Monk scale that is nearest in CIELAB.
-
-    Args:
-        colour: L*, a* and b*.
-
-    Returns:
-        1 (light) to 10; the lighter of two at the same distance.
 
     Source: Monk 2019, the Monk Skin Tone scale; distance is CIE 1976, the straight line.
 
@@ -182,17 +157,7 @@ def nearest_monk(colour: npt.ArrayLike) -> int:
 
 
 def measure(pixels: PixelArray, faces: list[Box], fewest: int = FEWEST) -> SkinTone:
-    """Measure the skin of the one face of an image.
-
-    Args:
-        pixels: The image in sRGB, shape (height, width, 3).
-        faces: Boxes of all upright faces, as a detector gives them: eyes above the middle, the
-            mouth at three quarters.
-        fewest: Abstain below this number of skin pixels.
-
-    Returns:
-        The measurement, or why there is none.
-    """
+    """Measure the skin of the one face of an image."""
     if len(faces) != 1:
         return SkinTone(SEVERAL if faces else NO_FACE, len(faces))
     (face,) = faces

@@ -50,21 +50,13 @@ class Throttle:
         return int(self._limit)
 
     def answered(self, seconds: float) -> None:
-        """Take note of an answer.
-
-        Args:
-            seconds: How long it took.
-        """
+        """Take note of an answer."""
         if seconds <= self._slow:
             step = 1.0 if self._doubles else 1.0 / self._limit
             self._limit = min(float(self._most), self._limit + step)
 
     def failed(self, failure: Failure) -> None:
-        """Take note of an attempt that failed.
-
-        Args:
-            failure: Why.
-        """
+        """Take note of an attempt that failed."""
         now = self._clock()
         busy = failure.limited or failure.wait is not None or not failure.answered
         if not busy or now < self._deaf_until:

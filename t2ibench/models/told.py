@@ -42,14 +42,7 @@ class Told:
 
 
 def told(reply: Reply) -> Told:
-    """Read the body of an error, in any of the forms that servers give it.
-
-    Args:
-        reply: The reply.
-
-    Returns:
-        What it says.
-    """
+    """Read the body of an error, in any of the forms that servers give it."""
     try:
         body = reply.json()
     except BadReplyError:
@@ -81,27 +74,12 @@ def told(reply: Reply) -> Told:
 
 
 def blocked(said: Told) -> Status | None:
-    """Whether a filter of the server's kept an image back.
-
-    Args:
-        said: What the server says.
-
-    Returns:
-        'refused' where the prompt was declined; 'filtered' where the image was made and then
-        kept back; None for any other error.
-    """
+    """Whether a filter of the server's kept an image back."""
     if not said.codes & _BLOCKED and not _BLOCKED_WORDS.search(said.message):
         return None
     return "filtered" if said.stage == "output" else "refused"
 
 
 def passes(reply: Reply) -> bool:
-    """Whether waiting can help after a reply that says 'too many requests'.
-
-    Args:
-        reply: The reply.
-
-    Returns:
-        False where the account has no credit left, which no wait mends.
-    """
+    """Whether waiting can help after a reply that says 'too many requests'."""
     return "insufficient_quota" not in told(reply).codes

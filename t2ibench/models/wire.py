@@ -30,32 +30,13 @@ class BadReplyError(T2IBenchError):
 
 
 def one_line(text: str, length: int = 200) -> str:
-    """A text of a server for a message: one line, shortened, nothing that a terminal obeys.
-
-    Args:
-        text: Any text.
-        length: Characters at most.
-
-    Returns:
-        The line.
-    """
+    """A text of a server for a message: one line, shortened, nothing that a terminal obeys."""
     line = " ".join(text[: 8 * length].split())[:length]
     return "".join(char if char.isprintable() else "\ufffd" for char in line)
 
 
 async def whole_body(response: httpx.Response, largest: int) -> bytes:
-    """The body, unpacked as it comes, so that no more than the limit is ever held.
-
-    Args:
-        response: A response that streams.
-        largest: Bytes, unpacked, that are taken at most.
-
-    Returns:
-        The body.
-
-    Raises:
-        BadReplyError: it is larger, or packed in an unknown way.
-    """
+    """The body, unpacked as it comes, so that no more than the limit is ever held."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity", "gzip", "x-gzip"}:
         raise BadReplyError(f"the server's reply has the encoding '{one_line(encoding, 40)}'")
@@ -75,14 +56,7 @@ async def whole_body(response: httpx.Response, largest: int) -> bytes:
 
 
 async def first_part(response: httpx.Response) -> bytes:
-    """As much of an error's body as a message needs; nothing of one that is packed.
-
-    Args:
-        response: A response that streams.
-
-    Returns:
-        The beginning of its body.
-    """
+    """As much of an error's body as a message needs; nothing of one that is packed."""
     if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
         return b""
     data = b""
@@ -94,14 +68,7 @@ async def first_part(response: httpx.Response) -> bytes:
 
 
 def new_client() -> httpx.AsyncClient:
-    """A client without cookies, redirects and deadlines but that of connecting.
-
-    Returns:
-        The client.
-
-    Raises:
-        ServerAwayError: what the environment says of proxies and certificates is wrong.
-    """
+    """A client without cookies, redirects and deadlines but that of connecting."""
     import httpx
 
     try:
@@ -141,21 +108,10 @@ _LOOP = _Loop()
 
 
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Begin work on the event loop of all sessions.
-
-    Args:
-        work: What to do.
-
-    Returns:
-        Its result to come; cancelling it ends the work.
-    """
+    """Begin work on the event loop of all sessions."""
     return asyncio.run_coroutine_threadsafe(work, _LOOP.running())
 
 
 def close(client: httpx.AsyncClient) -> None:
-    """Close a client, whoever's thread this is.
-
-    Args:
-        client: The client.
-    """
+    """Close a client, whoever's thread this is."""
     asyncio.run_coroutine_threadsafe(client.aclose(), _LOOP.running())

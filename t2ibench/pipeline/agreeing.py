@@ -21,18 +21,7 @@ Found = tuple[dict[str, list[PromptAgreement]], dict[str, tuple[PromptCosines, .
 def prompt_agreement(
     needs: Needs, images: Images | None, encoders: Mapping[str, EncoderEvidence], level: float
 ) -> Found:
-    """Measure a task's images against their own prompts, by each encoder.
-
-    Args:
-        needs: What the task asks for.
-        images: The run's images.
-        encoders: Name to what each has embedded.
-        level: Of the intervals, in (0, 1).
-
-    Returns:
-        Encoder to what results.json says, and to the cosines. An encoder that has not embedded
-        every prompt, as in runs of older versions, has measured nothing.
-    """
+    """Measure a task's images against their own prompts, by each encoder."""
     records: dict[str, list[PromptAgreement]] = {}
     cosines: dict[str, tuple[PromptCosines, ...]] = {}
     if images is None or not needs.embeds or not needs.prompts:

@@ -27,15 +27,7 @@ def _ignore(_: Any) -> None:
 def unanswered(
     questions: Iterable[tuple[StoredImage, Sequence[Question]]], store: AnswerStore
 ) -> list[tuple[StoredImage, list[Question]]]:
-    """Each image with its questions that have no answer yet; a file that occurs twice, once.
-
-    Args:
-        questions: Images with what is asked about them.
-        store: The answers of one judge.
-
-    Returns:
-        The images with at least one such question, in the order given.
-    """
+    """Each image with its questions that have no answer yet; a file that occurs twice, once."""
     seen: set[tuple[str, Question]] = set()
     waiting = []
     for image, asked in questions:
@@ -57,21 +49,7 @@ def ask(
     streak: int = 0,
     on_batch: Callable[[int], None] = _ignore,
 ) -> AskReport:
-    """Ask a judge what it has not answered yet. What it answers is kept at once.
-
-    Args:
-        questions: Images, each with its questions.
-        run: The judge.
-        streak: Questions it has left without an answer just before, one after another.
-        on_batch: Told how many questions were asked, part by part.
-
-    Returns:
-        The outcome. A judge that leaves 20 questions in a row unanswered, or fails altogether, is
-        stopped; `stopped` says why.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only.
-    """
+    """Ask a judge what it has not answered yet. What it answers is kept at once."""
     report = AskReport(streak=streak)
     waiting = unanswered(questions, run.store)
     for queries in _batches(waiting, run.judge.batch_size, report):

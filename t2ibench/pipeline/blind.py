@@ -33,18 +33,7 @@ Scores = tuple[MethodResult, dict[str, MethodResult]]
 def held_against(
     task: BaseTask, scores: Scores, blind: Mapping[str, Evidence], settings: Settings
 ) -> Scores:
-    """The scores of a task, with those of random weights as a control.
-
-    Args:
-        task: The task.
-        scores: Over all encoders, and by encoder.
-        blind: What an encoder of random weights has embedded, by the encoder that it belongs to;
-            empty where there is none.
-        settings: How the run measures.
-
-    Returns:
-        The same scores; each with the control `NAME`, and inconclusive where that contradicts it.
-    """
+    """The scores of a task, with those of random weights as a control."""
     combined, by_encoder = scores
     if not blind or combined.reason:
         return scores
@@ -92,13 +81,6 @@ def _with(result: MethodResult, control: Control) -> MethodResult:
 
 def control_of(seeing: Headline, blind: Headline) -> Control:
     """What the headline of random weights says about that of the trained encoder.
-
-    Args:
-        seeing: The trained encoder's headline.
-        blind: That of the same architecture with random weights.
-
-    Returns:
-        The control. It contradicts two leans of opposite signs that are both beyond chance.
 
     Examples:
         >>> from t2ibench.methods.core.headline import Inference

@@ -68,22 +68,7 @@ def within_budget(
     reporter: Reporter,
     clock: Callable[[], float] = time.monotonic,
 ) -> Spent:
-    """Run a pilot, then give each task the images that its interval needs most.
-
-    Args:
-        prepared: The run as it would be without a budget; its numbers of images are ignored but
-            for their proportions.
-        budget: What it may cost.
-        reporter: Shows progress.
-        clock: Seconds, for a budget of time.
-
-    Returns:
-        What it came to.
-
-    Raises:
-        T2IBenchError: the budget does not allow the smallest pilot, or something cannot work;
-            everything done before is kept.
-    """
+    """Run a pilot, then give each task the images that its interval needs most."""
     started = clock()
     plan = prepared.plan
     if not plan.requests:
@@ -108,15 +93,7 @@ def within_budget(
 
 
 def pilot_of(plan: Plan, budget: Budget) -> dict[str, float]:
-    """The pilot of a budget: a third of its images, or four a prompt where it is a time.
-
-    Args:
-        plan: What would be measured without a budget.
-        budget: What it may cost; too small a one is not noticed here.
-
-    Returns:
-        Task id to its size, as a multiple of its own number of images.
-    """
+    """The pilot of a budget: a third of its images, or four a prompt where it is a time."""
     return _pilot(plan, _FEWEST if budget.images is None else int(budget.images * _PILOT))
 
 

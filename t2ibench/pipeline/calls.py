@@ -35,21 +35,7 @@ def given_by(
     rewriter: str | Rewriter | None,
     settings: Mapping[str, Any],
 ) -> Given:
-    """Names as settings, and objects beside them.
-
-    Args:
-        model: A name, an object or None.
-        encoder: One or more names or objects.
-        judge: The same for judges.
-        rewriter: A name, an object or None.
-        settings: All other settings.
-
-    Returns:
-        What was given.
-
-    Raises:
-        T2IBenchError: an object lacks members of its Protocol.
-    """
+    """Names as settings, and objects beside them."""
     encoders, encoder_names = _split(encoder, Encoder, "encoder")
     judges, judge_names = _split(judge, Judge, "judge")
     named = model is None or isinstance(model, (str, Path))
@@ -74,14 +60,7 @@ def warn_of(
     *,
     level: int = 3,
 ) -> None:
-    """What a caller must know, as warnings; a reporter on the console has told the rest.
-
-    Args:
-        prepared: The run.
-        reporter: What has shown its progress.
-        further: Further lines.
-        level: Of the stack, from here to the caller's own code.
-    """
+    """What a caller must know, as warnings; a reporter on the console has told the rest."""
     lines = list(prepared.warnings)
     lines += prepared.exclusions
     lines += reporter.warnings if isinstance(reporter, SilentReporter) else []

@@ -18,20 +18,7 @@ from t2ibench.tasks.loader import LoadedTask
 def with_captions(
     tasks: Sequence[LoadedTask], settings: RunSettings, run: Path
 ) -> tuple[list[LoadedTask], list[str]]:
-    """Tasks with their captions: those that are given, or those that the run keeps.
-
-    Args:
-        tasks: What was asked for.
-        settings: Names the tasks, and their captions.
-        run: The run folder.
-
-    Returns:
-        The tasks that have what they need, and lines about the others.
-
-    Raises:
-        T2IBenchError: captions cannot be read, or a task that was asked for by its name (or every
-            task) has none.
-    """
+    """Tasks with their captions: those that are given, or those that the run keeps."""
     given = sources(settings.captions)
     lines = _unused(tasks, given, settings)
     whole, waiting = list[LoadedTask](), list[LoadedTask]()
@@ -110,14 +97,7 @@ def _flags(tasks: Iterable[LoadedTask]) -> str:
 def _unused(
     tasks: Sequence[LoadedTask], given: dict[str, Source], settings: RunSettings
 ) -> list[str]:
-    """A line about captions that none of the tasks takes.
-
-    Returns:
-        A line for each pool that another task takes.
-
-    Raises:
-        T2IBenchError: no task at all takes them.
-    """
+    """A line about captions that none of the tasks takes."""
     wanted = {pool.name for task in tasks if (pool := task.spec.awaits) is not None}
     unused = [name for name in given if name not in wanted]
     if not unused:
@@ -142,13 +122,6 @@ def carried(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]
 
     A run keeps its captions, so that later calls need not name them; the command that repeats the
     run has to.
-
-    Args:
-        before: Of the earlier calls.
-        now: Of this call.
-
-    Returns:
-        The setting, sorted.
     """
     given = {key.partition(".")[0] for key in now}
     earlier = {key: value for key, value in before.items() if key.partition(".")[0] not in given}
@@ -156,15 +129,7 @@ def carried(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]
 
 
 def keep(tasks: Iterable[LoadedTask], run: Path) -> None:
-    """Write tasks with their captions into the run folder: from here on it needs no other file.
-
-    Args:
-        tasks: The tasks of the run; those that are whole by themselves are passed over.
-        run: The run folder.
-
-    Raises:
-        T2IBenchError: they cannot be written.
-    """
+    """Write tasks with their captions into the run folder: from here on it needs no other file."""
     for task in tasks:
         if task.spec.drawn_from is not None:
             file, text = kept_file(run, task.id), task_text(task.spec)

@@ -21,17 +21,7 @@ from t2ibench.settings import RunSettings
 
 
 def check_engine(settings: RunSettings) -> Engine:
-    """Check --engine, --workers and --engine-args, before anything is done.
-
-    Args:
-        settings: What was asked for.
-
-    Returns:
-        The engine.
-
-    Raises:
-        T2IBenchError: the engine is unknown, cannot work here, or takes no such arguments.
-    """
+    """Check --engine, --workers and --engine-args, before anything is done."""
     engine = EXECUTORS.get(settings.engine)
     if not isinstance(engine, Executor | Employs | Submits):
         raise T2IBenchError(
@@ -53,19 +43,7 @@ def check_engine(settings: RunSettings) -> Engine:
 def employed(
     prepared: Prepared, reporter: Reporter, observing: bool
 ) -> Iterator[tuple[Executor, Observers]]:
-    """Have somebody to do a run, and end them with it.
-
-    Args:
-        prepared: The run.
-        reporter: Told who they are.
-        observing: Whether encoders and judges are needed.
-
-    Yields:
-        Who does the stages, and the encoders and judges, which may be loaded elsewhere.
-
-    Raises:
-        T2IBenchError: models cannot be loaded, or workers not be started.
-    """
+    """Have somebody to do a run, and end them with it."""
     engine = check_engine(prepared.settings)
     if isinstance(engine, Submits):
         raise T2IBenchError(

@@ -21,32 +21,12 @@ _R = TypeVar("_R")
 
 
 def naming(name: str) -> AbstractContextManager[None]:
-    """Turn an encoder's own exceptions into one line that names it.
-
-    Args:
-        name: Name of the encoder.
-
-    Returns:
-        A context; it raises T2IBenchError for what went wrong.
-    """
+    """Turn an encoder's own exceptions into one line that names it."""
     return failing(f"The encoder '{name}' failed with")
 
 
 def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -> Float32Array:
-    """Embeddings of the shape that they must have.
-
-    Args:
-        encoder: The encoder.
-        values: What it gave.
-        count: How many items it was given.
-        width: Numbers in one embedding; None while that is not known.
-
-    Returns:
-        Shape (count, width).
-
-    Raises:
-        T2IBenchError: they have another shape, or are not of unit length.
-    """
+    """Embeddings of the shape that they must have."""
     rows = np.asarray(values)
     if rows.ndim != 2 or len(rows) != count or (width is not None and rows.shape[1] != width):
         raise T2IBenchError(
@@ -67,19 +47,7 @@ def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -
 
 
 def encode(encoder: Encoder, prepared: Sequence[Any], width: int | None = None) -> Float32Array:
-    """Embeddings of prepared images, in batches of the encoder's own size.
-
-    Args:
-        encoder: The encoder.
-        prepared: What its `prepare` gave.
-        width: Numbers in one embedding; None while that is not known.
-
-    Returns:
-        Shape (n, d).
-
-    Raises:
-        T2IBenchError: the encoder fails, or they are not numbers or of another shape.
-    """
+    """Embeddings of prepared images, in batches of the encoder's own size."""
     size = max(1, encoder.batch_size)
     parts = []
     for start in range(0, len(prepared), size):
@@ -100,17 +68,7 @@ def encode(encoder: Encoder, prepared: Sequence[Any], width: int | None = None) 
 def in_order(
     pool: Executor, call: Callable[[_T], _R], items: Iterable[_T], ahead: int
 ) -> Iterator[_R]:
-    """What a call gives for each item, in their order; the pool works a little ahead.
-
-    Args:
-        pool: Who calls.
-        call: The call.
-        items: The items.
-        ahead: How many items are worked on, or done, before they are asked for.
-
-    Yields:
-        A result for each item.
-    """
+    """What a call gives for each item, in their order; the pool works a little ahead."""
     waiting: deque[Future[_R]] = deque()
     try:
         for item in items:
@@ -139,12 +97,7 @@ class Feed:
         self._rows: dict[str, Float32Array] = {}
 
     def take(self, key: str, prepared: Any) -> None:
-        """Embed one image, with the next ones.
-
-        Args:
-            key: SHA-256 of the file, as hex.
-            prepared: What the encoder's `prepare` gave, or how it failed.
-        """
+        """Embed one image, with the next ones."""
         if isinstance(prepared, T2IBenchError):
             self._failures.setdefault(self.run.encoder.name, str(prepared))
         self._waiting[key] = prepared

@@ -22,17 +22,7 @@ _FOLDER = "folder:"
 def feasible(
     plan: Plan, generator: Generator | None, allow_missing: bool
 ) -> tuple[list[LoadedTask], dict[str, str], dict[str, tuple[int, int]]]:
-    """What can be done of a plan.
-
-    Args:
-        plan: Everything that was asked for.
-        generator: The model; None without one.
-        allow_missing: Whether a task runs without the prompts that have no image.
-
-    Returns:
-        The tasks that can run, why others cannot, and the prompts with fewer images than needed,
-        each with how many there are and how many are needed.
-    """
+    """What can be done of a plan."""
     lacking: dict[str, tuple[int, int]] = {}
     if generator is not None:
         for prompt, needed in plan.prompts.items():
@@ -63,30 +53,13 @@ def feasible(
 
 
 def without_images(tasks: Sequence[LoadedTask], plan: Plan, skipped: Mapping[str, str]) -> bool:
-    """Whether images were asked about, and there is none for any task.
-
-    Args:
-        tasks: Those that can run; tasks on words alone always can.
-        plan: Everything that was asked for.
-        skipped: Task to the reason why it is not run, from `feasible`.
-
-    Returns:
-        Whether the model has nothing to do with what would be measured.
-    """
+    """Whether images were asked about, and there is none for any task."""
     on_words = not any(plan.needs[task.id].prompts for task in tasks)
     return bool(skipped) and on_words and all(why == _NONE for why in skipped.values())
 
 
 def exclusions(plan: Plan, skipped: Mapping[str, str]) -> list[str]:
-    """Which tasks are not run, and why.
-
-    Args:
-        plan: What is run.
-        skipped: Task to the reason why it is not, from `feasible`.
-
-    Returns:
-        A line a task; one for all tasks without a single image, where they are more than a few.
-    """
+    """Which tasks are not run, and why."""
     none = [task for task, why in skipped.items() if why == _NONE]
     if len(none) < _FEW:
         none = []
@@ -106,17 +79,7 @@ def exclusions(plan: Plan, skipped: Mapping[str, str]) -> list[str]:
 def nothing_feasible(
     model: object, plan: Plan, skipped: Mapping[str, str], lacking: Mapping[str, tuple[int, int]]
 ) -> T2IBenchError:
-    """Why no task can run.
-
-    Args:
-        model: As the user named it.
-        plan: Everything that was asked for.
-        skipped: Task to the reason why it is not run, from `feasible`.
-        lacking: Prompts with fewer images than needed, from `feasible`.
-
-    Returns:
-        What is missing, and what to do.
-    """
+    """Why no task can run."""
     if not lacking:
         return T2IBenchError(
             "These tasks need images: name a model with --model.",
@@ -146,15 +109,7 @@ def nothing_feasible(
 
 
 def cut(plan: Plan, lacking: Mapping[str, tuple[int, int]]) -> Plan:
-    """The plan without the images that cannot exist.
-
-    Args:
-        plan: The plan.
-        lacking: Prompts with fewer images than needed, from `feasible`.
-
-    Returns:
-        The plan.
-    """
+    """The plan without the images that cannot exist."""
     kept = tuple(
         request
         for request in plan.requests

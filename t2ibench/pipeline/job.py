@@ -101,33 +101,18 @@ class Job:
         return self.plan.n_shards
 
     def order(self) -> list[int]:
-        """The shards in the order in which this process had best try them.
-
-        Returns:
-            Their numbers from 0, or from another one where other processes are at work.
-        """
+        """The shards in the order in which this process had best try them."""
         start = int(self.sharing.claims.start() * self.n_shards)
         return [*range(start, self.n_shards), *range(start)]
 
     def pending(self, stage: Stage) -> int:
-        """How many images or questions a stage has left; `run` then skips finished shards.
-
-        Args:
-            stage: 'generate', 'embed' or 'ask'.
-
-        Returns:
-            Images for 'generate' and 'embed'; for 'ask' questions about images, over all judges.
-        """
+        """How many images or questions a stage has left; `run` then skips finished shards."""
         self.refresh()
         self.pieces[stage] = [self._piece(stage, number) for number in range(self.n_shards)]
         return sum(piece.known for piece in self.pieces[stage])
 
     def refresh(self, stage: Stage | None = None) -> None:
-        """Read what other processes have stored since.
-
-        Args:
-            stage: The only stage to look for; None for all.
-        """
+        """Read what other processes have stored since."""
         found = False
         if self.images is not None and stage in {None, "generate"}:
             new = self.images.reload()
@@ -186,16 +171,7 @@ class Job:
         )
 
     def run(self, stage: Stage, number: int, advance: Callable[[int], None]) -> None:
-        """Do what is missing of one shard, unless another process is at it.
-
-        Args:
-            stage: Which kind of work.
-            number: Which shard.
-            advance: Told how many items are done.
-
-        Raises:
-            T2IBenchError: it cannot go on; what was done is kept.
-        """
+        """Do what is missing of one shard, unless another process is at it."""
         if self.images is None:
             return
         pieces = self.pieces.get(stage)
@@ -392,9 +368,5 @@ class Job:
         return damaged
 
     def problems(self) -> list[str]:
-        """What was not embedded or answered, one line each.
-
-        Returns:
-            The most frequent reasons, with the number of questions; empty if all were answered.
-        """
+        """What was not embedded or answered, one line each."""
         return problem_lines(self.reports, self.stopped, self.changed)

@@ -60,17 +60,7 @@ def _code() -> str | None:
 
 
 def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> str | None:
-    """A digest over all that decides what is stored of a task.
-
-    Args:
-        plan: The plan.
-        task: The task.
-        images: The run's images.
-        stores: What was observed.
-
-    Returns:
-        SHA-256 as hex; None where it cannot be known, as of a method from another package.
-    """
+    """A digest over all that decides what is stored of a task."""
     code = _code()
     # Of what another package computes, the source is not read.
     own = type(task.spec).__module__.startswith("t2ibench.methods.")
@@ -144,16 +134,7 @@ class KeptScores:
     def read(
         self, task: str, inputs: str
     ) -> tuple[TaskResult, list[dict[str, Any]], PairedTask] | None:
-        """The scores of a task, if they are those of these inputs.
-
-        Args:
-            task: Its id.
-            inputs: From `inputs_of`.
-
-        Returns:
-            Result, samples and influences; None where there are none, or they are of other inputs,
-            or damaged.
-        """
+        """The scores of a task, if they are those of these inputs."""
         if not self._reuse:
             return None
         try:
@@ -173,18 +154,7 @@ class KeptScores:
         samples: list[dict[str, Any]],
         paired: PairedTask,
     ) -> None:
-        """Keep the scores of a task.
-
-        Args:
-            task: Its id.
-            inputs: From `inputs_of`.
-            result: What results.json says of it.
-            samples: Its sample rows.
-            paired: Its influences.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Keep the scores of a task."""
         content: Mapping[str, Any] = {
             _INPUTS: inputs, "result": result.model_dump(mode="json"), "samples": samples
         }  # fmt: skip

@@ -14,18 +14,7 @@ from t2ibench.store.labels import LabelStore
 
 
 def label_judge(evidence: Path, labels: LabelStore) -> dict[str, JudgeEvidence]:
-    """Store what most people answered about each image as a judge's answers.
-
-    Args:
-        evidence: The run folder's evidence/.
-        labels: People's labels.
-
-    Returns:
-        The judge by its name, which says who answered; empty without labels.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only.
-    """
+    """Store what most people answered about each image as a judge's answers."""
     every = labels.all()
     if not every:
         return {}
@@ -38,15 +27,7 @@ def label_judge(evidence: Path, labels: LabelStore) -> dict[str, JudgeEvidence]:
 
 
 def record_label_judge(folder: RunFolder, scored: Scored) -> None:
-    """Note in run.json whether people were the judge of a task.
-
-    Args:
-        folder: The run.
-        scored: Its scores.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only.
-    """
+    """Note in run.json whether people were the judge of a task."""
     used = {
         name: content
         for result in scored.results.values()

@@ -16,14 +16,6 @@ def lost(plan: Plan, task_id: str, images: Images) -> tuple[list[str], dict[str,
 
     A prompt whose images the model refused, or a filter took, is not missing: that is what the
     model does with it.
-
-    Args:
-        plan: The plan.
-        task_id: Which task.
-        images: The images of the run.
-
-    Returns:
-        The prompts, sorted, and status to reason to number of images.
     """
     missing: list[str] = []
     reasons: dict[str, Counter[str]] = {}
@@ -43,16 +35,7 @@ def lost(plan: Plan, task_id: str, images: Images) -> tuple[list[str], dict[str,
 
 
 def all_failed(attempts: Counter[str], lost: Counter[tuple[str, str]]) -> int:
-    """How many images failed, where none of those that were tried did anything else.
-
-    Args:
-        attempts: Attempts by status.
-        lost: Those that gave no image, by status and reason.
-
-    Returns:
-        Their number; 0 where any image came out otherwise. Images whose prompt could not be
-        rewritten count neither way: the generator was never asked for them.
-    """
+    """How many images failed, where none of those that were tried did anything else."""
     unasked = sum(
         count
         for (status, reason), count in lost.items()
@@ -63,13 +46,6 @@ def all_failed(attempts: Counter[str], lost: Counter[tuple[str, str]]) -> int:
 
 
 def shortened(reason: str) -> str:
-    """A reason as one line; it may come from a server.
-
-    Args:
-        reason: Any text.
-
-    Returns:
-        Its words, at most 200 characters.
-    """
+    """A reason as one line; it may come from a server."""
     line = " ".join(reason.split())
     return line if len(line) <= 200 else f"{line[:199]}…"

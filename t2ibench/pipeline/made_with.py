@@ -17,14 +17,7 @@ from t2ibench.results.run import RunFolder
 def record_generator(
     folder: RunFolder, generator: Generator | None, from_object: bool, images: int
 ) -> None:
-    """Note what a generator really used, before its first image is stored.
-
-    Args:
-        folder: The run.
-        generator: The generator.
-        from_object: Whether it was given as a Python object, whose libraries are unknown.
-        images: How many images are there already.
-    """
+    """Note what a generator really used, before its first image is stored."""
     known = folder.record.generator
     if known is None or generator is None:
         return
@@ -48,17 +41,7 @@ def limit_cost(
     folder: RunFolder,
     rewriter: Rewriter | None = None,
 ) -> None:
-    """Have a generator keep to --max-cost, what the run has cost before included.
-
-    Args:
-        most: The limit; None is none.
-        generator: The generator.
-        folder: The run.
-        rewriter: What rewrites prompts for it; one with a price keeps to the limit by itself.
-
-    Raises:
-        T2IBenchError: it costs nothing, or what it costs is unknown.
-    """
+    """Have a generator keep to --max-cost, what the run has cost before included."""
     if most is None:
         return
     if not isinstance(generator, Charges):
@@ -70,14 +53,7 @@ def limit_cost(
 
 
 def spent(folder: RunFolder) -> float:
-    """What a run has cost so far.
-
-    Args:
-        folder: The run.
-
-    Returns:
-        The sum, as this process knows it.
-    """
+    """What a run has cost so far."""
     known = folder.record.generator
     return (known.cost or 0.0) if known else 0.0
 
@@ -88,11 +64,6 @@ def settle(folder: RunFolder, generator: Generator | None, most: float | None) -
     It is done with everything that is stored, so that a process that is killed has spent nothing
     that the next one does not know of, and so that several processes keep to one limit. What each
     has under way is known to itself alone.
-
-    Args:
-        folder: The run.
-        generator: What makes them; one that costs nothing has nothing to settle.
-        most: --max-cost; None is any amount.
     """
     if not isinstance(generator, Charges):
         return
@@ -105,12 +76,7 @@ def settle(folder: RunFolder, generator: Generator | None, most: float | None) -
 
 
 def add_cost(folder: RunFolder, now: float) -> None:
-    """Add to what a run has cost.
-
-    Args:
-        folder: The run.
-        now: What was spent now.
-    """
+    """Add to what a run has cost."""
 
     def added(record: RunRecord) -> dict[str, object]:
         before = record.generator.cost if record.generator else None
@@ -120,14 +86,7 @@ def add_cost(folder: RunFolder, now: float) -> None:
 
 
 def tell_cost(folder: RunFolder, before: float, what: str, say: Callable[[str], None]) -> None:
-    """Say what was spent, if anything was.
-
-    Args:
-        folder: The run.
-        before: What it had cost before.
-        what: What it was spent on, such as 'Images made'.
-        say: Told the sums.
-    """
+    """Say what was spent, if anything was."""
     folder.reread()
     total = spent(folder)
     if total > before:

@@ -22,16 +22,7 @@ class Mendable(Protocol):
 
 
 def mend(folder: Path, stores: Iterable[Mendable | None], reporter: Reporter) -> None:
-    """Begin to work on a run folder: say what is damaged, and remove what killed writers left.
-
-    Args:
-        folder: The run folder.
-        stores: Its stores, opened; what they lack is about to be made.
-        reporter: Told of each store's damage in one line.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only.
-    """
+    """Begin to work on a run folder: say what is damaged, and remove what killed writers left."""
     remove_abandoned(folder)
     for store in stores:
         if store is not None and store.damage:
@@ -40,15 +31,7 @@ def mend(folder: Path, stores: Iterable[Mendable | None], reporter: Reporter) ->
 
 
 def warn_of(damages: Iterable[Damage], reporter: Reporter) -> bool:
-    """Say what is damaged, where nothing is made again.
-
-    Args:
-        damages: Of each store.
-        reporter: Told of each in one line.
-
-    Returns:
-        Whether anything is.
-    """
+    """Say what is damaged, where nothing is made again."""
     found = [damage for damage in damages if damage]
     for damage in found:
         reporter.warn(damage.found())

@@ -62,11 +62,7 @@ class EmbedReport:
     failures: dict[str, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raise if an encoder failed.
-
-        Raises:
-            T2IBenchError: why it cannot go on.
-        """
+        """Raise if an encoder failed."""
         for reason in self.failures.values():
             raise T2IBenchError(reason)
 
@@ -95,11 +91,7 @@ class AskReport:
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:
-        """Add the outcome of further questions to the same judge.
-
-        Args:
-            other: The report on those questions.
-        """
+        """Add the outcome of further questions to the same judge."""
         self.answered += other.answered
         for reason, count in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count
@@ -109,44 +101,19 @@ class AskReport:
 
 
 def open_encoder(encoder: Encoder, root: Path) -> EncoderRun:
-    """An encoder with its embeddings under a run's evidence/.
-
-    Args:
-        encoder: The encoder.
-        root: The run folder's evidence/.
-
-    Returns:
-        The encoder and its store.
-    """
+    """An encoder with its embeddings under a run's evidence/."""
     return EncoderRun(encoder, EvidenceStore(root, encoder.name, encoder.fingerprint))
 
 
 def open_judge(judge: Judge, root: Path) -> JudgeRun:
-    """A judge with its answers under a run's evidence/.
-
-    Args:
-        judge: The judge.
-        root: The run folder's evidence/.
-
-    Returns:
-        The judge and its store.
-    """
+    """A judge with its answers under a run's evidence/."""
     return JudgeRun(judge, AnswerStore(root, judge.name, judge.fingerprint))
 
 
 def problem_lines(
     reports: Mapping[str, AskReport], stopped: Mapping[str, str], changed: int
 ) -> list[str]:
-    """What was not embedded or answered, one line each.
-
-    Args:
-        reports: Judge to the outcome of asking it.
-        stopped: Encoders and judges that were stopped, with the reason.
-        changed: Images generated again whose files have other hashes than before.
-
-    Returns:
-        The most frequent reasons, with the number of questions; empty if all were answered.
-    """
+    """What was not embedded or answered, one line each."""
     lines = []
     for name, report in reports.items():
         reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]

@@ -41,18 +41,7 @@ class Observers:
 
 
 def load_observers(prepared: Prepared, reporter: Reporter) -> Observers:
-    """Load the encoders and judges of a run.
-
-    Args:
-        prepared: The run.
-        reporter: Told why a control cannot be made, and for what a judge waits.
-
-    Returns:
-        The models.
-
-    Raises:
-        T2IBenchError: one cannot be loaded.
-    """
+    """Load the encoders and judges of a run."""
     judges = _here(prepared.judges, _JUDGES)
     encoders = _here(prepared.encoders, _ENCODERS)
     for judge in judges:
@@ -70,28 +59,12 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
 
 
 def gives_up(prepared: Prepared) -> bool:
-    """Whether failures alone, from the start on, are the set-up's fault; files fail one by one.
-
-    Args:
-        prepared: The run.
-
-    Returns:
-        Whether they stop it.
-    """
+    """Whether failures alone, from the start on, are the set-up's fault; files fail one by one."""
     return not (prepared.settings.allow_missing or prepared.from_folder)
 
 
 def open_job(prepared: Prepared, observers: Observers, reporter: Reporter) -> Job:
-    """Open the stores of a run.
-
-    Args:
-        prepared: The run.
-        observers: Who looks at its images; none of them where it only generates.
-        reporter: Told for whom it waits.
-
-    Returns:
-        The job.
-    """
+    """Open the stores of a run."""
     evidence = prepared.folder.evidence
     open_rewritings(prepared.generator, prepared.folder.path)
     settled = partial(settle, prepared.folder, prepared.generator, prepared.settings.max_cost)

@@ -10,26 +10,10 @@ from t2ibench.store.images import ImageStore
 
 
 def unfinished(requests: Sequence[ImageRequest], store: ImageStore) -> list[ImageRequest]:
-    """The requests that have no outcome, or whose image has no file any more.
-
-    Args:
-        requests: Images that have to be there.
-        store: The stored images.
-
-    Returns:
-        The requests, in their order.
-    """
+    """The requests that have no outcome, or whose image has no file any more."""
     return [request for request in requests if not store.is_done(request.prompt, request.index)]
 
 
 def pending_images(plan: Plan, store: ImageStore) -> list[ImageRequest]:
-    """The requests of the plan that have no outcome, or whose image has no file any more.
-
-    Args:
-        plan: The plan.
-        store: The stored images.
-
-    Returns:
-        The requests, in the order of the plan.
-    """
+    """The requests of the plan that have no outcome, or whose image has no file any more."""
     return unfinished(plan.requests, store)

@@ -76,14 +76,7 @@ class Plan:
         return tuple(sorted(self.embedded.keys() - set(self.texts)))
 
     def texts_for(self, embeds_images: bool) -> tuple[str, ...]:
-        """What an encoder embeds of texts.
-
-        Args:
-            embeds_images: False for word vectors, which are held against no image.
-
-        Returns:
-            The texts that tasks ask for, and prompts.
-        """
+        """What an encoder embeds of texts."""
         return (*self.texts, *self.prompt_texts) if embeds_images else self.texts
 
     @property
@@ -112,40 +105,17 @@ class Plan:
         return -(-len(self.requests) // self.shard_size)
 
     def shard(self, number: int) -> Sequence[ImageRequest]:
-        """The images of one shard.
-
-        Args:
-            number: Number of the shard, from 0.
-
-        Returns:
-            Its requests; at most `shard_size`.
-        """
+        """The images of one shard."""
         return self.requests[number * self.shard_size : (number + 1) * self.shard_size]
 
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:
-    """Distinct images of all tasks, each at a size of its own.
-
-    Args:
-        plan: The plan.
-        times: Task id to the setting `times` it is measured with.
-
-    Returns:
-        Their number; an image that several tasks need counts once.
-    """
+    """Distinct images of all tasks, each at a size of its own."""
     return sum(prompts_at(plan, times).values())
 
 
 def prompts_at(plan: Plan, times: Mapping[str, float]) -> dict[str, int]:
-    """The prompts of all tasks, each task at a size of its own.
-
-    Args:
-        plan: The plan.
-        times: Task id to the setting `times` it is measured with.
-
-    Returns:
-        Prompt to number of images; what several tasks need counts once.
-    """
+    """The prompts of all tasks, each task at a size of its own."""
     most: dict[str, int] = {}
     for task in plan.tasks:
         settings = plan.settings.model_copy(update={"times": times[task.id]})
@@ -157,16 +127,7 @@ def prompts_at(plan: Plan, times: Mapping[str, float]) -> dict[str, int]:
 def make_plan(
     tasks: Sequence[LoadedTask], settings: Settings, needs_of: Mapping[str, Needs] | None = None
 ) -> Plan:
-    """The union of the needs of all tasks.
-
-    Args:
-        tasks: The tasks.
-        settings: How the run measures.
-        needs_of: Task id to its needs, where they are known already.
-
-    Returns:
-        The plan.
-    """
+    """The union of the needs of all tasks."""
     needs_by_task = {
         task.id: needs(task.spec, settings) if needs_of is None else needs_of[task.id]
         for task in tasks

@@ -101,29 +101,14 @@ class Prepared:
     together: Collection[str] = ()
 
     def again(self, tasks: tuple[str, ...], times: float) -> Prepared:
-        """Another round: some of the tasks, with other numbers of images.
-
-        Args:
-            tasks: Their ids.
-            times: The setting of that name.
-
-        Returns:
-            The round before anything is generated.
-        """
+        """Another round: some of the tasks, with other numbers of images."""
         settings = self.settings.model_copy(update={"tasks": tasks, "times": times})
         round_ = prepare(settings, self.objects, self.call)
         round_.together = [task.id for task in self.plan.tasks]
         return round_
 
     def pushed(self, notices: Notices = SILENT) -> AbstractContextManager[None]:
-        """Copy what is made to where the run is kept, if that is not here.
-
-        Args:
-            notices: Told where that fails for a while.
-
-        Returns:
-            A context manager; at its end everything is there.
-        """
+        """Copy what is made to where the run is kept, if that is not here."""
         fingerprint = self.generator.fingerprint if self.generator else None
         return pushed(self.settings.output_dir, self.folder.path, fingerprint, notices)
 
@@ -152,14 +137,7 @@ class Prepared:
         )
 
     def encoders(self) -> list[Encoder]:
-        """The encoders, loaded; none if no task needs embeddings.
-
-        Returns:
-            The encoders, in the order of the settings.
-
-        Raises:
-            T2IBenchError: an encoder cannot be loaded.
-        """
+        """The encoders, loaded; none if no task needs embeddings."""
         if not self.plan.needs_encoder:
             return []
         return [
@@ -171,15 +149,7 @@ class Prepared:
     def controls(
         self, encoders: Sequence[Encoder], warn: Callable[[str], None]
     ) -> dict[str, Encoder]:
-        """Encoders of random weights, which have learnt nothing.
-
-        Args:
-            encoders: The encoders, loaded.
-            warn: Told why one cannot be made; the run goes on without it.
-
-        Returns:
-            Name of an encoder to its control; only for those that can be made untrained.
-        """
+        """Encoders of random weights, which have learnt nothing."""
         if self.settings.control_encoder == "none":
             return {}
         controls: dict[str, Encoder] = {}
@@ -196,14 +166,7 @@ class Prepared:
         return controls
 
     def judges(self) -> list[Judge]:
-        """The judges; none if no task asks questions.
-
-        Returns:
-            The judges, in the order of the settings.
-
-        Raises:
-            T2IBenchError: a judge cannot be loaded.
-        """
+        """The judges; none if no task asks questions."""
         if not self.plan.questions:
             return []
         named = [name for name in self.settings.judge if name not in self.objects.judges]
@@ -219,19 +182,7 @@ class Prepared:
 
 
 def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "") -> Prepared:
-    """Plan a run.
-
-    Args:
-        settings: What was asked for.
-        objects: Adapters that were given as objects.
-        call: The command line or the function that asked, for the history.
-
-    Returns:
-        The run before anything is generated.
-
-    Raises:
-        T2IBenchError: the request cannot work; the message gives the reason.
-    """
+    """Plan a run."""
     objects = objects or Objects()
     if not settings.tasks:
         raise T2IBenchError(
@@ -338,18 +289,7 @@ def _needs(
 
 
 def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
-    """The generator of a run; its weights are loaded when it first generates.
-
-    Args:
-        settings: What was asked for.
-        objects: Adapters that were given as objects.
-
-    Returns:
-        The generator; None where none was named.
-
-    Raises:
-        T2IBenchError: it is unknown, or its arguments do not fit.
-    """
+    """The generator of a run; its weights are loaded when it first generates."""
     if objects.generator is not None:
         if settings.model_args:
             raise T2IBenchError("model_args go to a model that is named, not to an object.")

@@ -35,11 +35,7 @@ class Ticker(Protocol):
     """Told how many items are done."""
 
     def advance(self, count: int) -> None:
-        """Count items as done.
-
-        Args:
-            count: How many more are done.
-        """
+        """Count items as done."""
         ...
 
 
@@ -47,43 +43,20 @@ class Reporter(Protocol):
     """Shows what a run is doing."""
 
     def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Ticker]:
-        """Begin a stage.
-
-        Args:
-            name: Name of the stage.
-            total: Number of items.
-            unit: What an item is, in the plural: 'images'.
-
-        Returns:
-            A context manager that yields a ticker.
-        """
+        """Begin a stage."""
         ...
 
     def say(self, text: str) -> None:
-        """Write one line.
-
-        Args:
-            text: The line.
-        """
+        """Write one line."""
         ...
 
     def warn(self, text: str) -> None:
-        """Write one line that the user must see.
-
-        Args:
-            text: The line.
-        """
+        """Write one line that the user must see."""
         ...
 
 
 def duration(seconds: float) -> str:
     """A time in words.
-
-    Args:
-        seconds: How long.
-
-    Returns:
-        Seconds, minutes or hours.
 
     Examples:
         >>> duration(1.2), duration(59.6), duration(600), duration(5400)
@@ -175,14 +148,7 @@ class ConsoleReporter:
 
     @contextmanager
     def opening(self, text: str) -> Iterator[None]:
-        """Write a line unless something else is written within two seconds.
-
-        Args:
-            text: The line.
-
-        Yields:
-            Nothing.
-        """
+        """Write a line unless something else is written within two seconds."""
         self._silence = threading.Timer(_SILENCE, self.say, [text])
         self._silence.daemon = True
         self._silence.start()
@@ -193,16 +159,7 @@ class ConsoleReporter:
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
-        """Show a bar on a terminal, a line now and then elsewhere.
-
-        Args:
-            name: Name of the stage.
-            total: Number of items.
-            unit: What an item is, in the plural.
-
-        Yields:
-            The ticker that moves it.
-        """
+        """Show a bar on a terminal, a line now and then elsewhere."""
         self._silence.cancel()
         pace = _Pace(total, unit)
         if not self.console.is_terminal:
@@ -220,20 +177,12 @@ class ConsoleReporter:
             yield _Bar(progress, progress.add_task(name, total=total), pace)
 
     def say(self, text: str) -> None:
-        """Write one line.
-
-        Args:
-            text: The line.
-        """
+        """Write one line."""
         self._silence.cancel()
         _print(self.console, text)
 
     def warn(self, text: str) -> None:
-        """Write one line, marked as a warning.
-
-        Args:
-            text: The line.
-        """
+        """Write one line, marked as a warning."""
         self._silence.cancel()
         _print(self.console, f"warning: {text}", "yellow")
 
@@ -251,29 +200,12 @@ class SilentReporter:
 
     @contextmanager
     def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
-        """Show nothing.
-
-        Args:
-            name: Name of the stage; not used.
-            total: Number of items; not used.
-            unit: What an item is; not used.
-
-        Yields:
-            A ticker that does nothing.
-        """
+        """Show nothing."""
         yield _Nothing()
 
     def say(self, text: str) -> None:
-        """Write nothing.
-
-        Args:
-            text: The line; not used.
-        """
+        """Write nothing."""
 
     def warn(self, text: str) -> None:
-        """Keep the line in `warnings`.
-
-        Args:
-            text: The line.
-        """
+        """Keep the line in `warnings`."""
         self.warnings.append(text)

@@ -42,16 +42,6 @@ def rescore(path: Path, reporter: Reporter) -> Rescored:
     """Score the latest run of a folder again and write its results.
 
     A task whose evidence is gone keeps the better result that results.json has.
-
-    Args:
-        path: The run folder, or the run.json or results.json in it.
-        reporter: Shows progress.
-
-    Returns:
-        What results.json holds now.
-
-    Raises:
-        T2IBenchError: it is not a run folder, or no evidence is stored.
     """
     folder = open_run(path)
     folder.notices = reporter
@@ -103,17 +93,7 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
 
 
 def stored_plan(folder: RunFolder) -> Plan:
-    """The plan of a folder's latest run.
-
-    Args:
-        folder: The run folder.
-
-    Returns:
-        The plan; folders of further tasks that no longer exist are ignored.
-
-    Raises:
-        T2IBenchError: a task of that run is unknown.
-    """
+    """The plan of a folder's latest run."""
     record = folder.record
     existing = [item for item in record.include_path if Path(item).is_dir()]
     loaded = load_tasks(record.tasks, existing, on_left_out=lambda _: None)

@@ -50,19 +50,7 @@ _PATIENCE = 86_400.0  # seconds; a large language model may rewrite for hours
 def create_rewriting(
     settings: RunSettings, given: Rewriter | None, generator: Generator | None
 ) -> Rewriter | None:
-    """The rewriter of a run; it loads nothing yet.
-
-    Args:
-        settings: What was asked for.
-        given: One that was given as an object, instead of a name.
-        generator: The generator.
-
-    Returns:
-        The rewriter; None where none was named.
-
-    Raises:
-        T2IBenchError: it is unknown, does not take its arguments, or has nothing to rewrite for.
-    """
+    """The rewriter of a run; it loads nothing yet."""
     if given is None and settings.rewriter is None:
         if settings.rewriter_args:
             raise T2IBenchError(
@@ -89,37 +77,18 @@ def create_rewriting(
 
 
 def info_of(generator: object) -> RewriterInfo | None:
-    """What stands before a generator.
-
-    Args:
-        generator: Any generator.
-
-    Returns:
-        The rewriter's record; None where prompts are not rewritten.
-    """
+    """What stands before a generator."""
     return generator.info if isinstance(generator, Rewritten) else None
 
 
 def open_rewritings(generator: object, folder: Path) -> None:
-    """Let a generator behind a rewriter find the rewritings of a run.
-
-    Args:
-        generator: Any generator; for others there is nothing to do.
-        folder: The run folder.
-    """
+    """Let a generator behind a rewriter find the rewritings of a run."""
     if isinstance(generator, Rewritten):
         generator.rewritings = RewriteStore(folder, generator.info.fingerprint)
 
 
 def check_rewriter(prepared: Prepared) -> None:
-    """Have a rewriter say what it cannot rewrite, before anything is generated.
-
-    Args:
-        prepared: The run.
-
-    Raises:
-        T2IBenchError: it cannot rewrite some of the prompts.
-    """
+    """Have a rewriter say what it cannot rewrite, before anything is generated."""
     rewriter = prepared.rewriter
     if isinstance(rewriter, ChecksPrompts):
         plan = prepared.plan
@@ -127,14 +96,7 @@ def check_rewriter(prepared: Prepared) -> None:
 
 
 def to_rewrite(prepared: Prepared) -> list[RewriteRequest]:
-    """What the missing images of a run need rewritten and is not.
-
-    Args:
-        prepared: The run.
-
-    Returns:
-        Each prompt once, or once an image; in the order of the plan.
-    """
+    """What the missing images of a run need rewritten and is not."""
     generator, images = prepared.generator, prepared.images
     if not isinstance(generator, Rewritten) or images is None:
         return []
@@ -146,16 +108,7 @@ def to_rewrite(prepared: Prepared) -> list[RewriteRequest]:
 
 
 def requests_of(requests: Sequence[ImageRequest], per: Per, seed: int) -> list[RewriteRequest]:
-    """What images need rewritten.
-
-    Args:
-        requests: The images.
-        per: Whether those of a prompt share a rewriting.
-        seed: The run's seed.
-
-    Returns:
-        Each prompt once, or each image; in their order.
-    """
+    """What images need rewritten."""
     if per == "image":
         return [RewriteRequest(one.prompt, one.index, one.seed) for one in requests]
     prompts = dict.fromkeys(one.prompt for one in requests)
@@ -166,13 +119,6 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
     """Rewrite what the missing images of a run need; what is stored is not asked for again.
 
     Of several processes on one run, one rewrites and the others wait for it.
-
-    Args:
-        prepared: The run.
-        reporter: Shows progress, and what could not be rewritten.
-
-    Raises:
-        T2IBenchError: the rewriter cannot go on; what it has rewritten is kept.
     """
     generator, rewriter = prepared.generator, prepared.rewriter
     if not isinstance(generator, Rewritten) or rewriter is None or not to_rewrite(prepared):
@@ -229,14 +175,7 @@ def _recover(
 
 
 def price_of(rewriter: object) -> float | None:
-    """What one rewriting costs.
-
-    Args:
-        rewriter: Any rewriter.
-
-    Returns:
-        Its price; None where it is not known.
-    """
+    """What one rewriting costs."""
     return rewriter.price if isinstance(rewriter, Priced) else None
 
 
@@ -283,18 +222,7 @@ def _rewrite(
 def parts_of(
     todo: Sequence[RewriteRequest], rewriter: Rewriter
 ) -> Iterator[list[tuple[int, Rewriting]]]:
-    """Have prompts rewritten.
-
-    Args:
-        todo: What to rewrite.
-        rewriter: Who rewrites.
-
-    Yields:
-        Rewritings with the number of their request, each once; what is not given has failed.
-
-    Raises:
-        T2IBenchError: the rewriter cannot go on.
-    """
+    """Have prompts rewritten."""
     waiting = set(range(len(todo)))
     with failing(f"The rewriter '{rewriter.name}' failed with"):
         if isinstance(rewriter, RewritesInParts):
@@ -315,16 +243,7 @@ def parts_of(
 
 
 def row_of(request: RewriteRequest, found: object, rewriter: Rewriter) -> StoredRewriting:
-    """A rewriting as it is stored.
-
-    Args:
-        request: What was asked.
-        found: What the rewriter gave; what is no proper rewriting has failed.
-        rewriter: Who was asked.
-
-    Returns:
-        The row.
-    """
+    """A rewriting as it is stored."""
     row = StoredRewriting(
         request.prompt,
         request.index,

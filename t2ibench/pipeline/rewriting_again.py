@@ -16,19 +16,7 @@ from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 
 def rewriting_again(generator: Generator, run: RunFolder, device: str | None) -> Generator:
-    """The model of a stored run, for further prompts: they are rewritten as they come.
-
-    Args:
-        generator: The run's generator alone.
-        run: The run.
-        device: Where a rewriter runs; None to choose.
-
-    Returns:
-        The generator behind the run's rewriter; itself where the run has none.
-
-    Raises:
-        T2IBenchError: the rewriter cannot be made here.
-    """
+    """The model of a stored run, for further prompts: they are rewritten as they come."""
     recorded = run.record.generator
     if recorded is None or recorded.rewriter is None:
         return generator
@@ -60,18 +48,7 @@ class Asking:
         self._store = RewriteStore(folder, rewriter.fingerprint)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from; asked for and stored where there is none.
-
-        Args:
-            prompt: Any prompt.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The rewriting.
-
-        Raises:
-            T2IBenchError: the rewriter cannot go on.
-        """
+        """The rewriting that an image is made from; asked for and stored where there is none."""
         image = ImageRequest(prompt, index, image_seed(self._seed, prompt, index))
         (request,) = requests_of([image], self._rewriter.per, self._seed)
         if not self._store.is_done(prompt, request.index):

@@ -66,20 +66,7 @@ class _Task:
 def until_precise(
     prepared: Prepared, width: float, reporter: Reporter, *, most_images: int | None = None
 ) -> Precision:
-    """Run, and run with more images, until intervals are narrow enough.
-
-    Args:
-        prepared: The first round.
-        width: Of the interval of a headline as tables show it, upper less lower end.
-        reporter: Shows progress.
-        most_images: Images of a prompt at most; None for eight times the first round's.
-
-    Returns:
-        What the rounds came to.
-
-    Raises:
-        T2IBenchError: something cannot work; everything done before is kept.
-    """
+    """Run, and run with more images, until intervals are narrow enough."""
     settings = prepared.settings
     tasks = {
         task.id: _task(task, Size.of(prepared.plan.needs[task.id]).images, settings, most_images)
@@ -157,15 +144,7 @@ def _growth(
 
 
 def joined(before: Outcome, after: Outcome) -> Outcome:
-    """Two rounds of one run as one.
-
-    Args:
-        before: What the earlier one did.
-        after: What the later one did.
-
-    Returns:
-        The later one's results, with the attempts and problems of both.
-    """
+    """Two rounds of one run as one."""
     return replace(
         after,
         attempts=before.attempts + after.attempts,

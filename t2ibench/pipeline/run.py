@@ -76,18 +76,7 @@ class Outcome:
 
 
 def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
-    """Generate what is missing, and stop there.
-
-    Args:
-        prepared: The run.
-        reporter: Shows progress.
-
-    Returns:
-        What it did, without results.
-
-    Raises:
-        T2IBenchError: something cannot work; everything done before is kept.
-    """
+    """Generate what is missing, and stop there."""
     started = _now()
     with employed(prepared, reporter, observing=False) as (executor, observers):
         job = open_job(prepared, observers, reporter)
@@ -118,18 +107,7 @@ def _unscored(prepared: Prepared, job: Job, started: str, complete: bool) -> Out
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
-    """Generate, embed, ask and score what is missing, and write the results.
-
-    Args:
-        prepared: The run; with the setting `no_score`, it stops before scoring.
-        reporter: Shows progress.
-
-    Returns:
-        What it did.
-
-    Raises:
-        T2IBenchError: something cannot work; everything done before is kept.
-    """
+    """Generate, embed, ask and score what is missing, and write the results."""
     started, folder = _now(), prepared.folder
     with employed(prepared, reporter, observing=True) as (executor, observers):
         job = open_job(prepared, observers, reporter)
@@ -225,14 +203,7 @@ def _generate(job: Job, prepared: Prepared, executor: Executor, reporter: Report
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
-    """Lines about images in the folder that were made with other versions of the libraries.
-
-    Args:
-        prepared: The run, which has images to generate.
-
-    Returns:
-        The lines; none if all versions are the same.
-    """
+    """Lines about images in the folder that were made with other versions of the libraries."""
     record = prepared.folder.record.generator
     if record is None or not record.libraries:
         return []

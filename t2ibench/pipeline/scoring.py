@@ -82,11 +82,7 @@ class Stores:
     people: Mapping[str, JudgeEvidence] = field(default_factory=dict)
 
     def damages(self) -> list[Damage]:
-        """What is damaged of each store.
-
-        Returns:
-            One entry a store, most of them empty.
-        """
+        """What is damaged of each store."""
         embeddings = [
             one.store.damage for one in (*self.encoders.values(), *self.controls.values())
         ]
@@ -117,17 +113,7 @@ def open_stores(
     judges: Mapping[str, str],
     controls: Mapping[str, ControlRecord] | None = None,
 ) -> Stores:
-    """What was observed, from its folder.
-
-    Args:
-        root: A run's or a submission's evidence/.
-        encoders: By name.
-        judges: Name to fingerprint.
-        controls: Encoders of random weights, by the name of the encoder that they belong to.
-
-    Returns:
-        The stores, opened.
-    """
+    """What was observed, from its folder."""
     answers = {
         name: JudgeEvidence(AnswerStore(root, name, fingerprint), fingerprint)
         for name, fingerprint in judges.items()
@@ -156,17 +142,7 @@ def open_stores(
 def score_task(
     task: LoadedTask, evidence: Mapping[str, StoredEvidence], settings: Settings
 ) -> tuple[MethodResult, dict[str, MethodResult]]:
-    """A task's scores over all encoders and by each of them.
-
-    Args:
-        task: The task.
-        evidence: By encoder, or by judge.
-        settings: How it is measured.
-
-    Returns:
-        The combined scores, and those of each. A task that cannot be scored has a reason; it
-        never stops the others.
-    """
+    """A task's scores over all encoders and by each of them."""
     try:
         results = {name: score(task.spec, images, settings) for name, images in evidence.items()}
         single = {name: combine(task.spec, [result], settings) for name, result in results.items()}
@@ -213,20 +189,7 @@ def score_plan(
     workers: int | None = None,
     kept: KeptScores | None = None,
 ) -> Scored:
-    """Score every task of a plan, several at a time; no number depends on how many.
-
-    Args:
-        plan: The plan.
-        images: The run's images.
-        stores: What was observed.
-        reporter: Shows progress.
-        workers: Processes; None for one a core.
-        kept: Where the run's scores are kept; those whose inputs have not changed are not computed
-            again. None computes all.
-
-    Returns:
-        Results, samples and influences by task.
-    """
+    """Score every task of a plan, several at a time; no number depends on how many."""
     known = None if images is None else KnownImages(images)
     # The largest first: what is begun last should not keep the other cores waiting.
     largest = sorted(

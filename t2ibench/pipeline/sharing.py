@@ -40,16 +40,7 @@ class Piece:
 
 
 def claim_name(kind: str, number: int, *content: object) -> str:
-    """The name of a piece's claim: the same in every process that has the same to do.
-
-    Args:
-        kind: Which kind of work.
-        number: Of the piece.
-        *content: What has to be done, as values whose `repr` is the same everywhere.
-
-    Returns:
-        Letters, digits and '-'.
-    """
+    """The name of a piece's claim: the same in every process that has the same to do."""
     return f"{kind}-{number}-{hashlib.sha256(repr(content).encode()).hexdigest()[:16]}"
 
 
@@ -71,16 +62,7 @@ class Sharing:
     _longest: dict[str, float] = field(default_factory=dict)
 
     def do(self, piece: Piece, advance: Advance, *, claimed: bool = True) -> bool:
-        """Do what is missing of a piece, unless another process is at it.
-
-        Args:
-            piece: The piece.
-            advance: Told how many items are done, by whomever.
-            claimed: Whether to leave it to a process that holds it.
-
-        Returns:
-            False if it was left to another; `finish` comes back to it.
-        """
+        """Do what is missing of a piece, unless another process is at it."""
         if not claimed:
             self._work(piece, advance)
             return True
@@ -112,10 +94,6 @@ class Sharing:
         """Wait for the pieces that others hold, and do those that their owners leave undone.
 
         An owner that died has let go of its claims; one that makes no progress is not waited for.
-
-        Args:
-            advance: Told how many items are done, by whomever.
-            unit: What an item is, in the plural.
         """
         poll, started, said = FIRST_POLL, time.monotonic(), ""
         patience = max([self._patience(piece.kind) for piece in self.held], default=0.0)

@@ -103,14 +103,7 @@ class Tones:
         return cluster_mean(self.values("surroundings"), self.level)
 
     def values(self, what: str) -> dict[Any, list[float]]:
-        """A number of each measured image.
-
-        Args:
-            what: 'ita' or 'surroundings'.
-
-        Returns:
-            What varies to its numbers.
-        """
+        """A number of each measured image."""
         found: dict[Any, list[float]] = {}
         for reading in self.readings:
             value = getattr(reading, what)
@@ -119,22 +112,14 @@ class Tones:
         return found
 
     def missing(self) -> dict[Any, list[float]]:
-        """Which images have no tone.
-
-        Returns:
-            What varies to a number for each image: 1 without a tone, 0 with one.
-        """
+        """Which images have no tone."""
         found: dict[Any, list[float]] = {}
         for reading in self.readings:
             found.setdefault(self._unit(reading), []).append(float(reading.ita is None))
         return found
 
     def abstained(self) -> tuple[float, float, float]:
-        """The share of images without a tone.
-
-        Returns:
-            The share with its interval; nan without images.
-        """
+        """The share of images without a tone."""
         missing = self.missing().values()
         if not missing:
             return (float("nan"),) * 3
@@ -173,22 +158,7 @@ def read_tones(
     store: AnswerStore,
     warn: Callable[[str], None],
 ) -> list[Reading]:
-    """Measure every image of a task that is not measured yet, and look all of them up.
-
-    Args:
-        plan: The run's plan.
-        task: The task's id.
-        images: The run's images.
-        judge: The judge `skin`.
-        store: Its answers in this run.
-        warn: Told what could not be read.
-
-    Returns:
-        A reading for each image that counts, by prompt and index.
-
-    Raises:
-        T2IBenchError: the reader cannot go on, or the disk is full.
-    """
+    """Measure every image of a task that is not measured yet, and look all of them up."""
     needs = plan.needs[task]
     found = [
         (prompt, attempt)
@@ -237,35 +207,13 @@ def _counts(attempt: Attempt) -> bool:
 
 
 def by_group(readings: Sequence[Reading], level: float = 0.95) -> list[Tones]:
-    """The readings of each group.
-
-    Args:
-        readings: Of a task.
-        level: Of the intervals.
-
-    Returns:
-        The groups in the order of their names.
-    """
+    """The readings of each group."""
     names = sorted({reading.group for reading in readings})
     return [Tones(name, [one for one in readings if one.group == name], level) for name in names]
 
 
 def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> Tones:
-    """The readings of some groups.
-
-    Args:
-        readings: Of a task.
-        patterns: Names of groups with commas between them; * stands for anything, and a word that
-            is no name for every group with that word. A name that has a comma itself is given as
-            it is.
-        level: Of the intervals.
-
-    Returns:
-        The readings. Of several groups, the groups are what varies.
-
-    Raises:
-        T2IBenchError: no group has such a name.
-    """
+    """The readings of some groups."""
     known = sorted({reading.group for reading in readings})
     parts = [patterns] if patterns in known else [part.strip() for part in patterns.split(",")]
     names: set[str] = set()
@@ -284,18 +232,7 @@ def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> T
 
 
 def compare(first: Tones, second: Tones) -> Comparison:
-    """The difference between two sets of images.
-
-    Args:
-        first: The first set.
-        second: The second set.
-
-    Returns:
-        The differences of what was measured.
-
-    Raises:
-        T2IBenchError: the sets share a group.
-    """
+    """The difference between two sets of images."""
     shared = {one.group for one in first.readings} & {one.group for one in second.readings}
     if shared:
         raise T2IBenchError(

@@ -32,18 +32,7 @@ def run_stage(
     reporter: Reporter,
     starting: Callable[[], None] = lambda: None,
 ) -> None:
-    """One stage, by an executor; nothing where nothing is missing.
-
-    Args:
-        job: The run.
-        stage: Which kind of work.
-        executor: Who does it.
-        reporter: Shows progress.
-        starting: Called if anything is missing, before it is done.
-
-    Raises:
-        T2IBenchError: it cannot go on; what was done is kept.
-    """
+    """One stage, by an executor; nothing where nothing is missing."""
     total = job.pending(stage)
     if not total:
         return
@@ -67,13 +56,7 @@ def _stage(reporter: Reporter, title: str, total: int, unit: str) -> Iterator[Ad
 
 
 def embed_all_texts(job: Job, executor: Executor, reporter: Reporter) -> None:
-    """Have each encoder and each control embed the texts that it has not seen.
-
-    Args:
-        job: The run.
-        executor: Who does it, where it can; else this process does.
-        reporter: Shows progress.
-    """
+    """Have each encoder and each control embed the texts that it has not seen."""
     job.refresh("embed")
     for number, (run, texts) in enumerate(job.texts()):
         piece = text_piece(job, run, texts)
@@ -89,16 +72,7 @@ def embed_all_texts(job: Job, executor: Executor, reporter: Reporter) -> None:
 
 
 def text_piece(job: Job, run: EncoderRun, texts: Sequence[str]) -> Piece:
-    """The texts of one encoder, as a piece of the work.
-
-    Args:
-        job: The run.
-        run: The encoder.
-        texts: What it has to embed.
-
-    Returns:
-        The piece.
-    """
+    """The texts of one encoder, as a piece of the work."""
     keys = [text_key(text) for text in texts]
 
     def left() -> int:
@@ -116,14 +90,7 @@ def text_piece(job: Job, run: EncoderRun, texts: Sequence[str]) -> Piece:
 
 
 def repair(job: Job, executor: Executor, reporter: Reporter, from_folder: bool = False) -> None:
-    """Generate damaged images again, once, and observe them; where that fails, go on without.
-
-    Args:
-        job: The run; `damaged` says afterwards what could not be mended.
-        executor: Who does it.
-        reporter: Shows progress.
-        from_folder: Whether images are read from a folder.
-    """
+    """Generate damaged images again, once, and observe them; where that fails, go on without."""
     damaged = job.take_damaged()
     if not damaged:
         return
@@ -157,15 +124,7 @@ def _generate_again(
 
 
 def again_piece(job: Job, damaged: Sequence[StoredImage]) -> Piece:
-    """Images whose files cannot be read, as a piece of the work.
-
-    Args:
-        job: The run.
-        damaged: The images.
-
-    Returns:
-        The piece, which generates those that nobody has mended yet.
-    """
+    """Images whose files cannot be read, as a piece of the work."""
     names = {(image.prompt, image.index) for image in damaged}
     requests = [one for one in job.plan.requests if (one.prompt, one.index) in names]
 

@@ -14,22 +14,14 @@ _working = 0  # stages that look for the request themselves, between two batches
 
 
 def check() -> None:
-    """Stop here, between two batches, if that was asked for.
-
-    Raises:
-        KeyboardInterrupt: it was.
-    """
+    """Stop here, between two batches, if that was asked for."""
     if _asked.is_set():
         raise KeyboardInterrupt
 
 
 @contextmanager
 def between_batches() -> Iterator[None]:
-    """Inside, a request to stop waits for the next `check`.
-
-    Yields:
-        Nothing.
-    """
+    """Inside, a request to stop waits for the next `check`."""
     global _working  # noqa: PLW0603
     _working += 1
     try:
@@ -40,11 +32,7 @@ def between_batches() -> Iterator[None]:
 
 @contextmanager
 def on_sigterm() -> Iterator[None]:
-    """Inside, the first SIGTERM asks a run to stop after its batch, and the second ends it at once.
-
-    Yields:
-        Nothing.
-    """
+    """Inside, the first SIGTERM asks a run to stop after its batch; the second ends it at once."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may say what a signal does
         return

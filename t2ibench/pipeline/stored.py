@@ -21,15 +21,7 @@ class Images(Protocol):
     """The outcome of every attempt at an image; an `ImageStore` is one."""
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image.
-
-        Args:
-            prompt: What it was generated for.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The attempt, or None if nothing was tried.
-        """
+        """What is known of an image."""
         ...
 
 
@@ -45,15 +37,7 @@ class KnownImages:
         self._found: dict[str, list[Attempt | None]] = {}
 
     def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image (see `Images`).
-
-        Args:
-            prompt: What it was generated for.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The attempt, or None if nothing was tried.
-        """
+        """What is known of an image (see `Images`)."""
         found = self._found.setdefault(prompt, [])
         while len(found) <= index:
             found.append(self._images.get(prompt, len(found)))
@@ -101,16 +85,7 @@ class StoredEvidence:
                 yield index, attempt.sha256 or "", attempt.status
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt that have an embedding.
-
-        Args:
-            prompt: The prompt.
-            n: Images with an index of n or more are excluded.
-
-        Returns:
-            Embeddings of shape (m, d) with m <= n, their indices, and how many are excluded, by
-            reason.
-        """
+        """The first n images of a prompt that have an embedding."""
         keys, indices, excluded = list[str](), [], Counter[str]()
         for index, sha256, status in self._image_records(prompt, n) if self._store else ():
             if status != "ok":
@@ -125,17 +100,7 @@ class StoredEvidence:
         return ImageEvidence(stacked, np.asarray(indices, dtype=np.int64), excluded)
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Embeddings of texts.
-
-        Args:
-            texts: The texts.
-
-        Returns:
-            Shape (len(texts), d), in their order.
-
-        Raises:
-            MissingEvidence: one was never embedded.
-        """
+        """Embeddings of texts."""
         if self._store is None:
             raise MissingEvidence("the texts, which no encoder has embedded,")
         keys = []
@@ -148,17 +113,7 @@ class StoredEvidence:
         return self._store.rows("texts", keys) if keys else np.zeros(0)
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
-        """The judge's answers about the first n images of a prompt.
-
-        Args:
-            prompt: Whose images.
-            n: Images with an index of n or more are excluded.
-            question: What was asked.
-            classes: The possible answers; empty for free text.
-
-        Returns:
-            The answers, their indices, and how many are excluded, by reason.
-        """
+        """The judge's answers about the first n images of a prompt."""
         answers, indices, excluded = [], [], Counter[str]()
         for index, sha256, status in self._image_records(prompt, n):
             answer = self._judged.get(sha256, question, classes) if self._judged else None
@@ -175,17 +130,7 @@ class StoredEvidence:
         return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
 
     def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
-        """People's answers about the first n images of a prompt (methods.core.labels.Labelled).
-
-        Args:
-            prompt: Whose images.
-            n: Images with an index of n or more are excluded.
-            question: What was asked.
-            classes: The possible answers.
-
-        Returns:
-            Index to what most people answered, for the images that were labelled.
-        """
+        """People's answers about the first n images of a prompt (methods.core.labels.Labelled)."""
         if self._labels is None or not len(self._labels):
             return {}
         found = {}

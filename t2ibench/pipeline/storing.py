@@ -71,15 +71,7 @@ class Storing:
             raise failure
 
     def add(self, batch: Sequence[ImageRequest], outcomes: Sequence[Drawn]) -> None:
-        """Store a batch.
-
-        Args:
-            batch: What was generated.
-            outcomes: Its outcomes, in the order of the requests.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Store a batch."""
         pairs = zip(batch, outcomes, strict=True)
         self._waiting.append(
             [self._pool.submit(_stored, request, drawn, self._store) for request, drawn in pairs]

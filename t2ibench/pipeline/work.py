@@ -39,18 +39,7 @@ def _ignore(_: Any) -> None:
 
 
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:
-    """Generate a batch; if it fails as a whole, generate its images one by one.
-
-    Args:
-        generator: The model.
-        batch: What to generate.
-
-    Returns:
-        One outcome a request, in their order. A black image is 'filtered'.
-
-    Raises:
-        T2IBenchError: the generator cannot work at all.
-    """
+    """Generate a batch; if it fails as a whole, generate its images one by one."""
     try:
         outcomes = generator.generate(batch)
         if len(outcomes) != len(batch):
@@ -151,16 +140,7 @@ def generate(
 def embed_texts(
     texts: Iterable[str], run: EncoderRun, on_part: Callable[[int], None] = _ignore
 ) -> int:
-    """Embed the texts that have no embedding yet.
-
-    Args:
-        texts: The texts.
-        run: The encoder.
-        on_part: Told how many were embedded, part by part.
-
-    Returns:
-        How many there were.
-    """
+    """Embed the texts that have no embedding yet."""
     by_key = {text_key(text): text for text in texts}
     missing = run.store.missing("texts", by_key)
     for start in range(0, len(missing), _PART):
@@ -176,15 +156,7 @@ def embed_texts(
 def missing_embeddings(
     images: Iterable[StoredImage], runs: Sequence[EncoderRun]
 ) -> list[StoredImage]:
-    """The images that any of the encoders has not embedded yet, each file once.
-
-    Args:
-        images: Images of the run.
-        runs: Encoders with their embeddings.
-
-    Returns:
-        The images, in the order given.
-    """
+    """The images that any of the encoders has not embedded yet, each file once."""
     seen: set[str] = set()
     missing = []
     for image in images:
@@ -204,14 +176,6 @@ def embed(
     """Embed the images that have no embedding yet; each file is decoded once for all encoders.
 
     Threads decode and prepare images ahead of the encoders, once these are loaded.
-
-    Args:
-        images: The images.
-        runs: Encoders that embed images.
-        on_part: Told how many were looked at, part by part.
-
-    Returns:
-        The outcome. Nothing is removed, and an encoder that fails does not stop the others.
     """
     todo = missing_embeddings(images, runs)
     report = EmbedReport()

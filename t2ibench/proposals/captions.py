@@ -40,25 +40,7 @@ def read_captions(
     clean: bool = False,
     limit: int | None = None,
 ) -> list[str]:
-    """Captions of a pool, each once, in its order.
-
-    Args:
-        source: COCO's annotations JSON, Flickr30k's token file or results.csv, Karpathy's JSON of
-            either, a CSV, JSON Lines or text file, 'folder:DIR' for the prompts of a folder of
-            images, or what `datasets` loads: an id, or a folder.
-        column: Column of a table that holds the captions.
-        split: Split of what `datasets` loads, or of Karpathy's JSON. None is all of the latter;
-            of the former the only split, or 'train'.
-        people: Keep captions of one person, as D'Incà et al. (2024) do with COCO.
-        clean: The clean-up of DiffusionDB prompts; see `cleaned`.
-        limit: Stop after this many.
-
-    Returns:
-        The captions, with single spaces.
-
-    Raises:
-        T2IBenchError: it cannot be read, or nothing is left.
-    """
+    """Captions of a pool, each once, in its order."""
     path = Path(source).expanduser()
     captions: Iterable[str]
     folder = images_in(source)
@@ -88,18 +70,7 @@ def read_captions(
 
 
 def images_in(source: str) -> Counter[str] | None:
-    """The prompts of a folder of images.
-
-    Args:
-        source: 'folder:DIR', as --model takes it.
-
-    Returns:
-        Prompt to its number of images, each prompt once, as it is spelt first; None where the
-        source is something else.
-
-    Raises:
-        T2IBenchError: there is no such folder, or it holds no images with prompts.
-    """
+    """The prompts of a folder of images."""
     scheme, _, folder = source.partition(":")
     if scheme != "folder":
         return None
@@ -111,37 +82,17 @@ def images_in(source: str) -> Counter[str] | None:
 
 
 def is_id(source: str) -> bool:
-    """Whether a source that is no file or folder can be the id of a `datasets` data set.
-
-    Args:
-        source: As given.
-
-    Returns:
-        Whether it has the form of one.
-    """
+    """Whether a source that is no file or folder can be the id of a `datasets` data set."""
     return bool(_HUB_ID.match(source)) and not Path(source).suffix
 
 
 def usable(captions: Iterable[str]) -> list[str]:
-    """Captions that a task takes.
-
-    Args:
-        captions: Captions of any source.
-
-    Returns:
-        Those of up to 200 characters, without any that a terminal obeys or hides.
-    """
+    """Captions that a task takes."""
     return [text for text in captions if len(text) <= LONGEST and visible(text) == text]
 
 
 def one_person(caption: str) -> bool:
     """Whether a caption names just one person.
-
-    Args:
-        caption: The caption.
-
-    Returns:
-        Whether it has one word for a person, and no word for several.
 
     Examples:
         >>> one_person("A woman riding a horse"), one_person("Two men talk")
@@ -152,15 +103,7 @@ def one_person(caption: str) -> bool:
 
 
 def cleaned(prompts: Iterable[str]) -> Iterator[str]:
-    """The clean-up of DiffusionDB prompts (Chinchure et al. 2024, figure 8).
-
-    Args:
-        prompts: Raw prompts.
-
-    Yields:
-        The longest fragment of each between . : ( ) [ ] ! and commas, if it has 5 to 9 words,
-        neither 'painting' nor 'by' among them, does not start with 'in', and did not come before.
-    """
+    """The clean-up of DiffusionDB prompts (Chinchure et al. 2024, figure 8)."""
     seen = set()
     for prompt in prompts:
         fragment = max(re.split(r"[.:()\[\]!,]", prompt), key=len).strip()

@@ -50,26 +50,11 @@ class Source:
         return self.place if remote else self.path.name or self.place
 
     def split_of(self, pool: CaptionPool, *, of_file: bool) -> str | None:
-        """The split that is read.
-
-        Args:
-            pool: What the captions are for.
-            of_file: Whether the source is a file, which is read as a whole by default.
-
-        Returns:
-            Its name; None where the source has only one, or all are read.
-        """
+        """The split that is read."""
         return self.split or (None if of_file else pool.split)
 
     def sha256(self) -> str | None:
-        """What identifies it without reading any caption.
-
-        Returns:
-            The SHA-256 of the file; None for what is no file.
-
-        Raises:
-            T2IBenchError: it cannot be read.
-        """
+        """What identifies it without reading any caption."""
         if not self.path.is_file():
             return None
         digest = hashlib.sha256()
@@ -81,15 +66,6 @@ class Source:
 
 def sources(given: Mapping[str, str]) -> dict[str, Source]:
     """What --captions says.
-
-    Args:
-        given: Pool to file, folder or id; 'POOL.split' and 'POOL.column' to names.
-
-    Returns:
-        Pool to source.
-
-    Raises:
-        T2IBenchError: a part of a source without the source, or no value.
 
     Examples:
         >>> sources({"coco": "phiyodr/coco2017", "coco.split": "validation"})
@@ -117,20 +93,7 @@ def sources(given: Mapping[str, str]) -> dict[str, Source]:
 
 
 def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> LoadedTask:
-    """A task with its captions.
-
-    Args:
-        task: A task that waits for captions.
-        pool: The captions that it waits for.
-        source: Where they are.
-        path: The file that will keep the task.
-
-    Returns:
-        The task, which needs no other file; it is not written yet.
-
-    Raises:
-        T2IBenchError: the captions cannot be read, or there are too few.
-    """
+    """A task with its captions."""
     sha256 = source.sha256()
     split = source.split_of(pool, of_file=sha256 is not None)
     captions = read_captions(source.place, column=source.column, split=split, people=pool.people)
@@ -164,13 +127,6 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
 
 
 def task_text(spec: BaseTask) -> str:
-    """A task as a file of its own: words and captions put in.
-
-    Args:
-        spec: The task.
-
-    Returns:
-        YAML.
-    """
+    """A task as a file of its own: words and captions put in."""
     content = spec.model_dump(mode="json", exclude_unset=True)
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))

@@ -19,17 +19,7 @@ from t2ibench.registry import load_target
 
 
 def proposal_of(name: str) -> Proposal[Any]:
-    """The proposal of a method.
-
-    Args:
-        name: The method.
-
-    Returns:
-        What the method proposes with.
-
-    Raises:
-        T2IBenchError: the method is unknown, or its tasks cannot be proposed.
-    """
+    """The proposal of a method."""
     targets = _targets()
     if name in targets:
         proposal: Proposal[Any] = load_target(targets[name])
@@ -41,14 +31,7 @@ def proposal_of(name: str) -> Proposal[Any]:
 
 
 def method_for(subjects: str) -> str:
-    """The method whose tasks are proposed from something.
-
-    Args:
-        subjects: 'captions' or 'prompts'.
-
-    Returns:
-        The first of them.
-    """
+    """The method whose tasks are proposed from something."""
     return next(
         name for name, target in _targets().items() if load_target(target).subjects == subjects
     )
@@ -74,22 +57,7 @@ def propose(
     replies: Path | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> tuple[Proposed, int]:
-    """Ask a proposer about captions or prompts.
-
-    Args:
-        proposal: What the method proposes with.
-        subjects: Captions or prompts. Captions that no task takes are left out, and counted.
-        proposer: Who is asked.
-        settings: The method's settings.
-        replies: The file that keeps what it says; None to keep nothing.
-        advance: Called with 1 after each subject.
-
-    Returns:
-        What was proposed, and how many replies were asked for now.
-
-    Raises:
-        T2IBenchError: the proposer gives no reply, or a setting is wrong.
-    """
+    """Ask a proposer about captions or prompts."""
     asked = usable(subjects) if proposal.subjects == "captions" else list(subjects)
     recorder = Recorder(proposer, replies)
     proposed = proposal.propose(asked, recorder, settings, advance)

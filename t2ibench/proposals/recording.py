@@ -36,18 +36,7 @@ class Recorder:
                     self._replies[conversation_key(row["messages"])] = str(row["reply"])
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The next reply of a conversation; asked only if it was not recorded.
-
-        Args:
-            messages: The conversation so far.
-
-        Returns:
-            The reply.
-
-        Raises:
-            UnreadableError: what came cannot be used; other conversations may go well.
-            T2IBenchError: the proposer gives none, or the file cannot be written.
-        """
+        """The next reply of a conversation; asked only if it was not recorded."""
         key = conversation_key(messages)
         if key not in self._replies:
             try:
@@ -68,21 +57,7 @@ class Recorder:
     def read(
         self, messages: Sequence[Message], read: Callable[[str], _T], tries: int, again: str
     ) -> _T:
-        """The next reply, read; asked again if it cannot be read.
-
-        Args:
-            messages: The conversation so far.
-            read: Raises UnreadableError if a reply does not hold what was asked for.
-            tries: How often to ask.
-            again: What is said after a reply that cannot be read; '{why}' says why.
-
-        Returns:
-            What `read` returns.
-
-        Raises:
-            UnreadableError: none of the replies could be read.
-            T2IBenchError: the proposer gives no reply at all.
-        """
+        """The next reply, read; asked again if it cannot be read."""
         conversation = list(messages)
         for attempt in range(tries):
             reply = self.reply(conversation)

@@ -104,14 +104,7 @@ class _MarkdownTables:
     """Tables that are no run's: as in Markdown."""
 
     def table(self, table: Table) -> str:
-        """A table and its notes, as in Markdown.
-
-        Args:
-            table: The table.
-
-        Returns:
-            Markdown.
-        """
+        """A table and its notes, as in Markdown."""
         return table_of(table)
 
 
@@ -122,14 +115,7 @@ class CardWriter(_MarkdownTables):
     suffix = "md"
 
     def results(self, results: Results) -> str:
-        """The section of a run.
-
-        Args:
-            results: What results.json holds.
-
-        Returns:
-            Markdown.
-        """
+        """The section of a run."""
         run = _view(results)
         told = [f"- {escape(title)} {escape(text)}" for title, text in limits(run)]
         parts = [
@@ -154,14 +140,7 @@ class AuditWriter(_MarkdownTables):
     suffix = "md"
 
     def results(self, results: Results) -> str:
-        """What of a run belongs where, and its numbers.
-
-        Args:
-            results: What results.json holds.
-
-        Returns:
-            Markdown.
-        """
+        """What of a run belongs where, and its numbers."""
         run = _view(results)
         counts = run.counts()
         unsure = counts["cannot_tell"] + counts["no_score"]

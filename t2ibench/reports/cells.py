@@ -13,27 +13,12 @@ _ABOUT = {"these": "these", "like_these": "like these", None: "–"}
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number for a table, or a dash.
-
-    Args:
-        value: The number, or None.
-        digits: Digits after the point.
-
-    Returns:
-        The text.
-    """
+    """A number for a table, or a dash."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def signed(value: float | None, digits: int = 3) -> str:
     """A number with its sign, or a dash.
-
-    Args:
-        value: The number, or None.
-        digits: Digits after the point.
-
-    Returns:
-        The text; 0 has no sign.
 
     Examples:
         >>> signed(0.5), signed(-0.25, 2), signed(-0.0001), signed(None)
@@ -46,53 +31,24 @@ def signed(value: float | None, digits: int = 3) -> str:
 
 
 def format_p(value: float | None) -> str:
-    """A p-value for a table, or a dash.
-
-    Args:
-        value: The p-value, or None.
-
-    Returns:
-        The text: four digits after the point, or powers of ten below 0.0001.
-    """
+    """A p-value for a table, or a dash."""
     if value is None:
         return "–"
     return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
 
 
 def interval(score: Score) -> str:
-    """A confidence interval for a table, or a dash.
-
-    Args:
-        score: A score or a headline.
-
-    Returns:
-        The text: '[low, high]'.
-    """
+    """A confidence interval for a table, or a dash."""
     return ends(score.ci_low, score.ci_high)
 
 
 def ends(low: float | None, high: float | None) -> str:
-    """Both ends of an interval or a band for a table, or a dash.
-
-    Args:
-        low: Lower end, or None.
-        high: Upper end, or None.
-
-    Returns:
-        The text: '[low, high]'.
-    """
+    """Both ends of an interval or a band for a table, or a dash."""
     return "–" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
 
 
 def headline(found: Headline, digits: int = 3) -> str:
     """A headline on the scale on which it is shown.
-
-    Args:
-        found: From results.json.
-        digits: Digits after the point.
-
-    Returns:
-        A lean with its sign, 'rms' and the root of a mean square, an excess with its name.
 
     Examples:
         >>> headline(Headline(value=0.47, scale="lean"))
@@ -111,15 +67,7 @@ def headline(found: Headline, digits: int = 3) -> str:
 
 
 def task_cells(task: TaskResult) -> list[str]:
-    """What a table says of a task's headline.
-
-    Args:
-        task: The task's result.
-
-    Returns:
-        Headline, interval, which question it is about, fair band, p and adjusted p. What an
-        inconclusive test found is in parentheses, and it has neither interval nor p.
-    """
+    """What a table says of a task's headline."""
     found, shown = task.headline, displayed(task.headline)
     fair = ends(shown.fair_low, shown.fair_high)
     if task.inconclusive:
@@ -136,14 +84,7 @@ def task_cells(task: TaskResult) -> list[str]:
 
 
 def main_score(task: TaskResult) -> str:
-    """The method's best-known score, with its name.
-
-    Args:
-        task: The task's result.
-
-    Returns:
-        The text: 'd = +0.512', or a dash; with a mark where its uncertainty is as published.
-    """
+    """The method's best-known score, with its name."""
     main = METHODS.get(task.method).main_score
     score = task.scores.get(main.name)
     if score is None or score.value is None:
@@ -152,14 +93,7 @@ def main_score(task: TaskResult) -> str:
 
 
 def excluded(task: TaskResult) -> str:
-    """How many images were excluded, by reason.
-
-    Args:
-        task: The task's result.
-
-    Returns:
-        The text: '2 refused, 1 filtered', or '0'.
-    """
+    """How many images were excluded, by reason."""
     parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]
     if task.missing_prompts:
         count = len(task.missing_prompts)
@@ -168,25 +102,12 @@ def excluded(task: TaskResult) -> str:
 
 
 def level_of(results: Results) -> str:
-    """The level of the intervals.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        '95 % CI', or 'CI' where tasks differ.
-    """
+    """The level of the intervals."""
     return level_name(task.settings.level for task in results.tasks.values())
 
 
 def level_name(levels: Iterable[float]) -> str:
     """The name of the column of intervals.
-
-    Args:
-        levels: Level of each task.
-
-    Returns:
-        '95 % CI' where all are .95, 'CI' where they differ.
 
     Examples:
         >>> level_name([0.95, 0.95]), level_name([0.9, 0.95])

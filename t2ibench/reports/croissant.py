@@ -76,21 +76,7 @@ def croissant(
     files: Mapping[str, tuple[str, int]],
     records: Sequence[RecordSet],
 ) -> dict[str, Any]:
-    """The metadata of a data set, as JSON-LD.
-
-    Args:
-        name: Of the data set.
-        about: What it holds.
-        version: A semantic version.
-        licence: Address of the licence; None where it is not known.
-        cite: How it is cited.
-        date: Of publication, as 2026-05-01.
-        files: Path to SHA-256 and bytes.
-        records: Its tables.
-
-    Returns:
-        The JSON-LD document.
-    """
+    """The metadata of a data set, as JSON-LD."""
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",

@@ -18,12 +18,6 @@ HEADERS = COLUMNS
 def cell(text: str) -> str:
     """A cell as a spreadsheet should read it: text that begins like a formula stays text.
 
-    Args:
-        text: The content.
-
-    Returns:
-        The content, after a quote where a spreadsheet would run it.
-
     Examples:
         >>> cell("=1+1"), cell(" =1+1"), cell("-0.25"), cell("nurse")
         ("'=1+1", "' =1+1", '-0.25', 'nurse')
@@ -48,14 +42,7 @@ class CsvWriter:
     suffix = "csv"
 
     def table(self, table: Table) -> str:
-        """A table, without its notes; its records, where it has any.
-
-        Args:
-            table: The table.
-
-        Returns:
-            The text of a CSV file, one number a cell.
-        """
+        """A table, without its notes; its records, where it has any."""
         headers, rows = table.headers, table.rows
         if table.records:
             headers = list(table.records[0])
@@ -67,14 +54,7 @@ class CsvWriter:
         return out.getvalue()
 
     def results(self, results: Results) -> str:
-        """Every score of a run, of tasks and of their rows.
-
-        Args:
-            results: What results.json holds.
-
-        Returns:
-            The text of a CSV file.
-        """
+        """Every score of a run, of tasks and of their rows."""
         rows = [
             ["yes" if value is True else "" if value is False else _text(value) for value in row]
             for row in (list(found.values()) for found in score_rows(results))

@@ -49,27 +49,13 @@ class EveryEvalEverWriter:
     suffix = "json"
 
     def table(self, table: Table) -> str:
-        """A table that is no run's: its records as JSON.
-
-        Args:
-            table: The table.
-
-        Returns:
-            A JSON list.
-        """
+        """A table that is no run's: its records as JSON."""
         rows = [dict(zip(table.headers, row, strict=True)) for row in table.rows]
         records = [dict(record) for record in table.records] or rows
         return json.dumps(records, indent=1, ensure_ascii=False) + "\n"
 
     def results(self, results: Results) -> str:
-        """A run: its tests of images; a run without images, its tests of words.
-
-        Args:
-            results: What results.json holds.
-
-        Returns:
-            JSON; tests that decide nothing are left out, and named.
-        """
+        """A run: its tests of images; a run without images, its tests of words."""
         record = None
         if results.folder is not None:
             with contextlib.suppress(T2IBenchError):

@@ -43,21 +43,7 @@ stereotypes in order to measure them.
 def export(
     images: ImageStore, model: str, form: str, target: Path, advance: Advance = lambda _: None
 ) -> Report:
-    """Write the images of a run.
-
-    Args:
-        images: The run's images.
-        model: What generated them.
-        form: 'imagefolder', 'datasets' or 'geneval'.
-        target: A folder that does not exist yet, or is empty.
-        advance: Told how many images are done.
-
-    Returns:
-        What was written; images that are gone or have changed are left out, and named.
-
-    Raises:
-        T2IBenchError: the folder is not empty, cannot be written, or there is no image.
-    """
+    """Write the images of a run."""
     writers = {"imagefolder": _imagefolder, "datasets": _parquet, "geneval": _geneval}
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):

@@ -32,12 +32,7 @@ _LIGHT = 330_000  # bytes of images, above which only tests that the summary nam
 
 
 def write_reports(results: Results, folder: Path) -> None:
-    """Write results.md, report.html and the figures, of the results.json that is there now.
-
-    Args:
-        results: What results.json held; another process may have added to it since.
-        folder: The run folder.
-    """
+    """Write results.md, report.html and the figures, of the results.json that is there now."""
     with locked(folder, "results"):
         try:
             latest = read_results(folder)
@@ -50,14 +45,7 @@ def write_reports(results: Results, folder: Path) -> None:
 
 
 def digest(results: Results) -> str:
-    """SHA-256 of results.json: of the file where it is at hand, else of what it would hold.
-
-    Args:
-        results: What it holds.
-
-    Returns:
-        64 hexadecimal digits.
-    """
+    """SHA-256 of results.json: of the file where it is at hand, else of what it would hold."""
     file = results.folder / "results.json" if results.folder is not None else None
     if file is not None and file.is_file():
         return hashlib.sha256(file.read_bytes()).hexdigest()
@@ -68,10 +56,6 @@ def write_figures(run: RunView, folder: Path) -> None:
     """Write every figure as figures/NAME.svg and .png, with its numbers as .csv.
 
     The forest plot is called `forest`, the figures of a task `<task>-<number>`.
-
-    Args:
-        run: The run.
-        folder: The run folder.
     """
     from t2ibench.reports.figures.draw import Drawn, draw
     from t2ibench.reports.figures.forest import forest
@@ -89,19 +73,7 @@ def write_figures(run: RunView, folder: Path) -> None:
 
 
 def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:
-    """The report of a run as HTML.
-
-    Args:
-        run: The run.
-        folder: The run folder, for images; None where only results are at hand.
-        baseline: Another run's folder, to compare with.
-
-    Returns:
-        The page.
-
-    Raises:
-        T2IBenchError: the baseline has no results.
-    """
+    """The report of a run as HTML."""
     from t2ibench.reports.html.agreement import agreement_section
     from t2ibench.reports.html.baseline import beside, read_baseline
     from t2ibench.reports.html.evidence import Thumbnails, each_stimulus, evidence
@@ -172,30 +144,13 @@ def _paired(folder: Path) -> dict[str, PairedTask]:
 
 
 def samples_of(folder: Path, task: str) -> list[Mapping[str, Any]]:
-    """The samples of one task.
-
-    Args:
-        folder: The run folder.
-        task: The task's id.
-
-    Returns:
-        Its rows; none where there is no file.
-    """
+    """The samples of one task."""
     file = folder / "samples" / f"{task}.jsonl"
     return list(read_rows(file)) if file.is_file() else []
 
 
 def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:
-    """The files of the tasks of a run.
-
-    Args:
-        results: What results.json holds.
-        folder: The run folder, whose record names folders of further tasks, and which keeps tasks
-            with captions that they were given.
-
-    Returns:
-        Task id to its file, of those that have not changed since.
-    """
+    """The files of the tasks of a run."""
     further: list[Path] = []
     if folder is not None:
         with contextlib.suppress(T2IBenchError):  # results alone: the shipped tasks will do

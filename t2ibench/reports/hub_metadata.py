@@ -28,14 +28,7 @@ _SCALES = {
 
 
 def subject(results: Results) -> Results:
-    """What a run says of its model: tests of words alone describe the encoder that read them.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        The tests of images; those of words where no model took part.
-    """
+    """What a run says of its model: tests of words alone describe the encoder that read them."""
     images, texts = in_two(results)
     return texts if results.model.name is None else images
 
@@ -44,12 +37,6 @@ def decided(results: Results) -> Iterator[tuple[str, TaskResult, Displayed]]:
     """The tasks whose headline may stand alone on a model's page.
 
     Those of `subject` that have a headline and are not inconclusive.
-
-    Args:
-        results: What results.json holds.
-
-    Yields:
-        Task id, result, and headline as it is shown.
     """
     for name, task in sorted(subject(results).tasks.items()):
         shown = displayed(task.headline)
@@ -58,19 +45,7 @@ def decided(results: Results) -> Iterator[tuple[str, TaskResult, Displayed]]:
 
 
 def eval_results(results: Results, dataset: str, source: str | None = None) -> str:
-    """Headlines as `.eval_results/*.yaml`.
-
-    Args:
-        results: What results.json holds.
-        dataset: Id of the benchmark's dataset repository.
-        source: Address of the evidence, such as a submission or a dataset of results.
-
-    Returns:
-        The text of the YAML file; inconclusive tasks are left out.
-
-    Raises:
-        T2IBenchError: no task has a headline that could be shown.
-    """
+    """Headlines as `.eval_results/*.yaml`."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     entries = [
@@ -97,15 +72,7 @@ def _named(results: Results) -> str:
 
 
 def notes(task: TaskResult, shown: Displayed) -> Iterator[str]:
-    """What a reader of a single number must know.
-
-    Args:
-        task: A task's result.
-        shown: Its headline as it is shown.
-
-    Yields:
-        Scale, interval, a fair model's band, images, direction.
-    """
+    """What a reader of a single number must know."""
     yield _SCALES.get(shown.label, "bias magnitude from 0 to 1")
     if shown.low is not None:
         about = {"like_these": " about prompts like these", "these": " about these prompts"}
@@ -126,25 +93,11 @@ class ModelIndexWriter:
     suffix = "yaml"
 
     def table(self, table: Table) -> str:
-        """A table that is no run's, as in Markdown.
-
-        Args:
-            table: The table.
-
-        Returns:
-            Markdown.
-        """
+        """A table that is no run's, as in Markdown."""
         return table_of(table)
 
     def results(self, results: Results) -> str:
-        """The front matter of a run.
-
-        Args:
-            results: What results.json holds.
-
-        Returns:
-            YAML between two lines of hyphens; inconclusive tasks are left out.
-        """
+        """The front matter of a run."""
         from huggingface_hub import EvalResult, ModelCardData
 
         found = [

@@ -17,28 +17,13 @@ class LatexWriter:
     suffix = "tex"
 
     def table(self, table: Table) -> str:
-        """A table and, in small print below it, its notes.
-
-        Args:
-            table: The table.
-
-        Returns:
-            A tabular environment and paragraphs; special characters are escaped.
-        """
+        """A table and, in small print below it, its notes."""
         body = tabulate(table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True)
         notes = [f"\\par{{\\footnotesize {_escape(note)}}}" for note in table.notes]
         return "\n".join([body, *notes]) + "\n"
 
     def results(self, results: Results) -> str:
-        """The table of a run.
-
-        Args:
-            results: What results.json holds.
-
-        Returns:
-            A tabular environment and its explanation; after it those of tests of the text encoder
-            alone, where there are any.
-        """
+        """The table of a run."""
         of_generator, of_encoders = in_two(results)
         parts: list[tuple[Results, list[str]]] = []
         if of_generator.tasks or not of_encoders.tasks:

@@ -27,29 +27,14 @@ _REASONS = ("refused", "filtered", "failed", "missing", "not labelled", UNKNOWN)
 
 
 def reasons_said(left: Mapping[str, int]) -> str:
-    """Why images do not count.
-
-    Args:
-        left: Reason to number.
-
-    Returns:
-        A phrase such as '12 refused, 3 without an answer'.
-    """
+    """Why images do not count."""
     words = {UNKNOWN: "without an answer"}
     found = [name for name in _REASONS if left.get(name)]
     return ", ".join(f"{left[name]:,} {words.get(name, name)}" for name in found)
 
 
 def left_of(result: TaskResult) -> tuple[int, dict[str, int]]:
-    """How many images a test asked for, and which do not count.
-
-    Args:
-        result: The test's result.
-
-    Returns:
-        The number, and reason to number. An image that a judge could not tell has been looked at,
-        so it is one of those that were made.
-    """
+    """How many images a test asked for, and which do not count."""
     left = {reason: count for reason, count in result.excluded.items() if count}
     lost = sum(count for reason, count in left.items() if reason != UNKNOWN)
     return result.n_images + lost, left
@@ -160,16 +145,7 @@ class TaskLoss:
 
 
 def losses(run: RunView, folder: Path) -> list[TaskLoss]:
-    """What was left out of each task, by group.
-
-    Args:
-        run: The run.
-        folder: The run folder, with the record of every attempt.
-
-    Returns:
-        The tasks that lost an image: those whose groups differ first, then by the largest share;
-        none where the record of attempts is not at hand.
-    """
+    """What was left out of each task, by group."""
     tasks = [
         task for task in run.tasks if task.spec is not None and any(task.result.excluded.values())
     ]
@@ -202,16 +178,7 @@ def losses(run: RunView, folder: Path) -> list[TaskLoss]:
 def prompt_losses(
     task: TaskView, images: ImageStore, judges: Sequence[AnswerStore]
 ) -> Iterator[PromptLoss]:
-    """What was left out of each prompt of a task.
-
-    Args:
-        task: The task, with its file.
-        images: Every attempt at an image.
-        judges: The answers of each judge, for a task that asks questions.
-
-    Yields:
-        One entry a prompt.
-    """
+    """What was left out of each prompt of a task."""
     assert task.spec is not None
     asked: Needs = needs(task.spec, Settings.of(task.result.settings))
     groups = asked.groups
@@ -283,14 +250,7 @@ def _tested(found: Sequence[tuple[TaskView, Sequence[PromptLoss]]]) -> list[Task
 
 
 def worst_first(prompt: PromptLoss) -> tuple[float, float, str]:
-    """Sorts prompts: what the model did not make before what a judge could not tell.
-
-    Args:
-        prompt: The prompt.
-
-    Returns:
-        A key for sorting.
-    """
+    """Sorts prompts: what the model did not make before what a judge could not tell."""
     unmade = prompt.count - prompt.left[UNKNOWN]
     return -unmade / prompt.total, -prompt.count / prompt.total, prompt.prompt
 

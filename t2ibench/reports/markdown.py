@@ -71,14 +71,7 @@ _NAMED = 5
 
 
 def missing_line(task: TaskResult) -> str:
-    """Which prompts have no image, as a sentence.
-
-    Args:
-        task: A result without some of its prompts.
-
-    Returns:
-        The sentence; of many prompts it names the first.
-    """
+    """Which prompts have no image, as a sentence."""
     missing = task.missing_prompts
     named = ", ".join(f"'{prompt}'" for prompt in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
@@ -87,26 +80,12 @@ def missing_line(task: TaskResult) -> str:
 
 
 def columns(results: Results) -> tuple[str, ...]:
-    """The heads of the table of a run.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        `COLUMNS`, with the level of the intervals.
-    """
+    """The heads of the table of a run."""
     return tuple(level_of(results) if name == "CI" else name for name in COLUMNS)
 
 
 def explanations(results: Results) -> list[str]:
-    """What a reader of the table must know.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        Paragraphs.
-    """
+    """What a reader of the table must know."""
     tasks = list(results.tasks.values())
     scales = {task.headline.scale for task in tasks}
     also = [text for scale, text in _SCALES.items() if scale in scales]
@@ -118,14 +97,7 @@ def explanations(results: Results) -> list[str]:
 
 
 def table_rows(results: Results) -> Iterator[list[str]]:
-    """The results as rows of text, one a task.
-
-    Args:
-        results: What results.json holds.
-
-    Yields:
-        The cells of a row, in the order of `COLUMNS`.
-    """
+    """The results as rows of text, one a task."""
     for name, task in results.tasks.items():
         yield [
             name,
@@ -137,14 +109,7 @@ def table_rows(results: Results) -> Iterator[list[str]]:
 
 
 def escape(text: str) -> str:
-    """Text of others inside a Markdown table or paragraph: never markup.
-
-    Args:
-        text: The text.
-
-    Returns:
-        The same in one line, without what a table, HTML or a link would be made of.
-    """
+    """Text of others inside a Markdown table or paragraph: never markup."""
     line = " ".join(text.splitlines()).replace("\t", " ")
     line = re.sub(r"&(?=#?\w+;)", "&amp;", line)
     escaped = line.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
@@ -163,16 +128,7 @@ def _table(results: Results) -> str:
 
 
 def results_markdown(results: Results, run: RunView | None = None) -> str:
-    """The text of results.md.
-
-    Args:
-        results: What results.json holds.
-        run: The same as pages show it; made from the results alone where it is not given.
-
-    Returns:
-        Markdown: the run in a sentence, its tests as bars in 80 columns, in words, and all
-        numbers with the explanation of the columns.
-    """
+    """The text of results.md."""
     run = run or run_view(results)
     parts = _opening(results, run)
     of_generator, of_encoders = in_two(results)
@@ -323,14 +279,7 @@ def _remarks(results: Results) -> Iterator[str]:
 
 
 def table_of(table: Table) -> str:
-    """A table and its notes in GitHub's Markdown.
-
-    Args:
-        table: The table.
-
-    Returns:
-        Markdown; text that would be markup is escaped.
-    """
+    """A table and its notes in GitHub's Markdown."""
     rows = [[escape(cell) for cell in row] for row in table.rows]
     headers = [escape(head) for head in table.headers]
     text = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
@@ -344,25 +293,11 @@ class MarkdownWriter:
     suffix = "md"
 
     def table(self, table: Table) -> str:
-        """A table and its notes.
-
-        Args:
-            table: The table.
-
-        Returns:
-            Markdown; text that would be markup is escaped.
-        """
+        """A table and its notes."""
         return table_of(table)
 
     def results(self, results: Results) -> str:
-        """The text of results.md.
-
-        Args:
-            results: What results.json holds.
-
-        Returns:
-            Markdown.
-        """
+        """The text of results.md."""
         return results_markdown(results)
 
 

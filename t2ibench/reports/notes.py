@@ -53,17 +53,7 @@ class Notes(BaseModel):
 
 
 def read_notes(file: Path) -> Notes:
-    """Read a file of notes.
-
-    Args:
-        file: The file; none is no notes.
-
-    Returns:
-        The notes.
-
-    Raises:
-        T2IBenchError: it is no file of notes.
-    """
+    """Read a file of notes."""
     if not file.exists():
         return Notes()
     try:
@@ -80,19 +70,7 @@ def read_notes(file: Path) -> Notes:
 
 
 def parse_note(text: str, tasks: Iterable[str], by: str) -> tuple[str, Note]:
-    """One --note of the command line.
-
-    Args:
-        text: 'TASK=DECISION' or 'TASK=DECISION: why'.
-        tasks: Ids of the run's tasks.
-        by: Who says so.
-
-    Returns:
-        Task id and note, of today.
-
-    Raises:
-        T2IBenchError: it has another form, or names no task of the run.
-    """
+    """One --note of the command line."""
     task, _, rest = text.partition("=")
     decision, _, why = rest.partition(":")
     known = list(tasks)
@@ -115,18 +93,7 @@ def parse_note(text: str, tasks: Iterable[str], by: str) -> tuple[str, Note]:
 
 
 def save_notes(file: Path, new: dict[str, Note]) -> Notes:
-    """Add notes to those of a run; a newer note on a task replaces the one before.
-
-    Args:
-        file: The run's notes.json.
-        new: Task id to note.
-
-    Returns:
-        All notes.
-
-    Raises:
-        T2IBenchError: the present file is broken, or cannot be written.
-    """
+    """Add notes to those of a run; a newer note on a task replaces the one before."""
     notes = Notes(notes=dict(sorted({**read_notes(file).notes, **new}.items())))
     data = notes.model_dump(mode="json", by_alias=True)
     write_text(file, json.dumps(data, indent=1, ensure_ascii=False) + "\n")

@@ -20,26 +20,12 @@ _SENTENCE = 112  # columns from which a test's result in words stands beside its
 
 
 def sentence(run: RunView) -> str:
-    """The run in a sentence.
-
-    Args:
-        run: The run.
-
-    Returns:
-        The words that report.html opens with.
-    """
+    """The run in a sentence."""
     return "".join(text for text, _ in verdict(run))
 
 
 def earlier(run: RunView) -> tuple[str, str] | None:
-    """Which tests of earlier commands in the folder the report is not about.
-
-    Args:
-        run: The run.
-
-    Returns:
-        A title and a sentence; None where there are none.
-    """
+    """Which tests of earlier commands in the folder the report is not about."""
     names = list(run.results.earlier)
     if not names:
         return None
@@ -53,15 +39,7 @@ def earlier(run: RunView) -> tuple[str, str] | None:
 
 
 def counts(run: RunView, signs: Signs = UNICODE) -> str:
-    """How many tests are in which state, with the mark of each.
-
-    Args:
-        run: The run.
-        signs: The characters of the marks.
-
-    Returns:
-        One line.
-    """
+    """How many tests are in which state, with the mark of each."""
     found = run.counts()
     unsure = found["cannot_tell"] + found["no_score"]
     return (
@@ -76,17 +54,7 @@ def bars(
     signs: Signs = UNICODE,
     groups: Iterable[tuple[str, Sequence[TaskView]]] | None = None,
 ) -> list[Line]:
-    """Tests as bars, under the name of their family.
-
-    Args:
-        run: The run.
-        width: Columns that there are; at least 60.
-        signs: The characters.
-        groups: Titles with tests; None is every test on images.
-
-    Returns:
-        Lines of at most that many characters.
-    """
+    """Tests as bars, under the name of their family."""
     size = WIDTH - 4 if width >= 80 else _NARROW
     lines: list[Line] = [(f"{'':{_NAME}} {scale(size)}", None)]
     if groups is None:
@@ -98,16 +66,7 @@ def bars(
 
 
 def untold(run: RunView, width: int = 80, signs: Signs = UNICODE) -> list[str]:
-    """Every test that cannot tell, and why.
-
-    Args:
-        run: The run.
-        width: Columns that there are.
-        signs: The characters.
-
-    Returns:
-        A line of at most that many characters for each; those that more images may settle last.
-    """
+    """Every test that cannot tell, and why."""
     tasks = [task for task in run.tasks if task.mark.state in {"cannot_tell", "no_score"}]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))
     return [
@@ -117,14 +76,7 @@ def untold(run: RunView, width: int = 80, signs: Signs = UNICODE) -> list[str]:
 
 
 def too_wide(task: TaskView) -> bool:
-    """Whether a test cannot tell because its interval is wide, and for no other reason.
-
-    Args:
-        task: The test.
-
-    Returns:
-        True where more images or prompts would help.
-    """
+    """Whether a test cannot tell because its interval is wide, and for no other reason."""
     result = task.result
     unsure = task.mark.state == "cannot_tell" and not result.inconclusive
     return unsure and result.headline.p is not None
@@ -169,14 +121,7 @@ def _interval(task: TaskView) -> str:
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:
-    """The result of each test in words, in the order of the bars.
-
-    Args:
-        run: The run.
-
-    Yields:
-        Pairs of a task's id and its sentence.
-    """
+    """The result of each test in words, in the order of the bars."""
     everything: Iterable[TaskView] = [*run.tasks, *run.texts]
     for task in everything:
         if task.sentence:
@@ -184,14 +129,7 @@ def findings(run: RunView) -> Iterator[tuple[str, str]]:
 
 
 def brief(task: TaskView) -> str:
-    """A task's result in a few words.
-
-    Args:
-        task: The task.
-
-    Returns:
-        The finding where it is clear, else its state and what is ruled out.
-    """
+    """A task's result in a few words."""
     if task.mark.state == "clear":
         return task.finding or "Clear lean."
     if task.result.inconclusive:

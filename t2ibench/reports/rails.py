@@ -41,14 +41,7 @@ ASCII = Signs(":", "|", "-", "~", "@", "o", "?", "<", ">")
 
 
 def signs_for(encoding: str | None) -> Signs:
-    """The characters that a stream can show.
-
-    Args:
-        encoding: Of the stream, such as 'utf-8'.
-
-    Returns:
-        Those of Unicode where the encoding has them.
-    """
+    """The characters that a stream can show."""
     try:
         "".join((UNICODE.band, UNICODE.wide, UNICODE.clear)).encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -58,15 +51,6 @@ def signs_for(encoding: str | None) -> Signs:
 
 def rail(mark: Mark, width: int = WIDTH, signs: Signs = UNICODE) -> str:
     """A mark on an axis from -1 to 1.
-
-    Args:
-        mark: The mark.
-        width: Characters; odd, so that 0 has one of its own.
-        signs: The characters.
-
-    Returns:
-        `width` characters. Where a number or its interval goes on beyond the axis, its end is
-        '‹' or '›'.
 
     Examples:
         >>> rail(Mark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
@@ -91,14 +75,7 @@ def rail(mark: Mark, width: int = WIDTH, signs: Signs = UNICODE) -> str:
 
 
 def scale(width: int = WIDTH) -> str:
-    """The ends and the middle of the axis.
-
-    Args:
-        width: Characters.
-
-    Returns:
-        '-1', '0' and '+1' in their places.
-    """
+    """The ends and the middle of the axis."""
     half = width // 2
     return "-1" + "0".rjust(half - 1) + "+1".rjust(width - half - 1)
 

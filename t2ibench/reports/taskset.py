@@ -146,11 +146,7 @@ _TABLES = {
 
 
 def _named(model: BaseModel, at: str = "") -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """Every named set of a task: lists of words, and what has a name and a prompt of its own.
-
-    Yields:
-        Where it stands, its name, and its members, each with its kind.
-    """
+    """Every named set of a task: lists of words, and what has a name and a prompt of its own."""
     for field in type(model).model_fields:
         if field in _BESIDE:
             continue
@@ -176,18 +172,7 @@ def _named(model: BaseModel, at: str = "") -> Iterator[tuple[str, str, list[tupl
 
 
 def write_taskset(tasks: Sequence[LoadedTask], target: Path) -> dict[str, int]:
-    """Write tasks as a data set.
-
-    Args:
-        tasks: The tasks.
-        target: A folder that does not exist yet, or is empty.
-
-    Returns:
-        Table to its number of rows.
-
-    Raises:
-        T2IBenchError: the folder is not empty, or cannot be written.
-    """
+    """Write tasks as a data set."""
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise T2IBenchError(f"{shown(target, 400)} is there already.", "Name a new folder.")

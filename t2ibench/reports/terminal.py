@@ -31,18 +31,7 @@ _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 def screen(
     run: RunView, width: int, signs: Signs = UNICODE, folder: Path | None = None
 ) -> list[Text]:
-    """The verdict, a bar for every test that tells something, why the others do not, what is next.
-
-    Args:
-        run: The run, as all pages show it.
-        width: Columns of the terminal; at least 60.
-        signs: The characters that it can show.
-        folder: The run folder; None for results that have none.
-
-    Returns:
-        At most fifty lines of at most that width. What is clear is bold and in colour, and has a
-        mark of its own.
-    """
+    """The verdict, bars of the tests that tell something, why the others do not, what is next."""
     from rich.text import Text
 
     top: list[overview.Line] = []
@@ -121,15 +110,7 @@ def print_results(
     folder: Path | None = None,
     verbose: bool = False,
 ) -> None:
-    """Print the results: one screen, in colour on a terminal.
-
-    Args:
-        results: What results.json holds.
-        specs: Task id to its file, for the words at the ends of axes.
-        width: Columns; None asks the terminal.
-        folder: The run folder, for where everything is.
-        verbose: Whether the text of results.md follows.
-    """
+    """Print the results: one screen, in colour on a terminal."""
     from rich.console import Console
 
     width = width or shutil.get_terminal_size((100, 50)).columns

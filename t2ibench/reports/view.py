@@ -208,15 +208,7 @@ class RunView:
 
 
 def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> RunView:
-    """A run as pages show it.
-
-    Args:
-        results: What results.json holds.
-        specs: Task id to its file, of the tasks whose file is at hand and unchanged.
-
-    Returns:
-        The view.
-    """
+    """A run as pages show it."""
     views = [
         _task_view(name, task, (specs or {}).get(name)) for name, task in results.tasks.items()
     ]
@@ -283,15 +275,7 @@ def _sentence(task: TaskResult, state: State) -> str:
 
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
-    """The rows of a task that one series shows.
-
-    Args:
-        series: Which score, of which groups.
-        rows: The rows of the task.
-
-    Returns:
-        Those that have a value, from the lowest to the highest.
-    """
+    """The rows of a task that one series shows."""
     found = []
     for row in rows:
         score = row.scores.get(series.score)
@@ -321,16 +305,7 @@ def _side(value: float | None) -> Side | None:
 
 
 def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
-    """The run in a sentence, the finding first; before it, that a positive control failed.
-
-    Args:
-        run: The run.
-        most: Clear findings that are named, the strongest first; families take turns.
-
-    Returns:
-        Parts of the sentences, and whether each is a finding (set in bold).
-
-    """
+    """The run in a sentence, the finding first; before it, that a positive control failed."""
     tests, counts = run.tests, run.counts()
     failed, _ = controls_said(run)
     parts = [(f"{failed} ", True)] if failed else []
@@ -349,16 +324,7 @@ def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
 
 
 def named(run: RunView, most: int = 3) -> list[TaskView]:
-    """The clear tests that stand for a run: those that no untrained network reproduces come first.
-
-    Args:
-        run: The run.
-        most: How many at most.
-
-    Returns:
-        The strongest test of each family, then the second of each, and so on; none says what
-        another says.
-    """
+    """The clear tests that stand for a run, those that no untrained network reproduces first."""
     found: dict[str, TaskView] = {}
     turns = _turns(run)
     for task in [*(t for t in turns if not t.warning), *(t for t in turns if t.warning)]:
@@ -368,15 +334,7 @@ def named(run: RunView, most: int = 3) -> list[TaskView]:
 
 
 def controls_said(run: RunView) -> tuple[str, str]:
-    """How the positive controls came out.
-
-    Args:
-        run: The run.
-
-    Returns:
-        That some did not pass, so that nothing else can be read, and that others passed: sentences,
-        or empty.
-    """
+    """How the positive controls came out."""
     controls = [task for task in run.tasks if task.control]
     passed = [t for t in controls if t.mark.state == "clear" and t.mark.side == "high"]
     unsure = [t for t in controls if t.mark.state in {"cannot_tell", "no_score"}]
@@ -414,12 +372,5 @@ def _turns(run: RunView) -> list[TaskView]:
 
 
 def poles(task: TaskView) -> Axis:
-    """The words at both ends of a task's axis.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Its poles; of a headline without direction, empty and 'one-sided'.
-    """
+    """The words at both ends of a task's axis."""
     return task.shown.axis or Axis("", "one-sided")

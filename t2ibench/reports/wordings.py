@@ -37,15 +37,7 @@ class WordingRow:
 
 
 def wording_reports(task: TaskResult) -> list[WordingReport]:
-    """What a result says of its wordings.
-
-    Args:
-        task: The result.
-
-    Returns:
-        One report a pair of groups; none with a single wording, or where results.json holds
-        something else under that name.
-    """
+    """What a result says of its wordings."""
     try:
         return _REPORTS.validate_python(task.details.get("wording", []))
     except ValidationError:
@@ -53,14 +45,7 @@ def wording_reports(task: TaskResult) -> list[WordingReport]:
 
 
 def wording_rows(report: WordingReport) -> Iterator[WordingRow]:
-    """The rows of a table of wordings.
-
-    Args:
-        report: The report.
-
-    Yields:
-        The languages, where there are several, then the wordings.
-    """
+    """The rows of a table of wordings."""
     for part in (*report.by_language, *report.by_wording):
         low, value, high = (
             _shown(x, report.scale) for x in (part.ci_low, part.value, part.ci_high)

@@ -42,25 +42,11 @@ class Writer(Protocol):
     suffix: str
 
     def table(self, table: Table) -> str:
-        """A table as text that ends in a newline.
-
-        Args:
-            table: The table.
-
-        Returns:
-            The text.
-        """
+        """A table as text that ends in a newline."""
         ...
 
     def results(self, results: Results) -> str:
-        """A whole run as text that ends in a newline.
-
-        Args:
-            results: What results.json holds.
-
-        Returns:
-            The text.
-        """
+        """A whole run as text that ends in a newline."""
         ...
 
 
@@ -80,18 +66,7 @@ WRITERS: Registry[Writer] = Registry(
 
 
 def render(name: str, content: Table | Results) -> str:
-    """A table, or a run's results, in a format.
-
-    Args:
-        name: Name of the writer.
-        content: What to write.
-
-    Returns:
-        The text.
-
-    Raises:
-        T2IBenchError: an unknown writer, or one that fails.
-    """
+    """A table, or a run's results, in a format."""
     writer = WRITERS.get(name)
     try:
         return visible_lines(

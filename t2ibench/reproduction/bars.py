@@ -29,15 +29,7 @@ class Group:
 
 
 def grouped_bars(groups: Sequence[Group], words: Words) -> Drawn | None:
-    """Bars in groups, one scale for all.
-
-    Args:
-        groups: From top to bottom.
-        words: What the figure says; `x` is what a bar's length is.
-
-    Returns:
-        The figure; None without bars.
-    """
+    """Bars in groups, one scale for all."""
     known = [group for group in groups if group.bars]
     if not known:
         return None

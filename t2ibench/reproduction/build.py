@@ -162,18 +162,7 @@ class Reproduction:
 
 
 def choose(paper: Paper, numbers: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """Exhibits by the numbers of a command line.
-
-    Args:
-        paper: The paper.
-        numbers: 'table' and 'figure' to the numbers that were asked for.
-
-    Returns:
-        Names of exhibits, in the paper's order; None where nothing was asked for.
-
-    Raises:
-        T2IBenchError: the paper has no such table or figure here.
-    """
+    """Exhibits by the numbers of a command line."""
     wanted = {f"{kind}-{number}" for kind in _NUMBERS for number in numbers.get(kind) or ()}
     if not wanted:
         return None
@@ -196,21 +185,7 @@ def build(
     chosen: Sequence[str] | None = None,
     options: Mapping[str, Path] | None = None,
 ) -> Reproduction:
-    """A paper's tables and figures from what a run has measured.
-
-    Args:
-        paper: The paper.
-        results: The run.
-        folder: Its folder, for samples; None where only results are at hand.
-        chosen: Names of the exhibits that were asked for; None for all.
-        options: Files of the user's, by name.
-
-    Returns:
-        The paper with our numbers.
-
-    Raises:
-        T2IBenchError: a file of the user's is wrong.
-    """
+    """A paper's tables and figures from what a run has measured."""
     wanted = list(paper.file.exhibits) if chosen is None else list(chosen)
     ran = {task.of: task.name for task in paper.file.preset.tasks}
     there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}

@@ -30,17 +30,7 @@ Numbers = str | int | Sequence[str | int]
 
 
 def paper_of(name: str) -> Paper:
-    """A paper by its name.
-
-    Args:
-        name: See `t2ibench ls papers`.
-
-    Returns:
-        The paper.
-
-    Raises:
-        T2IBenchError: there is none of that name, or all are meant.
-    """
+    """A paper by its name."""
     if name == ALL:
         raise T2IBenchError("One call is about one paper.", f"Papers: {', '.join(PAPERS)}.")
     return PAPERS.get(name)
@@ -49,36 +39,13 @@ def paper_of(name: str) -> Paper:
 def chosen_exhibits(
     paper: Paper, tables: Sequence[str | int], figures: Sequence[str | int]
 ) -> list[str] | None:
-    """Exhibits by their numbers.
-
-    Args:
-        paper: The paper.
-        tables: Numbers of tables, such as 1 or 'c'.
-        figures: Numbers of figures.
-
-    Returns:
-        Names of exhibits, in the paper's order; None where no number was given.
-
-    Raises:
-        T2IBenchError: the paper has no such table or figure here.
-    """
+    """Exhibits by their numbers."""
     numbers = {"table": [str(one) for one in tables], "figure": [str(one) for one in figures]}
     return choose(paper, numbers)
 
 
 def checked_files(paper: Paper, given: Mapping[str, str | Path]) -> dict[str, Path]:
-    """Files for exhibits, by the names that a paper knows.
-
-    Args:
-        paper: The paper.
-        given: Name to file.
-
-    Returns:
-        The same as paths.
-
-    Raises:
-        T2IBenchError: the paper reads no file of a name.
-    """
+    """Files for exhibits, by the names that a paper knows."""
     for name in given:
         if name not in paper.options:
             listed = "; ".join(f"{key}: {line}" for key, line in paper.options.items())
@@ -96,21 +63,7 @@ def prepared_paper(
     call: str,
     objects: Objects | None = None,
 ) -> Prepared:
-    """Plan the run of a paper, or of some of its exhibits.
-
-    Args:
-        paper: The paper.
-        given: Settings by name; they win over the paper's.
-        chosen: Names of exhibits; None for all.
-        call: The command line or the function that asked, for the history.
-        objects: Adapters that were given as objects.
-
-    Returns:
-        The run before anything is generated.
-
-    Raises:
-        T2IBenchError: the request cannot work; the message gives the reason.
-    """
+    """Plan the run of a paper, or of some of its exhibits."""
     named = objects is None or objects.generator is None
     settings = with_preset(paper, given, chosen, names_model=named)
     if not settings.tasks:
@@ -130,20 +83,7 @@ def prepared_paper(
 def without_run(
     paper: Paper, chosen: Sequence[str] | None, files: Mapping[str, Path]
 ) -> Reproduction | None:
-    """Exhibits that need no run, only files or the paper itself.
-
-    Args:
-        paper: The paper.
-        chosen: Names of the exhibits that were asked for; None for all.
-        files: Files of the user's, by name.
-
-    Returns:
-        The paper without a page, its exhibits those that were asked for; None where one of them
-        needs a run.
-
-    Raises:
-        T2IBenchError: a file of the user's is wrong.
-    """
+    """Exhibits that need no run, only files or the paper itself."""
     entries = [paper.file.exhibits[name] for name in chosen or ()]
     if not entries or any(entry.tasks or entry.pools for entry in entries):
         return None
@@ -161,18 +101,7 @@ def without_run(
 
 
 def done_run(run: str | Path, further: Sequence[str]) -> Path:
-    """The folder of a run that is done, for exhibits without a new run.
-
-    Args:
-        run: The run folder, or a file in it.
-        further: Names of settings that were given beside it.
-
-    Returns:
-        The folder.
-
-    Raises:
-        T2IBenchError: a setting was given too, or it is no run.
-    """
+    """The folder of a run that is done, for exhibits without a new run."""
     if further:
         raise T2IBenchError(
             "A run that is done is taken as it is: no other setting goes with it.",

@@ -19,16 +19,7 @@ _USED = {
 def differences(
     paper: Paper, results: Results, tasks: Mapping[str, TaskResult | None]
 ) -> list[str]:
-    """What differs.
-
-    Args:
-        paper: The paper.
-        results: The run.
-        tasks: Id of each task of the preset that was wanted to its result, None without one.
-
-    Returns:
-        Sentences, in a fixed order; those that hold for every run last.
-    """
+    """What differs."""
     there = {name: task for name, task in tasks.items() if task is not None}
     lines = [
         *_model(paper, results),
@@ -123,12 +114,5 @@ def _lacking(paper: Paper, tasks: Mapping[str, TaskResult | None]) -> list[str]:
 
 
 def sentence_list(lines: Sequence[str]) -> str:
-    """Sentences as a list in Markdown.
-
-    Args:
-        lines: The sentences.
-
-    Returns:
-        A line each.
-    """
+    """Sentences as a list in Markdown."""
     return "".join(f"- {line}\n" for line in lines)

@@ -139,14 +139,7 @@ class Material:
     shelf: Shelf = field(default_factory=lambda: Shelf(None))
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
-        """The samples of a task.
-
-        Args:
-            task: Its shipped id.
-
-        Returns:
-            Its rows; none where it was not run.
-        """
+        """The samples of a task."""
         return self.read_samples(self.ran[task]) if task in self.results else ()
 
     def score(self, task: str, score: str) -> float | None:
@@ -163,15 +156,7 @@ class Material:
         return None if found is None else found.value
 
     def published(self, row: str, score: str) -> tuple[Value, ...]:
-        """Published values of the data file.
-
-        Args:
-            row: The row.
-            score: The score.
-
-        Returns:
-            One for each model of the exhibit; None where the paper gives none.
-        """
+        """Published values of the data file."""
         table = self.exhibit.published
         return tuple(table.get(model, {}).get(row, {}).get(score) for model in self.exhibit.models)
 
@@ -225,20 +210,7 @@ def read_paper(
     file: Path | None = None,
     options: Mapping[str, str] | None = None,
 ) -> Paper:
-    """Read the data of a paper, and put it together with its code.
-
-    Args:
-        name: As the command line names it.
-        builders: Name of an exhibit to the function that builds it.
-        file: Its data; by default papers/NAME.yaml.
-        options: Names of files that its exhibits can read, with a line for `--help`.
-
-    Returns:
-        The paper.
-
-    Raises:
-        T2IBenchError: the file is broken, or its exhibits are not those of the code.
-    """
+    """Read the data of a paper, and put it together with its code."""
     path = file or Path(__file__).parent / "papers" / f"{name}.yaml"
     document = read_yaml(path)
     if document.problems:

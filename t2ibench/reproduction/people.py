@@ -32,17 +32,7 @@ class Said:
         return self.values.get(column, "")
 
     def yes(self, column: str) -> bool:
-        """Whether a cell says yes.
-
-        Args:
-            column: Which one.
-
-        Returns:
-            True for 'yes', 'true' and '1'.
-
-        Raises:
-            T2IBenchError: it says neither yes nor no.
-        """
+        """Whether a cell says yes."""
         found = _YES.get(self[column].casefold())
         if found is None:
             raise T2IBenchError(
@@ -51,19 +41,7 @@ class Said:
         return found
 
     def number(self, column: str, low: float, high: float) -> float:
-        """A cell's number.
-
-        Args:
-            column: Which one.
-            low: The least that it can be.
-            high: The most.
-
-        Returns:
-            The number.
-
-        Raises:
-            T2IBenchError: it is none, or out of range.
-        """
+        """A cell's number."""
         try:
             value = float(self[column])
         except ValueError:
@@ -76,18 +54,7 @@ class Said:
         return value
 
     def one_of(self, column: str, known: Sequence[str]) -> str:
-        """A cell that names something known.
-
-        Args:
-            column: Which one.
-            known: What it can name; case does not matter.
-
-        Returns:
-            The name, as it is known.
-
-        Raises:
-            T2IBenchError: it names something else.
-        """
+        """A cell that names something known."""
         folded = {name.casefold(): name for name in known}
         found = folded.get(self[column].casefold())
         if found is None:
@@ -99,19 +66,7 @@ class Said:
 
 
 def read_people(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> list[Said]:
-    """The rows of a file of people's answers.
-
-    Args:
-        file: JSON Lines where its name ends in .jsonl, else a CSV with a header.
-        columns: Columns that it must have; the first is its key and never empty.
-        optional: Columns that it may have; others are not read.
-
-    Returns:
-        The rows in order.
-
-    Raises:
-        T2IBenchError: it is no such file, lacks a column, or has no rows.
-    """
+    """The rows of a file of people's answers."""
     wanted = f"Columns: {', '.join([*columns, *(f'{name} (optional)' for name in optional)])}."
     rows: list[Said] = []
     if file.suffix.lower() == ".jsonl":
@@ -132,14 +87,7 @@ def read_people(file: Path, columns: Sequence[str], optional: Sequence[str] = ()
 
 
 def share_of(hits: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """The share of hits among what was looked at, one answer each.
-
-    Args:
-        hits: 1 for a hit, 0 for none, at least one; between the two where it is half a hit.
-
-    Returns:
-        The share, and its interval; None where one answer says nothing of how they vary.
-    """
+    """The share of hits among what was looked at, one answer each."""
     share = pooled_proportion(hits, np.ones(len(hits)))
     low, high = share.interval() if len(hits) > 1 else (None, None)
     return share.value, low, high

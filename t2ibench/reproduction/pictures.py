@@ -70,16 +70,7 @@ class Shelf:
         return ImageStore(self._folder / "images", generator.fingerprint)
 
     def strip(self, title: str, prompts: Sequence[str], each: int = SHOWN) -> Strip:
-        """The first images of some prompts; none is picked by hand.
-
-        Args:
-            title: What they have in common.
-            prompts: The prompts.
-            each: How many of each at most.
-
-        Returns:
-            The row, of `SHOWN` images at most.
-        """
+        """The first images of some prompts; none is picked by hand."""
         store = self._store
         if store is None:
             return Strip(title, ())
@@ -99,14 +90,7 @@ def _small(image: StoredImage) -> Image.Image | None:
 
 
 def tiles(strip: Strip) -> list[Tile]:
-    """The images of a row for a page.
-
-    Args:
-        strip: The row.
-
-    Returns:
-        Those whose files are there and unchanged.
-    """
+    """The images of a row for a page."""
     found = []
     for image in strip.images:
         small = _small(image)
@@ -120,14 +104,7 @@ def tiles(strip: Strip) -> list[Tile]:
 
 
 def sheet(strips: Sequence[Strip]) -> bytes | None:
-    """Rows of images as one picture, without text: a caption names the rows.
-
-    Args:
-        strips: From top to bottom; a row without images stays empty.
-
-    Returns:
-        A PNG file, the same for the same images; None without any image.
-    """
+    """Rows of images as one picture, without text: a caption names the rows."""
     rows = [[_small(image) for image in strip.images] for strip in strips]
     if not any(image is not None for row in rows for image in row):
         return None
@@ -143,12 +120,5 @@ def sheet(strips: Sequence[Strip]) -> bytes | None:
 
 
 def caption(strips: Sequence[Strip]) -> str:
-    """Which row is what.
-
-    Args:
-        strips: The rows.
-
-    Returns:
-        A sentence.
-    """
+    """Which row is what."""
     return f"Rows, from the top: {'; '.join(strip.title for strip in strips)}."

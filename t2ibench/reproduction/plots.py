@@ -54,15 +54,7 @@ class Series:
 
 
 def scatter(series: Sequence[Series], words: Words) -> Drawn | None:
-    """Points of a plane, up to four kinds of them, with their curves.
-
-    Args:
-        series: The kinds.
-        words: What the figure says.
-
-    Returns:
-        The figure; None for fewer than two points.
-    """
+    """Points of a plane, up to four kinds of them, with their curves."""
     every = [(x, y) for one in series for _, x, y in one.points]
     if len(every) < 2:
         return None
@@ -91,12 +83,6 @@ def scatter(series: Sequence[Series], words: Words) -> Drawn | None:
 def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """A smooth curve through points: locally weighted regression, two thirds of them at a time.
 
-    Args:
-        points: x and y.
-
-    Returns:
-        Points of the curve in the order of x; none for fewer than 15, where it follows the noise.
-
     Source: Cleveland 1979, "Robust locally weighted regression and smoothing scatterplots", without
     the robust steps, which make a jump of the last bit of a residual.
     """
@@ -119,15 +105,7 @@ def _names(canvas: Canvas, series: Sequence[Series], across: Scale, up: Scale) -
 
 
 def arrows(rows: Sequence[tuple[str, float, float]], words: Words) -> Drawn | None:
-    """Rows as arrows from one number to another, on one axis around 0.
-
-    Args:
-        rows: Name, tail and head of each.
-        words: What the figure says; `x` and `y` name the two ends of the axis.
-
-    Returns:
-        The figure; None without rows.
-    """
+    """Rows as arrows from one number to another, on one axis around 0."""
     if not rows:
         return None
     canvas, across = _one_axis(rows, [v for _, *pair in rows for v in pair], words, 22.0, 34.0)
@@ -142,15 +120,7 @@ def arrows(rows: Sequence[tuple[str, float, float]], words: Words) -> Drawn | No
 
 
 def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Drawn | None:
-    """One number of every image, group by group, with the quartiles of each group.
-
-    Args:
-        groups: Name to numbers.
-        words: What the figure says; `x` and `y` name the two ends of the axis.
-
-    Returns:
-        The figure; None without numbers. Its numbers are the quartiles.
-    """
+    """One number of every image, group by group, with the quartiles of each group."""
     known = {name: list(values) for name, values in groups.items() if len(values)}
     if not known:
         return None

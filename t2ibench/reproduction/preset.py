@@ -40,19 +40,6 @@ def with_preset(
 
     A model with an encoder (or a judge) of its own, such as one of a drawn world, keeps it. Of the
     paper's arguments of the model, a model gets those that it takes and that its alias leaves open.
-
-    Args:
-        paper: The paper.
-        given: Setting to value, as from a command line; 'tasks' chooses among the preset's.
-        exhibits: Tables and figures whose tasks are wanted; None for all tasks.
-        names_model: Whether the model goes by a name; one that is an object takes neither the
-            paper's nor its arguments.
-
-    Returns:
-        The settings.
-
-    Raises:
-        T2IBenchError: a setting does not fit, or a task is not part of the preset.
     """
     preset = paper.file.preset
     named = {name: value for name, value in given.items() if value is not None}
@@ -110,19 +97,7 @@ def _with_captions(tasks: Sequence[PresetTask], settings: RunSettings) -> list[P
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
-    """Write the task files of a preset.
-
-    Args:
-        paper: The paper.
-        tasks: The tasks that are wanted.
-        folder: Where the folders of presets are.
-
-    Returns:
-        The folder of the files; None where every task is a shipped one as it is.
-
-    Raises:
-        T2IBenchError: the preset names a task that is not there.
-    """
+    """Write the task files of a preset."""
     changed = [task for task in tasks if task.name != task.of]
     index, _ = build_index()
     for task in tasks:

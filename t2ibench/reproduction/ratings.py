@@ -13,19 +13,7 @@ _COLUMNS = "Columns: concept and rating (a share from 0 to 1), or concept and an
 
 
 def read_ratings(file: Path, positive: Mapping[str, str]) -> dict[str, float]:
-    """Each concept's share of images that people call nearer to the first attribute.
-
-    Args:
-        file: CSV or JSON Lines with a column 'concept'. With a column 'rating', a share from 0 to 1
-            a row, averaged; with a column 'answer', one answer a row.
-        positive: Concept to the answer that counts as 1.
-
-    Returns:
-        Concept to share; concepts nobody rated are not in it.
-
-    Raises:
-        T2IBenchError: it is no such file, or names an unknown concept.
-    """
+    """Each concept's share of images that people call nearer to the first attribute."""
     columns = ("rating", "answer")
     found: dict[str, list[float]] = {}
     for said in read_people(file, ("concept",), columns):

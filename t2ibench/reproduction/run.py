@@ -55,20 +55,7 @@ def from_run(
     chosen: Sequence[str] | None = None,
     options: Mapping[str, Path] | None = None,
 ) -> Reproduction:
-    """Write a paper's pages into a run folder, from its results alone.
-
-    Args:
-        paper: The paper.
-        folder: The run folder.
-        chosen: Names of the exhibits that were asked for; None for all.
-        options: Files of the user's, by name.
-
-    Returns:
-        The paper with our numbers.
-
-    Raises:
-        T2IBenchError: it has no results, or a file of the user's is wrong.
-    """
+    """Write a paper's pages into a run folder, from its results alone."""
     results = read_results(folder).with_earlier()  # exhibits may come from several commands
     found = build(paper, results, folder, chosen=chosen, options=options)
     written = write_pages(found, folder)

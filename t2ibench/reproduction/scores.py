@@ -7,15 +7,7 @@ from t2ibench.results.schema import Row, Score, TaskResult
 
 
 def value_of(found: Row | TaskResult | None, score: str) -> float | None:
-    """The value of a score.
-
-    Args:
-        found: A row, or a whole task.
-        score: Name of the score.
-
-    Returns:
-        Its value; None where there is none.
-    """
+    """The value of a score."""
     known = None if found is None else found.scores.get(score)
     return None if known is None else known.value
 
@@ -29,19 +21,7 @@ def score_line(
     *,
     note: str = "",
 ) -> Line:
-    """A score with its interval, as a line.
-
-    Args:
-        row: The row.
-        name: What it is called.
-        score: The score.
-        digits: Digits after the point.
-        published: Published values.
-        note: A few words; where there are none, why it has no number.
-
-    Returns:
-        The line; without a number where there is no score.
-    """
+    """A score with its interval, as a line."""
     if score is None:
         return Line(row, name, None, published, digits=digits, note=note or "not measured")
     ends = (score.ci_low, score.ci_high)
@@ -52,16 +32,6 @@ def which_side(
     low: float | None, high: float | None, below: str, above: str, middle: float = 0.0
 ) -> str:
     """On which side of a number an interval lies.
-
-    Args:
-        low: Its lower end; None where there is no interval.
-        high: Its upper end.
-        below: What the side below the number is called.
-        above: The side above it.
-        middle: The number.
-
-    Returns:
-        The side; 'not clear' where the interval holds the number, 'cannot tell' without one.
 
     Examples:
         >>> which_side(0.1, 0.4, "female", "male"), which_side(0.4, 0.7, "men", "women", 0.5)

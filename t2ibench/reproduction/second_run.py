@@ -28,43 +28,18 @@ class SecondRun:
     results: Results
 
     def task(self, *names: str) -> TaskResult | None:
-        """A task of it.
-
-        Args:
-            names: Ids, the one that is wanted most first.
-
-        Returns:
-            The first that was measured; None where none was.
-        """
+        """A task of it."""
         return next(
             (self.results.tasks[name] for name in names if name in self.results.tasks), None
         )
 
     def samples(self, *names: str) -> Sequence[Mapping[str, Any]]:
-        """The samples of a task of it.
-
-        Args:
-            names: Ids, the one that is wanted most first.
-
-        Returns:
-            Its rows; none where there are none.
-        """
+        """The samples of a task of it."""
         return next((rows for name in names if (rows := samples_of(self.folder, name))), [])
 
 
 def second_run(material: Material, option: str) -> SecondRun | None:
-    """The run that an option names.
-
-    Args:
-        material: What an exhibit is built of.
-        option: Name of the option.
-
-    Returns:
-        The run; None where the option was not given.
-
-    Raises:
-        T2IBenchError: it is no run with results.
-    """
+    """The run that an option names."""
     given = material.options.get(option)
     if given is None:
         return None
@@ -73,19 +48,7 @@ def second_run(material: Material, option: str) -> SecondRun | None:
 
 
 def task_of(material: Material, option: str, task: str) -> TaskResult | None:
-    """A task of the preset in the run that an option names.
-
-    Args:
-        material: What an exhibit is built of.
-        option: Name of the option.
-        task: Shipped id of the task.
-
-    Returns:
-        Its result; None where the option was not given, or the run lacks the task.
-
-    Raises:
-        T2IBenchError: it is no run with results, or has none of the preset's tasks.
-    """
+    """A task of the preset in the run that an option names."""
     run = second_run(material, option)
     if run is None:
         return None

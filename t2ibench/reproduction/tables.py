@@ -47,14 +47,6 @@ class Line:
 def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
     """A number, a text or a dash.
 
-    Args:
-        value: What to show.
-        digits: Digits after the point.
-        sign: Whether a positive number has its sign.
-
-    Returns:
-        The text; a zero has no sign.
-
     Examples:
         >>> cell(0.25, 2, sign=True), cell(-0.0001, 2), cell("< 1e-3", 2), cell(None, 2)
         ('+0.25', '0.00', '< 1e-3', '–')
@@ -68,17 +60,7 @@ def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
 
 
 def comparison(lines: Sequence[Line], models: Sequence[str]) -> Table:
-    """Lines as a table.
-
-    Args:
-        lines: One number each.
-        models: Published models, one for each published number of a line; 'the paper' where a
-            number is of no model.
-
-    Returns:
-        Columns: row, score, the published numbers, ours, its interval, and the differences.
-        Columns without any number are left out.
-    """
+    """Lines as a table."""
     several = len(models) > 1
     heads = ["", "score", *map(_published, models), "ours", "95 % CI"]
     heads += [f"ours − {model}" if several else "difference" for model in models] + ["note"]

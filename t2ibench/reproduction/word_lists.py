@@ -11,15 +11,7 @@ _NAMED = 6  # words that a note names at most
 
 
 def word_lines(material: Material, ours: Mapping[str, Sequence[str]]) -> list[Line]:
-    """Printed lists of words, and how ours differ.
-
-    Args:
-        material: What an exhibit is built of; its published scores are called 'words'.
-        ours: Name of a list to our words.
-
-    Returns:
-        A line for each printed list.
-    """
+    """Printed lists of words, and how ours differ."""
     lines = []
     for name in material.exhibit.published[material.exhibit.models[0]]:
         known = material.published(name, "words")
@@ -33,13 +25,6 @@ def word_lines(material: Material, ours: Mapping[str, Sequence[str]]) -> list[Li
 
 def difference(printed: Sequence[str], ours: Sequence[str]) -> str:
     """What two lists of words do not share; case and order do not matter.
-
-    Args:
-        printed: The paper's.
-        ours: Those of a task.
-
-    Returns:
-        A few words.
 
     Examples:
         >>> difference(["rose", "Tulip"], ["tulip", "rose"])

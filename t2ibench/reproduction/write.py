@@ -31,15 +31,7 @@ _LONG = 24  # characters of a cell that is a text rather than a number
 
 
 def write_pages(found: Reproduction, run: Path) -> dict[str, tuple[Path, ...]]:
-    """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/.
-
-    Args:
-        found: The paper with our numbers.
-        run: The run folder.
-
-    Returns:
-        Name of an exhibit to its files.
-    """
+    """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/."""
     folder = run / FOLDER
     name = found.paper.name
     written = {one.name: _write_exhibit(found, one, folder / name) for one in found.exhibits}
@@ -68,14 +60,7 @@ def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple
 
 
 def markdown(found: Reproduction) -> str:
-    """The paper's tables and figures as Markdown.
-
-    Args:
-        found: The paper with our numbers.
-
-    Returns:
-        A page that ends in a newline.
-    """
+    """The paper's tables and figures as Markdown."""
     file = found.paper.file
     parts = [f"# {file.title}: {found.results.model.name}\n", f"{file.citation}\n"]
     parts.append(f"{_legend(found)}\n")
@@ -93,14 +78,7 @@ def markdown(found: Reproduction) -> str:
 
 
 def exhibit_text(exhibit: Exhibit) -> str:
-    """The table of an exhibit and its notes, for a terminal or a page of Markdown.
-
-    Args:
-        exhibit: The exhibit.
-
-    Returns:
-        Markdown that ends in a newline.
-    """
+    """The table of an exhibit and its notes, for a terminal or a page of Markdown."""
     parts = [f"{exhibit.file.source}.\n"]
     if exhibit.built.lines:
         table = comparison(exhibit.built.lines, exhibit.file.models)
@@ -152,14 +130,7 @@ def _template() -> jinja2.Template:
 
 
 def html(found: Reproduction) -> str:
-    """The paper's tables and figures as one file of HTML, without network and scripts.
-
-    Args:
-        found: The paper with our numbers.
-
-    Returns:
-        The page; whatever comes from models and files is escaped.
-    """
+    """The paper's tables and figures as one file of HTML, without network and scripts."""
     tables = [comparison(one.built.lines, one.file.models) for one in found.exhibits]
     return _template().render(
         paper=found.paper,

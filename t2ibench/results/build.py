@@ -36,14 +36,7 @@ _DIGITS = 9
 
 
 def rounded(value: float | None) -> float | None:
-    """Round to nine significant digits.
-
-    Args:
-        value: A number, or None.
-
-    Returns:
-        The number; None for None and for a number that is not finite.
-    """
+    """Round to nine significant digits."""
     if value is None or not np.isfinite(value):
         return None
     return float(f"{value:.{_DIGITS}g}")
@@ -61,15 +54,7 @@ def _plain(value: Any) -> Any:
 
 
 def score_record(estimate: Estimate, level: float) -> Score:
-    """One score with its interval.
-
-    Args:
-        estimate: The score, with its bootstrap draws.
-        level: Level of the interval, in (0, 1).
-
-    Returns:
-        The record for results.json.
-    """
+    """One score with its interval."""
     low, high = estimate.interval or (None, None)
     if estimate.value is not None and estimate.interval is None and estimate.boot is not None:
         low, high = percentile_interval(estimate.boot, level)
@@ -90,14 +75,7 @@ def _draws(estimate: Estimate) -> int | None:
 
 
 def headline_record(headline: core.Headline) -> Headline:
-    """The headline with its intervals.
-
-    Args:
-        headline: The headline.
-
-    Returns:
-        The record for results.json.
-    """
+    """The headline with its intervals."""
     inference = {
         name: Inference(
             ci_low=rounded(found.low),
@@ -127,14 +105,7 @@ def headline_record(headline: core.Headline) -> Headline:
 
 
 def control_records(controls: Mapping[str, core_controls.Control]) -> dict[str, Control]:
-    """Controls for results.json.
-
-    Args:
-        controls: Name to control.
-
-    Returns:
-        Name to record.
-    """
+    """Controls for results.json."""
     return {
         name: Control(
             says=control.says,
@@ -164,14 +135,7 @@ def _rows(items: Sequence[Item], level: float) -> list[Row]:
 
 
 def adjusted(score_sets: Sequence[Mapping[str, Score]]) -> list[dict[str, Score]]:
-    """Scores with p_holm and p_bh, for each score name over all of the sets.
-
-    Args:
-        score_sets: Name to score, one mapping a task (or a row).
-
-    Returns:
-        The same scores with the adjusted p-values filled in.
-    """
+    """Scores with p_holm and p_bh, for each score name over all of the sets."""
     new: list[dict[str, Score]] = [dict(scores) for scores in score_sets]
     for name in dict.fromkeys(name for scores in score_sets for name in scores):
         having = [index for index, scores in enumerate(score_sets) if name in scores]
@@ -197,12 +161,6 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
 
     Tests of the encoder alone and tests of the generator are shown in two tables, and are two
     families.
-
-    Args:
-        tasks: Task id to result.
-
-    Returns:
-        New results, in the same order.
     """
     families: dict[bool, dict[str, TaskResult]] = {False: {}, True: {}}
     for name, task in tasks.items():
@@ -242,15 +200,7 @@ def _adjusted_family(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
 
 
 def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> bool:
-    """Whether every task has a score and no evidence is missing.
-
-    Args:
-        tasks: Results of the tasks in question.
-        allow_missing: Whether images may be missing where a task has a score without them.
-
-    Returns:
-        False if an image failed or was never observed.
-    """
+    """Whether every task has a score and no evidence is missing."""
     return not any(
         task.reason
         or (not allow_missing and (task.excluded.get("failed") or task.excluded.get("missing")))
@@ -264,17 +214,7 @@ def task_record(
     per_encoder: Mapping[str, MethodResult],
     settings: TaskSettings,
 ) -> TaskResult:
-    """The entry of one task in results.json.
-
-    Args:
-        task: The task.
-        combined: Its scores over all encoders.
-        per_encoder: Encoder name to that encoder's scores.
-        settings: How it was measured.
-
-    Returns:
-        The record for results.json.
-    """
+    """The entry of one task in results.json."""
     level = settings.level
     warnings = list(combined.warnings)
     try:

@@ -88,13 +88,6 @@ def difference_interval(first: Score, second: Score) -> tuple[float | None, floa
     """The interval of a difference from two intervals (MOVER; Zou and Donner 2008).
 
     It takes the runs as independent: for runs without influences, which cannot be paired.
-
-    Args:
-        first: A score of the first run.
-        second: The same score of the second.
-
-    Returns:
-        Lower and upper end of first − second; None where a value or an end is missing.
     """
     ends = (first.value, first.ci_low, first.ci_high, second.value, second.ci_low, second.ci_high)
     if any(end is None for end in ends):
@@ -114,15 +107,6 @@ def compare(
     """Headlines of the tasks that both runs have, and the rows of methods that rank biases.
 
     Images are paired by prompt and index, so that a run and itself differ by exactly 0 [0, 0].
-
-    Args:
-        first: Results of the first run.
-        second: Results of the second.
-        first_paired: Influences of the first run; without them, its runs count as independent.
-        second_paired: Influences of the second.
-
-    Returns:
-        Differences, first − second, in the order of the first run's tasks.
     """
     found = []
     for name, task in first.tasks.items():
@@ -136,14 +120,7 @@ def compare(
 
 
 def tally(differences: Sequence[Difference]) -> Counter[Verdict | None]:
-    """How often each verdict falls over the headlines.
-
-    Args:
-        differences: From `compare`.
-
-    Returns:
-        Verdict to number of tasks; None for those that were not decided.
-    """
+    """How often each verdict falls over the headlines."""
     return Counter(one.verdict for one in differences if not one.row)
 
 

@@ -39,13 +39,6 @@ class Displayed:
 def displayed(headline: Headline) -> Displayed:
     """A headline as a table shows it.
 
-    Args:
-        headline: From results.json.
-
-    Returns:
-        The same numbers for a lean and an excess; the roots of a mean square, at least 0. A root is
-        for display only: averages and ranks use the mean square.
-
     Examples:
         >>> displayed(Headline(value=0.25, ci_low=-0.01, ci_high=0.64, scale="mean_square")).value
         0.5
@@ -69,28 +62,14 @@ def displayed(headline: Headline) -> Displayed:
 
 
 def text_only(task: TaskResult) -> bool:
-    """Whether a result describes an encoder's texts alone, so that no generator has a part in it.
-
-    Args:
-        task: A task's result.
-
-    Returns:
-        True where no image counts and none was looked for.
-    """
+    """Whether a result describes an encoder's texts alone: no generator has a part in it."""
     if task.n_images or any(task.excluded.values()):
         return False
     return bool(task.n_prompts) or not issubclass(METHODS.get(task.method).Task, ImageTask)
 
 
 def in_two(results: Results) -> tuple[Results, Results]:
-    """The results of the generator, and those of the text encoder alone, for two tables.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        The same results with a part of the tasks each; either may have none.
-    """
+    """The results of the generator, and those of the text encoder alone, for two tables."""
     of_texts = {name: task for name, task in results.tasks.items() if text_only(task)}
     of_images = {name: task for name, task in results.tasks.items() if name not in of_texts}
     return (

@@ -19,14 +19,7 @@ _LIBRARIES = (
 
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
-    """Installed versions of distributions.
-
-    Args:
-        distributions: Their names.
-
-    Returns:
-        Name to version; distributions that are not installed are not in it.
-    """
+    """Installed versions of distributions."""
     installed = {}
     for name in distributions:
         try:
@@ -37,10 +30,6 @@ def versions(distributions: Iterable[str]) -> dict[str, str]:
 
 
 def environment() -> dict[str, str]:
-    """Versions of Python, the platform and the libraries that decide numbers.
-
-    Returns:
-        Name to version.
-    """
+    """Versions of Python, the platform and the libraries that decide numbers."""
     system = {"python": platform.python_version(), "platform": platform.platform()}
     return system | versions(_LIBRARIES)

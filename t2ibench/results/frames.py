@@ -18,18 +18,7 @@ _SCORE = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
 
 
 def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
-    """Results as a data frame.
-
-    Args:
-        results: What results.json holds.
-        table: 'tasks', 'rows' or 'scores'; see `Results.to_pandas`.
-
-    Returns:
-        The frame.
-
-    Raises:
-        T2IBenchError: there is no such table.
-    """
+    """Results as a data frame."""
     import pandas as pd
 
     makers = {"tasks": _tasks, "rows": _rows, "scores": _scores}
@@ -42,14 +31,7 @@ def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
 
 
 def task_rows(results: Results) -> tuple[list[str], list[list[object]]]:
-    """The table of tasks, without pandas.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        Its columns, and one row a task; None where there is no value.
-    """
+    """The table of tasks, without pandas."""
     return list(_COLUMNS["tasks"]), _tasks(results)
 
 

@@ -78,16 +78,6 @@ class Checked:
 def parse_gates(texts: Sequence[str], names: Sequence[str]) -> list[tuple[Condition, ...]]:
     """Read the values of --fail-on.
 
-    Args:
-        texts: One expression a flag: comparisons, separated by commas.
-        names: The numbers that may be named.
-
-    Returns:
-        For each flag the conditions that must all hold for a task to be stopped.
-
-    Raises:
-        T2IBenchError: a comparison cannot be read.
-
     Examples:
         >>> ((condition,),) = parse_gates(["headline.ci_low > .2"], RUN)
         >>> str(condition)
@@ -115,13 +105,6 @@ def _condition(text: str, names: Sequence[str]) -> Condition:
 def magnitude(headline: Headline) -> tuple[float | None, float | None, float | None]:
     """How strong a headline is, whichever way it leans, with its interval.
 
-    Args:
-        headline: From results.json.
-
-    Returns:
-        The number that tables show, without the sign of a lean, and the least and largest within
-        its interval.
-
     Examples:
         >>> magnitude(Headline(value=-0.5, ci_low=-0.75, ci_high=-0.25, scale="lean"))
         (0.5, 0.25, 0.75)
@@ -136,15 +119,7 @@ def magnitude(headline: Headline) -> tuple[float | None, float | None, float | N
 
 
 def check_run(gates: Sequence[Sequence[Condition]], results: Results) -> Checked:
-    """Try the gates on every task of a run.
-
-    Args:
-        gates: From `parse_gates`.
-        results: What results.json holds.
-
-    Returns:
-        What came of it. Inconclusive tasks and tasks without the number are unchecked.
-    """
+    """Try the gates on every task of a run."""
     rows = (
         (
             name,
@@ -160,16 +135,7 @@ def check_run(gates: Sequence[Sequence[Condition]], results: Results) -> Checked
 def check_comparison(
     gates: Sequence[Sequence[Condition]], differences: Sequence[Difference]
 ) -> Checked:
-    """Try the gates on the headlines of every task of two runs.
-
-    Args:
-        gates: From `parse_gates`.
-        differences: From `compare`.
-
-    Returns:
-        What came of it: `difference` is how much more the second run leans than the first, as
-        `Difference.change` has it. Tasks without a verdict are unchecked where a gate names it.
-    """
+    """Try the gates on the headlines of every task of two runs."""
     return _check(gates, _comparisons(differences))
 
 

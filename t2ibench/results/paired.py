@@ -44,14 +44,7 @@ class PairedTask:
 
 
 def paired_task(result: MethodResult) -> PairedTask:
-    """The influences of a result.
-
-    Args:
-        result: The scores of a task over all encoders.
-
-    Returns:
-        Its headline's parts, and every row's score that has an influence.
-    """
+    """The influences of a result."""
     rows = {
         (item.name, name): Part(item.name, estimate.value, estimate.influence)
         for item in result.by
@@ -64,13 +57,7 @@ def paired_task(result: MethodResult) -> PairedTask:
 
 
 def write_paired(file: Path, tasks: Mapping[str, PairedTask], *, durable: bool = True) -> None:
-    """Write the influences of a run.
-
-    Args:
-        file: Where.
-        tasks: Task id to its influences.
-        durable: Whether to wait until the disk holds them.
-    """
+    """Write the influences of a run."""
     from safetensors.numpy import save
 
     strata: dict[str, int] = {}
@@ -124,17 +111,7 @@ def _joined(arrays: list[Any], kind: Any) -> Any:
 
 
 def read_paired(file: Path) -> dict[str, PairedTask]:
-    """Read the influences of a run.
-
-    Args:
-        file: The file, which may be missing: runs of older versions have none.
-
-    Returns:
-        Task id to its influences.
-
-    Raises:
-        T2IBenchError: it is damaged.
-    """
+    """Read the influences of a run."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -158,17 +135,7 @@ def read_paired(file: Path) -> dict[str, PairedTask]:
 
 
 def read_paired_run(path: Path) -> dict[str, PairedTask]:
-    """Read the influences beside a results.json.
-
-    Args:
-        path: A run's or a submission's folder, or its results.json.
-
-    Returns:
-        Task id to its influences; none where there is no such file.
-
-    Raises:
-        T2IBenchError: the file is damaged.
-    """
+    """Read the influences beside a results.json."""
     return read_paired((path if path.is_dir() else path.parent) / FILE)
 
 

@@ -79,26 +79,14 @@ class Aligned:
         self.stratum, self.known = unique[0], unique[1] != FLOOR
 
     def variance(self, weights: Sequence[float]) -> tuple[float, float]:
-        """Variance of a linear combination of the estimates.
-
-        Args:
-            weights: One coefficient an influence.
-
-        Returns:
-            The variance, which is 0 exactly where equal influences cancel, and Satterthwaite's
-            degrees of freedom over the strata.
-        """
+        """Variance of a linear combination of the estimates."""
         influence = np.asarray(weights, dtype=np.float64) @ self.rows
         shares = np.bincount(self.stratum, weights=influence**2)
         sizes = np.bincount(self.stratum[self.known], minlength=len(shares))
         return satterthwaite(shares, np.maximum(sizes - 1, 1))
 
     def covariances(self) -> Float64Array:
-        """Covariances of the estimates.
-
-        Returns:
-            Shape (influences, influences).
-        """
+        """Covariances of the estimates."""
         matrix: Float64Array = np.asarray((self.rows @ self.rows.T).todense(), dtype=np.float64)
         return matrix
 
@@ -110,16 +98,6 @@ def linear(
 
     V = V₁ + V₂ − 2 C, with C over the units that both have, and Student's t with Satterthwaite's
     degrees of freedom over the strata of the difference.
-
-    Args:
-        value: The difference (or the sum).
-        first: Influence on the first.
-        second: Influence on the second.
-        level: Confidence level, in (0, 1).
-        sign: -1 for the difference, 1 for the sum.
-
-    Returns:
-        The contrast. That of an estimate and itself is 0 [0, 0], with p = 1.
 
     Examples:
         >>> influence = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
@@ -163,28 +141,11 @@ class MeanSquares:
         return variance, df if math.isfinite(df) else _LARGE
 
     def difference(self, value: float, level: float) -> Contrast:
-        """First minus second.
-
-        Args:
-            value: The difference.
-            level: Confidence level, in (0, 1).
-
-        Returns:
-            The contrast. That of a run and itself is 0 [0, 0].
-        """
+        """First minus second."""
         return _contrast(value, *self._variance(1.0, -1.0), level)
 
     def change(self, first: float, second: float, level: float) -> Contrast:
-        """How much larger the root of the second is; see `change_of_roots`.
-
-        Args:
-            first: The mean square of the first run.
-            second: The mean square of the second.
-            level: Confidence level, in (0, 1).
-
-        Returns:
-            The contrast, without a p-value: that of the squares is the test.
-        """
+        """How much larger the root of the second is; see `change_of_roots`."""
         alone = self._variance(1.0, 0.0)[0], self._variance(0.0, 1.0)[0]
         return change_of_roots((first, second), alone, *self._variance(1.0, -1.0), level)
 
@@ -194,13 +155,6 @@ def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
 
     |l₂| − |l₁| = (|t − d| − |t + d|) / 2 with d = l₁ − l₂ and t = l₁ + l₂ rises or falls with each,
     so that its ends are at the ends of their intervals. It leaves out 0 where both do.
-
-    Args:
-        difference: First minus second.
-        total: First plus second.
-
-    Returns:
-        The contrast, without a p-value.
 
     Examples:
         >>> change_of_leans(Contrast(0.5, 0.25, 0.75), Contrast(-1.0, -1.5, -0.5))
@@ -233,16 +187,6 @@ def change_of_roots(
     A root has no variance where the square is about 0. So both squares are drawn from their joint t
     distribution around the estimates, and the ends are quantiles of the difference of the roots, as
     those of one root are the roots of the ends of its square.
-
-    Args:
-        squares: The mean squares; a root is at least 0.
-        variances: Of both.
-        of_difference: Variance of their difference.
-        df: Its degrees of freedom.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The contrast, without a p-value; the same for the same numbers.
     """
     first, second = (math.sqrt(max(square, 0.0)) for square in squares)
     value = second - first

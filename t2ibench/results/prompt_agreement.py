@@ -26,15 +26,7 @@ CHANGED = "prompts with other images"
 
 
 def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[PromptAgreement]:
-    """What results.json says of one task and one encoder.
-
-    Args:
-        prompts: Its prompts with their cosines.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        All prompts, then each group in the order of its first prompt; empty without images.
-    """
+    """What results.json says of one task and one encoder."""
     if not prompts:
         return []
     groups = _by_group(prompts)
@@ -112,16 +104,7 @@ class AgreementChange:
 def every_prompt(
     paired: Mapping[str, PairedTask], encoder: str, tasks: Sequence[str]
 ) -> list[PromptCosines]:
-    """The prompts of several tasks, each once, with the most images that one of them has.
-
-    Args:
-        paired: Task id to what was stored of it.
-        encoder: Who read them.
-        tasks: Which tasks.
-
-    Returns:
-        The prompts, in the order of the tasks.
-    """
+    """The prompts of several tasks, each once, with the most images that one of them has."""
     found: dict[str, PromptCosines] = {}
     for name in tasks:
         for one in paired[name].agreement.get(encoder, ()):
@@ -137,18 +120,7 @@ def compare_agreement(
     first_paired: Mapping[str, PairedTask],
     second_paired: Mapping[str, PairedTask],
 ) -> list[AgreementChange]:
-    """How much better the first run's images agree with their prompts, prompt by prompt.
-
-    Args:
-        first: Results of the first run.
-        second: Results of the second.
-        first_paired: What is stored of its images.
-        second_paired: What is stored of the second's.
-
-    Returns:
-        For each encoder that read both runs all prompts, then each task, then each group of
-        prompts of a task; none where it was not measured in both.
-    """
+    """How much better the first run's images agree with their prompts, prompt by prompt."""
     found: list[AgreementChange] = []
     shared = [
         name
@@ -258,15 +230,7 @@ def _change(
 
 
 def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str]) -> list[str]:
-    """The comparison in words.
-
-    Args:
-        changes: From `compare_agreement`.
-        names: What the two runs are called.
-
-    Returns:
-        A sentence for each encoder; none where agreement was not measured in both runs.
-    """
+    """The comparison in words."""
     lines = []
     wholes = [one for one in changes if one.overall]
     for whole in wholes:

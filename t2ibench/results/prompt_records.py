@@ -56,14 +56,7 @@ class PromptAgreement(Record):
 def adjusted_agreements(
     tasks: Mapping[str, Mapping[str, Sequence[PromptAgreement]]],
 ) -> dict[str, dict[str, list[PromptAgreement]]]:
-    """Agreements with the p-values of their differences adjusted over a run.
-
-    Args:
-        tasks: Task id to encoder to the task as a whole and its groups.
-
-    Returns:
-        The same with `p_holm`, in the same order.
-    """
+    """Agreements with the p-values of their differences adjusted over a run."""
     found = {
         name: {encoder: list(parts) for encoder, parts in task.items()}
         for name, task in tasks.items()

@@ -128,11 +128,7 @@ class RunRecord(Record):
     history: list[HistoryEntry] = Field(default_factory=list)
 
     def speed(self) -> float | None:
-        """Images a second of the latest call that generated enough to tell, scoring included.
-
-        Returns:
-            Images a second; None where no call did.
-        """
+        """Images a second of the latest call that generated enough to tell, scoring included."""
         for entry in reversed(self.history):
             generated = sum(entry.generated.values())
             started, finished = map(datetime.fromisoformat, (entry.started, entry.finished))
@@ -142,12 +138,7 @@ class RunRecord(Record):
         return None
 
     def repeatable(self) -> RunSettings | None:
-        """The settings of a command that repeats the run; None where no command can.
-
-        Returns:
-            The settings, with encoders and judges by name; None after a run of Python objects, and
-            where people's labels are the only judge.
-        """
+        """The settings of a command that repeats the run; None where no command can."""
         by_people = all(name.startswith(LABELS_BY) for name in self.judges)
         if self.from_objects or (self.judges and by_people):
             return None

@@ -6,16 +6,7 @@ from t2ibench.results.schema import GeneratorInfo, Results
 
 
 def rewriting_line(first: Results, second: Results) -> str | None:
-    """What a reader of a comparison must know of rewriters.
-
-    Args:
-        first: Results of the first run.
-        second: Results of the second.
-
-    Returns:
-        A sentence: whether the rewriter is all that differs, or what else does; None where neither
-        run has a rewriter.
-    """
+    """What a reader of a comparison must know of rewriters."""
     models = first.model, second.model
     if not any(model.rewriter for model in models):
         return None

@@ -16,15 +16,7 @@ COLUMNS = (
 
 
 def score_rows(results: Results) -> Iterator[dict[str, Any]]:
-    """Every score of a run, of tasks and of their rows.
-
-    Args:
-        results: What results.json holds.
-
-    Yields:
-        One mapping a score, with the keys of `COLUMNS`; None where a score has no such number,
-        '' as the row of a score of the whole task.
-    """
+    """Every score of a run, of tasks and of their rows."""
     for name, task in results.tasks.items():
         for row, key, score, n_images in _scores(task):
             head = score if isinstance(score, Headline) else Headline()

@@ -38,33 +38,15 @@ class RunFolder:
     _mine: dict[str, object] = field(default_factory=dict)
 
     def locked(self, name: str = "record") -> AbstractContextManager[bool]:
-        """Keep other processes from writing to the folder.
-
-        Args:
-            name: 'record' for run.json; 'results' for results.json and what is written with it.
-
-        Returns:
-            A context manager; a thread that holds the lock may enter it again.
-        """
+        """Keep other processes from writing to the folder."""
         return locked(self.path, name, self.notices)
 
     def update(self, **changes: object) -> None:
-        """Change fields of the record, and write run.json.
-
-        Args:
-            **changes: Field to value.
-        """
+        """Change fields of the record, and write run.json."""
         self.change(lambda _: changes)
 
     def change(self, make: Callable[[RunRecord], Mapping[str, object]]) -> None:
-        """Change fields of the record as it is on disk now, and write run.json.
-
-        Args:
-            make: Given the record, with what other processes have written, gives field to value.
-
-        Raises:
-            T2IBenchError: meanwhile another generator, or a newer t2ibench, wrote the record.
-        """
+        """Change fields of the record as it is on disk now, and write run.json."""
         with self.locked():
             self.reread()
             changes = make(self.record)
@@ -109,33 +91,13 @@ class BrokenRecordError(T2IBenchError):
 
 
 def folder_of(path: Path) -> Path:
-    """The folder that a path means.
-
-    Args:
-        path: A run folder, or the run.json or results.json in one.
-
-    Returns:
-        The folder.
-    """
+    """The folder that a path means."""
     named = path.name in {"run.json", "results.json"} and not path.is_dir()
     return path.parent if named else path
 
 
 def open_run(path: Path) -> RunFolder:
-    """Read a run folder.
-
-    Args:
-        path: The folder, or the run.json or results.json in it.
-
-    Returns:
-        The folder with its record; records of older schemas are migrated, those without a
-        checksum are read.
-
-    Raises:
-        BrokenRecordError: run.json is broken.
-        T2IBenchError: it is not a run folder, its disk does not answer, or a newer t2ibench wrote
-            it.
-    """
+    """Read a run folder."""
     path = folder_of(path)
     file = path / "run.json"
     if not file.is_file():
@@ -188,21 +150,6 @@ def run_folder(
     """The folder of a generator: an existing one, or a new one that is not written yet.
 
     A run.json that cannot be read is renamed and a new one started: nothing else needs it.
-
-    Args:
-        output: The folder of all runs.
-        name: The generator's name.
-        fingerprint: The generator's; None for text-only runs.
-        plain: Whether the generator has its default settings. Others get their fingerprint's
-            first eight digits in the folder's name, so that settings never share a folder.
-        given: What the user calls the run, and so its folder.
-
-    Returns:
-        The folder, and a line for each record that was set aside.
-
-    Raises:
-        T2IBenchError: a newer t2ibench wrote the record, or the folder that the user names holds
-            a run of another generator.
     """
     warnings: list[str] = []
     path = output / slug(given or name)

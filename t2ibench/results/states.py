@@ -20,18 +20,7 @@ WORDS: dict[State, str] = {
 
 
 def state_of(task: TaskResult) -> State:
-    """What a task's headline shows.
-
-    Args:
-        task: The task's result.
-
-    Returns:
-        'clear' where the headline is outside a fair model's band and its p-value, adjusted over
-        the tasks of the run (Holm), is below .05. 'cannot_tell' where a control contradicts the
-        test, or where it is not clear and the interval or the band is more than .24 wide on
-        either side, so that no lean that matters is ruled out. 'not_clear' otherwise; 'no_score'
-        without a headline.
-    """
+    """What a task's headline shows."""
     shown = displayed(task.headline)
     if task.inconclusive:
         return "cannot_tell"
@@ -46,13 +35,6 @@ def state_of(task: TaskResult) -> State:
 
 def row_state(score: Score) -> State:
     """What one row of a task shows, such as an occupation.
-
-    Args:
-        score: The row's score, with its p-value adjusted over the task's rows.
-
-    Returns:
-        'clear' where the adjusted p-value is below .05, 'no_score' without a value, else
-        'not_clear'.
 
     Examples:
         >>> row_state(Score(value=0.7, p=0.001, p_holm=0.02)), row_state(Score(value=0.7, p=0.2))

@@ -22,16 +22,6 @@ def treatment(
 
     Images that failed do not count: they say nothing about the prompt. The shares are means over
     prompts, their intervals about these very prompts.
-
-    Args:
-        counts: Prompt to number of images.
-        groups: Prompt to what it stands for.
-        attempt: What is known of an image.
-        level: Of the intervals, in (0, 1).
-
-    Returns:
-        All prompts, then each group in the order of its first prompt; empty where nothing was
-        refused, filtered, or said of prompts.
     """
     by_prompt: dict[str, list[Attempt]] = {}
     for prompt, count in counts.items():
@@ -67,14 +57,7 @@ def _of(group: str | None, prompts: Sequence[Sequence[Attempt]], level: float) -
 
 
 def is_revised(attempt: Attempt) -> bool:
-    """Whether the model says that it used another prompt; spaces do not count.
-
-    Args:
-        attempt: An attempt.
-
-    Returns:
-        False also where it says nothing.
-    """
+    """Whether the model says that it used another prompt; spaces do not count."""
     said = attempt.revised_prompt
     return said is not None and said.split() != attempt.prompt.split()
 
@@ -96,14 +79,7 @@ def _rate(
 
 
 def revised_line(found: Sequence[Treatment]) -> str | None:
-    """What a reader must know of rewritten prompts.
-
-    Args:
-        found: What `treatment` gave.
-
-    Returns:
-        A sentence; None where the model said nothing of them, or rewrote none.
-    """
+    """What a reader must know of rewritten prompts."""
     if not found or found[0].revised is None or not found[0].revised.count:
         return None
     whole = found[0].revised

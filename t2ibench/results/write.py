@@ -22,14 +22,7 @@ from t2ibench.version import __version__
 
 
 def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
-    """The generator's entry in results.json.
-
-    Args:
-        record: The generator's record; None where only texts were scored.
-
-    Returns:
-        The entry for results.json.
-    """
+    """The generator's entry in results.json."""
     if record is None:
         return GeneratorInfo(name=None)
     return GeneratorInfo(
@@ -51,18 +44,7 @@ def assemble(
     name: str | None = None,
     earlier: Mapping[str, TaskResult] | None = None,
 ) -> Results:
-    """Results of one command; p-values are adjusted over its tasks.
-
-    Args:
-        generator: The generator.
-        tasks: Task id to result.
-        settings: What the command asked for; None where no command repeats it.
-        name: What the user calls the run.
-        earlier: What earlier commands in the same folder measured.
-
-    Returns:
-        What results.json will hold.
-    """
+    """Results of one command; p-values are adjusted over its tasks."""
     return Results(
         t2ibench=__version__,
         model=generator,
@@ -86,17 +68,7 @@ def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
-    """Read results.json; a file that cannot be read is renamed.
-
-    Args:
-        folder: The run.
-
-    Returns:
-        The results, or None, and a line for a file that was set aside.
-
-    Raises:
-        T2IBenchError: a newer t2ibench wrote it, or a folder is in its place.
-    """
+    """Read results.json; a file that cannot be read is renamed."""
     if folder.results.is_dir():  # before anything is done that could not be written down
         raise T2IBenchError(
             f"{folder.results} is a folder, where a file is expected.", "Move the folder away."
@@ -137,11 +109,7 @@ class Written:
     kept: list[str]
 
     def warning(self) -> str | None:
-        """What to say of the tasks that were kept.
-
-        Returns:
-            One line; None where there are none.
-        """
+        """What to say of the tasks that were kept."""
         if not self.kept:
             return None
         shown = ", ".join(self.kept[:3]) + (", …" if len(self.kept) > 3 else "")
@@ -184,19 +152,6 @@ def write_results(
     Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
     of earlier commands. Who reads evidence for this holds the folder's lock 'results' from there
     on: the evidence written last is then that of the result written last.
-
-    Args:
-        folder: Where.
-        settings: What the call asked for; None where no command repeats it.
-        new: Task id to result.
-        samples: Task id to rows.
-        paired: Task id to how each image moves its scores.
-        lacking: Tasks that were scored although some of their evidence is missing. Where that
-            makes the new result worse than the one that is there, that one stays.
-        together: Tasks that the same command has scored before.
-
-    Returns:
-        What results.json holds now, and the tasks of which the earlier result stays.
     """
     with folder.locked("results"):
         old, _ = stored_results(folder)

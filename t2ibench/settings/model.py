@@ -120,14 +120,7 @@ class Measurement(BaseModel):
 
     @classmethod
     def of(cls, measurement: Measurement) -> Self:
-        """The fields of this class, from the settings of a stored result or of a run.
-
-        Args:
-            measurement: How a stored result was measured, or the settings of a run.
-
-        Returns:
-            What the two have in common; fields it does not have keep their defaults.
-        """
+        """The fields of this class, from the settings of a stored result or of a run."""
         names = cls.model_fields.keys() & type(measurement).model_fields.keys()
         return cls(**{name: getattr(measurement, name) for name in names})
 
@@ -360,14 +353,7 @@ def _written(value: Any) -> str:
 
 
 def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
-    """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`.
-
-    Args:
-        model: The settings; `RunSettings` or a base of it.
-
-    Returns:
-        One tuple a setting.
-    """
+    """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`."""
     order = [*RunSettings.__annotations__, *Measurement.__annotations__]
     flags = []
     for name in order:
@@ -379,26 +365,11 @@ def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
 
 
 def flag_names(name: str, flag: Flag) -> tuple[str, ...]:
-    """The flags of a setting, the one that is written into commands first.
-
-    Args:
-        name: Name of the field.
-        flag: How it appears on the command line.
-
-    Returns:
-        One or more, with their hyphens.
-    """
+    """The flags of a setting, the one that is written into commands first."""
     return flag.names or ("--" + name.replace("_", "-"),)
 
 
 def field_of(key: str) -> str | None:
-    """The setting that a key of a config file, or a flag, means.
-
-    Args:
-        key: A key such as 'images-per-prompt', or a flag.
-
-    Returns:
-        Name of the field, or None where there is none.
-    """
+    """The setting that a key of a config file, or a flag, means."""
     wanted = "--" + key.strip("-").replace("_", "-")
     return next((name for name, _, flag in flags() if wanted in flag_names(name, flag)), None)

@@ -12,18 +12,7 @@ from t2ibench.settings.model import RunSettings, field_of
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
-    """Check settings, from whatever source.
-
-    Args:
-        values: Field name to value.
-        where: Prefix of the message, such as the file that was read.
-
-    Returns:
-        The settings.
-
-    Raises:
-        T2IBenchError: an unknown setting, or a value that does not fit.
-    """
+    """Check settings, from whatever source."""
     # A flag may be spelled otherwise than its field, such as permutations and n_permutations.
     named = {
         name if name in RunSettings.model_fields else field_of(name) or name: value

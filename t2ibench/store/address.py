@@ -17,14 +17,7 @@ _PACKAGES |= {"abfs": "adlfs", "abfss": "adlfs", "hf": "huggingface_hub"}
 
 
 def is_url(place: str | Path) -> bool:
-    """Whether a place is a URL, and not a path.
-
-    Args:
-        place: What a user named.
-
-    Returns:
-        True for 's3://bucket/runs' and the like.
-    """
+    """Whether a place is a URL, and not a path."""
     return "://" in str(place)
 
 
@@ -36,17 +29,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def reaching(url: str) -> Iterator[None]:
-    """Turn whatever a store of objects raises into one line.
-
-    Args:
-        url: What is reached for.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        T2IBenchError: it cannot be reached.
-    """
+    """Turn whatever a store of objects raises into one line."""
     try:
         yield
     except (T2IBenchError, KeyboardInterrupt):
@@ -66,17 +49,7 @@ def reaching(url: str) -> Iterator[None]:
 
 
 def open_store(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it.
-
-    Args:
-        url: Such as s3://bucket/runs.
-
-    Returns:
-        An fsspec file system, and the path without a '/' at its end.
-
-    Raises:
-        T2IBenchError: the URL holds a secret, is of an unknown kind, or its package is absent.
-    """
+    """The file system of a URL, and the path in it."""
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query:
         raise T2IBenchError(
@@ -96,56 +69,28 @@ def open_store(url: str) -> tuple[Any, str]:
 
 
 def tag_of(info: dict[str, Any]) -> str:
-    """What tells one version of an object from another.
-
-    Args:
-        info: What fsspec says of it.
-
-    Returns:
-        Its size, and its hash or its time.
-    """
+    """What tells one version of an object from another."""
     names = ("ETag", "etag", "md5Hash", "LastModified", "mtime", "created")
     found = next((str(info[name]) for name in names if info.get(name)), "")
     return f"{info.get('size')} {found}"
 
 
 def time_of(info: dict[str, Any]) -> float:
-    """When an object was written.
-
-    Args:
-        info: What fsspec says of it.
-
-    Returns:
-        Seconds since 1970; 0 where that is not known.
-    """
+    """When an object was written."""
     found = info.get("LastModified") or info.get("mtime") or info.get("created")
     stamp = getattr(found, "timestamp", None)
     return float(stamp() if callable(stamp) else found or 0.0)
 
 
 def is_safe(file: str) -> bool:
-    """Whether a name that somebody else wrote stays inside of the folder.
-
-    Args:
-        file: A path below the folder.
-
-    Returns:
-        True if it does.
-    """
+    """Whether a name that somebody else wrote stays inside of the folder."""
     path = PurePosixPath(file)
     odd = "\\" in file or "\0" in file or ":" in file
     return not (path.is_absolute() or odd or {"..", "."} & set(path.parts) or not file)
 
 
 def files_of(folder: Path) -> Iterator[str]:
-    """What of a run is copied: all but images of their own, locks, and what is not finished.
-
-    Args:
-        folder: The run folder.
-
-    Yields:
-        Paths below it.
-    """
+    """What of a run is copied: all but images of their own, locks, and what is not finished."""
     for base, folders, names in os.walk(folder):
         relative = Path(base).relative_to(folder)
         if relative == Path("images"):
@@ -155,14 +100,7 @@ def files_of(folder: Path) -> Iterator[str]:
 
 
 def order_of(file: str) -> tuple[int, str]:
-    """A key by which files are copied: each kind refers to those before it, records come last.
-
-    Args:
-        file: Its path below the run folder.
-
-    Returns:
-        The key.
-    """
+    """A key by which files are copied: each kind refers to those before it, records come last."""
     kinds = (".tar", ".index", ".safetensors", ".jsonl")
     kind = Path(file).suffix
     number = kinds.index(kind) if kind in kinds else len(kinds)
@@ -170,11 +108,6 @@ def order_of(file: str) -> tuple[int, str]:
 
 
 def make_parent(system: Any, path: str) -> None:
-    """Make the folder of a file where there are folders; stores of objects have none.
-
-    Args:
-        system: An fsspec file system.
-        path: The file, as it names it.
-    """
+    """Make the folder of a file where there are folders; stores of objects have none."""
     if "file" in system.protocol:
         system.makedirs(path.rpartition("/")[0], exist_ok=True)

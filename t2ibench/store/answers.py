@@ -19,12 +19,6 @@ ANSWERS_BY, LABELS_BY = "answers by ", "labels by "
 def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
     """What makes two runs judged alike: people by their names, other judges by fingerprints, too.
 
-    Args:
-        judges: Name to fingerprint.
-
-    Returns:
-        The same without fingerprints of people, whose answers are about the images of one run.
-
     Examples:
         >>> who_judged({"answers by anna": "3f2a", "skin": "77e1"})
         {'answers by anna': '', 'skin': '77e1'}
@@ -81,48 +75,24 @@ class AnswerStore:
         self.refresh()
 
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
-        """Look up one answer.
-
-        Args:
-            image: SHA-256 of the image file, as hex.
-            question: What was asked.
-            classes: The possible answers, in the order asked; empty for free text.
-
-        Returns:
-            The answer, or None where the question was not answered.
-        """
+        """Look up one answer."""
         return self._rows.get((image, question, tuple(classes)))
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
-        """Append answers to this process's own file; those stored already are skipped.
-
-        Args:
-            answers: The answers.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Append answers to this process's own file; those stored already are skipped."""
         new = [answer for answer in answers if answer.key not in self._rows]
         self._files.append([asdict(answer) for answer in new])
         self._rows |= {answer.key: answer for answer in new}
 
     def refresh(self) -> bool:
-        """Read the answers that other processes have added since.
-
-        Returns:
-            Whether there were any.
-        """
+        """Read the answers that other processes have added since."""
         new = [found for row in self._files.read() if (found := _answer(row)) is not None]
         for answer in new:
             self._rows.setdefault(answer.key, answer)
         return bool(new)
 
     def mend(self) -> None:
-        """Note that what is damaged is made again.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Note that what is damaged is made again."""
         self._files.mend()
 
 

@@ -46,42 +46,19 @@ class Attempt:
 
 
 def image_key(fingerprint: str, prompt: str, index: int) -> str:
-    """SHA-256 hex of what decides an image.
-
-    Args:
-        fingerprint: The generator's fingerprint.
-        prompt: The prompt.
-        index: Which sample of the prompt, from 0.
-
-    Returns:
-        The key: 64 hexadecimal digits.
-    """
+    """SHA-256 hex of what decides an image."""
     text = f"{fingerprint}\0{index}\0{prompt}"
     # A row that somebody else wrote may hold half a surrogate pair.
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def order(attempt: Attempt) -> tuple[int, int]:
-    """What outranks what: an image a failed attempt, and a later attempt an earlier one.
-
-    Args:
-        attempt: An attempt.
-
-    Returns:
-        A key by which attempts at one image are sorted.
-    """
+    """What outranks what: an image a failed attempt, and a later attempt an earlier one."""
     return RANK[attempt.status], attempt.tries
 
 
 def attempt_of(row: dict[str, Any]) -> Attempt | None:
-    """The record in a row of a JSON Lines file.
-
-    Args:
-        row: The row.
-
-    Returns:
-        The attempt; None for a row of another form.
-    """
+    """The record in a row of a JSON Lines file."""
     try:
         attempt = Attempt(
             key=str(row["key"]),
@@ -108,29 +85,14 @@ def attempt_of(row: dict[str, Any]) -> Attempt | None:
 
 
 def row_of(attempt: Attempt) -> dict[str, Any]:
-    """An attempt as a row of a JSON Lines file.
-
-    Args:
-        attempt: The attempt.
-
-    Returns:
-        The row, without what is empty.
-    """
+    """An attempt as a row of a JSON Lines file."""
     row: dict[str, Any] = {name: getattr(attempt, name) for name in _ALWAYS}
     row |= {name: value for name in _OFTEN if (value := getattr(attempt, name)) is not None}
     return {**row, "tries": attempt.tries} if attempt.tries else row
 
 
 def absent_files(root: Path, files: Iterable[str]) -> set[str]:
-    """Which files are not there: one listing a folder, where a look at each would take minutes.
-
-    Args:
-        root: The run folder's images/.
-        files: Paths below it, as 'ab/<key>.png'.
-
-    Returns:
-        Those that are not there.
-    """
+    """Which files are not there: one listing a folder, where a look at each would take minutes."""
     by_folder: dict[str, list[str]] = {}
     for file in files:
         by_folder.setdefault(file[:2], []).append(file)

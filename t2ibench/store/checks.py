@@ -20,12 +20,6 @@ KEY = "checksum"
 def checksum(data: bytes) -> str:
     """CRC-32 of bytes.
 
-    Args:
-        data: The bytes.
-
-    Returns:
-        Eight hexadecimal digits.
-
     Examples:
         >>> checksum(b"123456789")
         'cbf43926'
@@ -36,15 +30,7 @@ def checksum(data: bytes) -> str:
 def row_checksums(
     keys: npt.NDArray[np.uint8], rows: npt.NDArray[np.float32]
 ) -> npt.NDArray[np.uint32]:
-    """CRC-32 of each row of a table together with its key.
-
-    Args:
-        keys: Shape (n, k).
-        rows: Shape (n, d).
-
-    Returns:
-        Shape (n,).
-    """
+    """CRC-32 of each row of a table together with its key."""
     if not keys.size or not rows.size:
         return np.zeros(len(keys), dtype=np.uint32)
     key_bytes = memoryview(np.ascontiguousarray(keys).data).cast("B")
@@ -63,26 +49,12 @@ def _sum_of(content: Mapping[str, Any]) -> str:
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of a JSON file with its checksum as the last key.
-
-    Args:
-        content: JSON values.
-
-    Returns:
-        The same with the key 'checksum'.
-    """
+    """The content of a JSON file with its checksum as the last key."""
     return {**content, KEY: _sum_of(content)}
 
 
 def unsealed(content: dict[str, Any]) -> bool:
-    """Take the checksum out of the content of a JSON file.
-
-    Args:
-        content: What was read; 'checksum' is removed.
-
-    Returns:
-        False if the rest does not match it; True for content without one, as older files are.
-    """
+    """Take the checksum out of the content of a JSON file."""
     found = content.pop(KEY, None)
     try:
         return found is None or found == _sum_of(content)
@@ -122,20 +94,12 @@ class Damage:
         return " and ".join(parts)
 
     def found(self) -> str:
-        """What is damaged, for a command that makes nothing again.
-
-        Returns:
-            One line.
-        """
+        """What is damaged, for a command that makes nothing again."""
         verb = "is" if self.pieces + self.files == 1 else "are"
         return f"{self} {verb} damaged and left out. {self.again}"
 
     def mended(self) -> str:
-        """What is damaged, for a run.
-
-        Returns:
-            One line.
-        """
+        """What is damaged, for a run."""
         if not self.made_again:
             return self.found()
         past, now = ("was", "is") if self.pieces + self.files == 1 else ("were", "are")

@@ -30,26 +30,12 @@ _HELD_BYTES = 128 * 2**20  # of rows; a run of 40,000 images of width 768 stays 
 
 
 def slug(name: str) -> str:
-    """Turn a name into a file name.
-
-    Args:
-        name: Any name.
-
-    Returns:
-        ASCII letters, digits, '.', '_' and '-', at most 80 of them; 'unnamed' if none is left.
-    """
+    """Turn a name into a file name."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:80] or "unnamed"
 
 
 def text_key(text: str) -> str:
-    """SHA-256 hex of a text.
-
-    Args:
-        text: The text.
-
-    Returns:
-        The key under which its embedding is stored.
-    """
+    """SHA-256 hex of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -145,11 +131,7 @@ class EvidenceStore:
         self.refresh()
 
     def refresh(self) -> bool:
-        """Load the parts that other processes have written since.
-
-        Returns:
-            Whether there were any.
-        """
+        """Load the parts that other processes have written since."""
         paths = [p for p in sorted(self.folder.glob("*.safetensors")) if p.name not in self._read]
         self._read.update(path.name for path in paths)
         width = self._width if self._width is not None else _common_width(paths)
@@ -185,9 +167,6 @@ class EvidenceStore:
         """Take what is damaged out of the parts, so that nobody is told of it any more.
 
         A part without a good row is set aside.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
         """
         for path, part in self._damaged.items():
             if part is not None and part.good.any():
@@ -211,49 +190,17 @@ class EvidenceStore:
         self._add(path, Part(part.kind, keys, rows, good, sums))
 
     def has(self, kind: Kind, key: str) -> bool:
-        """Whether an embedding is there.
-
-        Args:
-            kind: 'images' or 'texts'.
-            key: SHA-256 of the file or text, as hex.
-
-        Returns:
-            True if it can be read with `get`.
-        """
+        """Whether an embedding is there."""
         return key in self._places[kind]
 
     def get(self, kind: Kind, key: str) -> Float32Array:
-        """Read one embedding.
-
-        Args:
-            kind: 'images' or 'texts'.
-            key: SHA-256 of the file or text, as hex.
-
-        Returns:
-            Shape (d,).
-
-        Raises:
-            KeyError: it is not there.
-            T2IBenchError: its file was changed or deleted meanwhile.
-        """
+        """Read one embedding."""
         number, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
         found: Float32Array = self._part(number)[row]
         return found
 
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
-        """Read several embeddings.
-
-        Args:
-            kind: 'images' or 'texts'.
-            keys: SHA-256 of files or texts, as hex.
-
-        Returns:
-            Shape (len(keys), d).
-
-        Raises:
-            KeyError: one is not there.
-            T2IBenchError: a file was changed or deleted meanwhile.
-        """
+        """Read several embeddings."""
         found = np.empty((len(keys), self._width or 1))
         places = [divmod(self._places[kind][key], 1 << _ROW_BITS) for key in keys]
         at = 0
@@ -271,31 +218,12 @@ class EvidenceStore:
         return rows
 
     def checksum(self, kind: Kind, key: str) -> int:
-        """What an embedding is known by, without reading it.
-
-        Args:
-            kind: 'images' or 'texts'.
-            key: SHA-256 of the file or text, as hex.
-
-        Returns:
-            CRC-32 of the key and the row.
-
-        Raises:
-            KeyError: it is not there.
-        """
+        """What an embedding is known by, without reading it."""
         number, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
         return int(self._sources[number].sums[row])
 
     def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
-        """The keys that have no embedding yet, in order, each once.
-
-        Args:
-            kind: 'images' or 'texts'.
-            keys: SHA-256 of files or texts, as hex.
-
-        Returns:
-            The keys.
-        """
+        """The keys that have no embedding yet, in order, each once."""
         return [key for key in dict.fromkeys(keys) if key not in self._places[kind]]
 
     @property
@@ -304,16 +232,7 @@ class EvidenceStore:
         return self._width
 
     def add(self, kind: Kind, keys: Sequence[str], embeddings: Float32Array) -> None:
-        """Store embeddings.
-
-        Args:
-            kind: 'images' or 'texts'.
-            keys: One for each row.
-            embeddings: Shape (n, d).
-
-        Raises:
-            T2IBenchError: the path cannot be written to.
-        """
+        """Store embeddings."""
         raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(len(keys), -1)
         rows = np.ascontiguousarray(embeddings, dtype=np.float32)
         path = self.folder / f"{kind}-{self._writer}-{self._parts:06d}.safetensors"

@@ -30,12 +30,6 @@ _STREAMS = {"/dev", "/dev/fd", "/proc/self/fd"}  # /dev/stdout and the like
 def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
     """A sort key that orders the numbers in names by their value.
 
-    Args:
-        name: The name of a file, folder or task.
-
-    Returns:
-        Its runs of digits, as numbers, and what is between them.
-
     Examples:
         >>> sorted(["task_10", "task_9"], key=natural_key)
         ['task_9', 'task_10']
@@ -45,27 +39,13 @@ def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
 
 
 def sync(file: BinaryIO) -> None:
-    """Have the disk keep what was written to a file, as far as the file system can.
-
-    Args:
-        file: An open file.
-
-    Raises:
-        OSError: the disk could not write it.
-    """
+    """Have the disk keep what was written to a file, as far as the file system can."""
     file.flush()
     _fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the disk keep the names in a folder, as far as the file system can.
-
-    Args:
-        folder: The folder.
-
-    Raises:
-        OSError: the disk could not write them.
-    """
+    """Have the disk keep the names in a folder, as far as the file system can."""
     if os.name == "nt":  # folders cannot be opened there
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -84,17 +64,7 @@ def _fsync(descriptor: int) -> None:
 
 
 def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bool = True) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it.
-
-    Args:
-        path: Where the file goes; folders are created.
-        write: Gets the temporary path and writes to it.
-        durable: Whether to wait until the disk holds it, so that a loss of power leaves the old
-            file or the new one, too. A millisecond or more a file.
-
-    Raises:
-        T2IBenchError: the path cannot be written to.
-    """
+    """Let `write` fill a temporary file beside `path`, then rename it."""
     if not path.name:
         raise T2IBenchError(
             f"'{path}' is a folder, where a file is expected.", "Name a file in it."
@@ -121,16 +91,7 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bo
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically.
-
-    Args:
-        path: Where the file goes; folders are created.
-        text: Its content, written as UTF-8; what UTF-8 cannot hold (half of a surrogate pair, as
-            file names of another encoding have it) is written as its escape, which JSON reads back.
-
-    Raises:
-        T2IBenchError: the path cannot be written to.
-    """
+    """Write a text file atomically."""
     write_atomically(
         path,
         lambda temporary: temporary.write_text(text, encoding="utf-8", errors=UNWRITABLE),
@@ -138,29 +99,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file atomically.
-
-    Args:
-        path: Where the file goes; folders are created.
-        data: Its content.
-        durable: Whether to wait until the disk holds it.
-
-    Raises:
-        T2IBenchError: the path cannot be written to.
-    """
+    """Write a file atomically."""
     write_atomically(path, lambda temporary: temporary.write_bytes(data), durable=durable)
 
 
 def remove_abandoned(folder: Path) -> int:
-    """Remove the temporary files that killed processes left.
-
-    Args:
-        folder: Where to look, in its sub-folders too.
-
-    Returns:
-        How many were removed: those of processes of this host that no longer run, and those that
-        nobody has written to for a quarter of an hour.
-    """
+    """Remove the temporary files that killed processes left."""
     removed = 0
     if not folder.is_dir():
         return removed
@@ -192,14 +136,7 @@ def _runs(process: int) -> bool:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a file that cannot be read, so that a new one can be written and nothing is lost.
-
-    Args:
-        path: The file.
-
-    Returns:
-        Its new name, 'run.json.broken' or with a number. The latest three are kept.
-    """
+    """Rename a file that cannot be read, so that a new one can be written and nothing is lost."""
     pattern = re.compile(re.escape(path.name) + r"\.broken(?:-(\d+))?")
     numbers = sorted(
         int(found[1] or 1)

@@ -43,26 +43,12 @@ __all__ = [
 
 
 def is_image_file(path: Path) -> bool:
-    """Whether the suffix of a path is that of an image.
-
-    Args:
-        path: The path; it is not opened.
-
-    Returns:
-        True for the suffixes in `SUFFIXES`, in any case.
-    """
+    """Whether the suffix of a path is that of an image."""
     return path.suffix.lower() in SUFFIXES
 
 
 def image_files(folder: Path) -> list[Path]:
-    """The images of a folder of any layout.
-
-    Args:
-        folder: The folder.
-
-    Returns:
-        Their paths, those in sub-folders among them, sorted; without the explorer's own files.
-    """
+    """The images of a folder of any layout."""
     return sorted(
         path for path in folder.rglob("*") if is_image_file(path) and ".t2ibench" not in path.parts
     )
@@ -73,14 +59,6 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
 
     Two models, two batch sizes and two machines therefore generate the same sample of a prompt
     from the same noise.
-
-    Args:
-        run_seed: The run's seed.
-        prompt: The prompt.
-        index: Which sample of the prompt, from 0.
-
-    Returns:
-        The seed, in [0, 2⁶³).
     """
     digest = hashlib.sha256(f"{run_seed}\0{index}\0{prompt}".encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
@@ -112,11 +90,7 @@ class ImageStore:
         self.reload()
 
     def reload(self) -> list[Attempt]:
-        """Read the rows that other writers have added; an image outranks a failed attempt at it.
-
-        Returns:
-            The attempts of those rows.
-        """
+        """Read the rows that other writers have added; an image outranks a failed attempt at it."""
         self.packs.refresh()
         new = []
         for row in self._files.read():
@@ -136,11 +110,7 @@ class ImageStore:
         return image_key(self.fingerprint, attempt.prompt, attempt.index)
 
     def mend(self) -> None:
-        """Note that images whose record is damaged are generated again.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Note that images whose record is damaged are generated again."""
         self._files.mend()
 
     def _index(self, attempt: Attempt) -> None:
@@ -174,27 +144,13 @@ class ImageStore:
 
         Scores need its hash alone: a run whose image files were removed to save space is scored
         as before.
-
-        Args:
-            prompt: What it was generated for.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            The latest attempt; None if nothing was tried.
         """
         known = self._attempts.get((prompt, index))
         packed = self._packed(prompt, index, known)
         return known if packed is None else packed[0].attempt(packed[1], prompt)
 
     def has_file(self, attempt: Attempt) -> bool:
-        """Whether an image is there, as a file or in a pack.
-
-        Args:
-            attempt: What is known of it.
-
-        Returns:
-            False where it was removed; True for an attempt that gave no image.
-        """
+        """Whether an image is there, as a file or in a pack."""
         if attempt.file is None:
             return True
         found = self.packs.find(attempt.prompt, attempt.index) if self.packs.packs else None
@@ -212,21 +168,13 @@ class ImageStore:
         return absent_files(self.root, (one.file for one in attempts if one.file is not None))
 
     def attempts(self) -> list[Attempt]:
-        """What is known of every image whose file is there, ordered by prompt and index.
-
-        Returns:
-            One attempt an image.
-        """
+        """What is known of every image whose file is there, ordered by prompt and index."""
         self._absent = None  # look again
         attempts = filter(self.has_file, self.all_attempts())
         return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
 
     def all_attempts(self) -> Iterator[Attempt]:
-        """What is known of every image, whether or not its file is still there.
-
-        Yields:
-            One attempt an image, in no particular order.
-        """
+        """What is known of every image, whether or not its file is still there."""
         for prompt, index in list(self._attempts):
             attempt = self.get(prompt, index)
             assert attempt is not None
@@ -235,24 +183,12 @@ class ImageStore:
             yield pack.attempt(row, prompt)
 
     def removed(self) -> int:
-        """How many images have no file any more.
-
-        Returns:
-            Their number.
-        """
+        """How many images have no file any more."""
         self._absent = None
         return sum(not self.has_file(attempt) for attempt in self.all_attempts())
 
     def is_done(self, prompt: str, index: int) -> bool:
-        """Whether there is nothing to generate. After a failure there is.
-
-        Args:
-            prompt: What it was generated for.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            True for an image whose file is there, a refusal or a filtered image.
-        """
+        """Whether there is nothing to generate. After a failure there is."""
         known = self._attempts.get((prompt, index))
         packed = self._packed(prompt, index, known)
         if packed is not None and packed[0].has(packed[1]):
@@ -261,64 +197,24 @@ class ImageStore:
         return attempt is not None and attempt.status != "failed" and self.has_file(attempt)
 
     def path(self, attempt: Attempt) -> Path:
-        """The file of an image.
-
-        Args:
-            attempt: One with the status 'ok'.
-
-        Returns:
-            Its path.
-        """
+        """The file of an image."""
         return self.root / (attempt.file or "")
 
     def image(self, attempt: Attempt) -> StoredImage:
-        """The image that an attempt gave, as a file.
-
-        Args:
-            attempt: One with the status 'ok'.
-
-        Returns:
-            The image file; it is not read.
-        """
+        """The image that an attempt gave, as a file."""
         assert attempt.sha256 is not None
         return StoredImage(
             f"{self._base}/{attempt.file}", attempt.sha256, attempt.prompt, attempt.index
         )
 
     def add_image(self, prompt: str, index: int, seed: int, image: Image) -> Attempt:
-        """Store a generated image as PNG; `record` makes it known.
-
-        Args:
-            prompt: What it was generated for.
-            index: Which sample of the prompt, from 0.
-            seed: What it was generated from.
-            image: The image.
-
-        Returns:
-            The attempt, to be recorded.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Store a generated image as PNG; `record` makes it known."""
         buffer = io.BytesIO()
         image.save(buffer, format="PNG", compress_level=4)
         return self._add_bytes(prompt, index, seed, buffer.getvalue(), ".png")
 
     def add_file(self, prompt: str, index: int, seed: int, path: Path) -> Attempt:
-        """Store a copy of an existing image, byte for byte; `record` makes it known.
-
-        Args:
-            prompt: What it shows.
-            index: Which sample of the prompt, from 0.
-            seed: What it counts as generated from.
-            path: The image file.
-
-        Returns:
-            The attempt, to be recorded.
-
-        Raises:
-            T2IBenchError: the image cannot be read, or the path cannot be written to.
-        """
+        """Store a copy of an existing image, byte for byte; `record` makes it known."""
         suffix = path.suffix.lower() if is_image_file(path) else ".png"
         with reading(path):
             data = path.read_bytes()
@@ -333,30 +229,12 @@ class ImageStore:
         return Attempt(key, prompt, index, seed, "ok", file=file, sha256=digest)
 
     def add_missing(self, prompt: str, index: int, seed: int, status: str, reason: str) -> Attempt:
-        """Describe an attempt that gave no image; `record` makes it known.
-
-        Args:
-            prompt: What was to be generated.
-            index: Which sample of the prompt, from 0.
-            seed: Its seed.
-            status: 'refused', 'filtered' or 'failed'.
-            reason: Why the attempt gave no image.
-
-        Returns:
-            The attempt, to be recorded.
-        """
+        """Describe an attempt that gave no image; `record` makes it known."""
         key = image_key(self.fingerprint, prompt, index)
         return Attempt(key, prompt, index, seed, status, reason=reason)
 
     def record(self, attempts: Iterable[Attempt]) -> None:
-        """Append attempts to this process's own file.
-
-        Args:
-            attempts: The attempts.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Append attempts to this process's own file."""
         rows = []
         for new in attempts:
             known = self.get(new.prompt, new.index)
@@ -369,25 +247,11 @@ class ImageStore:
         self._files.append(rows)
 
     def write_rows(self, rows: Sequence[Mapping[str, object]]) -> None:
-        """Add rows of attempts as they are; the disk holds them afterwards.
-
-        Args:
-            rows: As `attempts.row_of` makes them.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Add rows of attempts as they are; the disk holds them afterwards."""
         self._files.write(rows)
 
     def replace_rows(self, is_needed: Callable[[Attempt], bool]) -> None:
-        """Remove rows that are not needed, because packs say the same.
-
-        Args:
-            is_needed: Whether a row stays.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Remove rows that are not needed, because packs say the same."""
         needed = [one for one in self._attempts.values() if is_needed(one)]
         if len(needed) < len(self._attempts):
             self._files.replace([row_of(one) for one in needed])

@@ -22,15 +22,7 @@ _TAIL = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')
 
 
 def dump_rows(rows: Iterable[Mapping[str, Any]], *, checked: bool = False) -> bytes:
-    """Rows as JSON Lines.
-
-    Args:
-        rows: Mappings of JSON values.
-        checked: Whether each row ends in the CRC-32 of the rest of its line.
-
-    Returns:
-        One line a row, each with its newline, as UTF-8.
-    """
+    """Rows as JSON Lines."""
     return b"".join(_line(row, checked) for row in rows)
 
 
@@ -43,16 +35,7 @@ def _line(row: Mapping[str, Any], checked: bool) -> bytes:
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool = False) -> None:
-    """Write a file of rows atomically.
-
-    Args:
-        path: Where the file goes; folders are created.
-        rows: Mappings of JSON values.
-        checked: Whether each row carries a checksum.
-
-    Raises:
-        T2IBenchError: the path cannot be written to.
-    """
+    """Write a file of rows atomically."""
     write_bytes(path, dump_rows(rows, checked=checked))
 
 
@@ -62,15 +45,6 @@ def append_rows(
     """Append rows to a file that no other process writes to.
 
     A line that an interrupted write left torn is ended first, so that it costs itself alone.
-
-    Args:
-        path: The file; it is created where there is none.
-        rows: Mappings of JSON values.
-        checked: Whether each row carries a checksum.
-        durable: Whether to wait until the disk holds them.
-
-    Raises:
-        T2IBenchError: the path cannot be written to.
     """
     data = dump_rows(rows, checked=checked)
     if not data:
@@ -107,18 +81,7 @@ class CheckedRows:
 
 
 def read_checked_rows(path: Path, start: int = 0) -> CheckedRows:
-    """Read a file of rows that carry checksums; rows of older files, without one, are read too.
-
-    Args:
-        path: The file.
-        start: Where to begin, in bytes.
-
-    Returns:
-        The rows, in the order of the file, and what is damaged.
-
-    Raises:
-        T2IBenchError: it cannot be read.
-    """
+    """Read a file of rows that carry checksums; rows of older files, without one, are read too."""
     with reading(path), path.open("rb") as file:
         file.seek(start)
         data = file.read()
@@ -137,14 +100,7 @@ def read_checked_rows(path: Path, start: int = 0) -> CheckedRows:
 
 
 def checked_row(line: bytes) -> dict[str, Any] | None:
-    """The row in a line.
-
-    Args:
-        line: One line, without its end.
-
-    Returns:
-        The row without its checksum; None where it is damaged.
-    """
+    """The row in a line."""
     tail = _TAIL.search(line)
     if tail and checksum(line[: tail.start()] + b"}") != tail.group(1).decode():
         return None
@@ -166,17 +122,7 @@ def _loads(line: str | bytes) -> Any:
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Read a file of rows; a line torn by a killed writer is skipped.
-
-    Args:
-        path: The file.
-
-    Yields:
-        The rows, in the order of the file.
-
-    Raises:
-        T2IBenchError: it cannot be read.
-    """
+    """Read a file of rows; a line torn by a killed writer is skipped."""
     with reading(path), path.open(encoding="utf-8", errors="replace") as file:
         yield from jsonlines.Reader(file, loads=_loads).iter(
             type=dict, skip_invalid=True, skip_empty=True
@@ -184,18 +130,7 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a file that a person wrote, with their line numbers.
-
-    Args:
-        path: The file, UTF-8, with or without a byte-order mark.
-        expected: An example of a row, for the message.
-
-    Yields:
-        Line number from 1, and row.
-
-    Raises:
-        T2IBenchError: it cannot be read, or a line is not a JSON object.
-    """
+    """The rows of a file that a person wrote, with their line numbers."""
     with reading(path), path.open(encoding="utf-8-sig") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():

@@ -38,16 +38,7 @@ class Label:
 
 
 def item_id(image: str, question: str, classes: Sequence[str]) -> str:
-    """The identifier of an image with a question.
-
-    Args:
-        image: SHA-256 of the image file.
-        question: What is asked.
-        classes: What it can be answered with.
-
-    Returns:
-        16 hexadecimal digits: the column 'id' of a sheet.
-    """
+    """The identifier of an image with a question."""
     text = "\n".join([image, question, *classes])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -102,12 +93,6 @@ class LabelStore:
 
         Labels that another process has added since are kept, too. A file with damaged labels is
         set aside first.
-
-        Args:
-            labels: The labels.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
         """
         with locked(self.file.parent, "labels"):
             new = list(labels)
@@ -121,24 +106,11 @@ class LabelStore:
             write_rows(self.file, rows, checked=True)
 
     def all(self) -> list[Label]:
-        """Every label, sorted.
-
-        Returns:
-            The labels.
-        """
+        """Every label, sorted."""
         return sorted(self._labels.values())
 
     def majority(self, image: str, question: str, classes: Sequence[str]) -> str | None:
-        """What most people answered about an image.
-
-        Args:
-            image: SHA-256 of the image file.
-            question: What was asked.
-            classes: The possible answers, in the order asked.
-
-        Returns:
-            The answer; 'unknown' where two answers are equally frequent, None without a label.
-        """
+        """What most people answered about an image."""
         answers = self._by_image.get((question, tuple(classes), image))
         if not answers:
             return None

@@ -36,19 +36,11 @@ class Notices(Protocol):
     """Shows a line to the user; a pipeline.progress.Reporter is one."""
 
     def say(self, text: str) -> None:
-        """Show a line.
-
-        Args:
-            text: The line.
-        """
+        """Show a line."""
         ...
 
     def warn(self, text: str) -> None:
-        """Show a line that the user must see.
-
-        Args:
-            text: The line.
-        """
+        """Show a line that the user must see."""
         ...
 
 
@@ -111,17 +103,7 @@ class FileLocked:
         self._lock: BaseFileLock | None = None
 
     def acquire(self, seconds: float) -> bool:
-        """Try to get it.
-
-        Args:
-            seconds: How long to try; 0 tries once.
-
-        Returns:
-            Whether this process holds it now.
-
-        Raises:
-            OSError: there are no locks here, or the file cannot be written.
-        """
+        """Try to get it."""
         from filelock import FileLock, SoftFileLock, Timeout
 
         for kind in (FileLock, FileLock, SoftFileLock):
@@ -147,12 +129,7 @@ class FileLocked:
         return True
 
     def release(self, *, remove: bool = False) -> None:
-        """Let others have it.
-
-        Args:
-            remove: Whether to remove the lock file, too. Who waits for the removed file may then
-                hold it while another process holds a new one: only for what may be done twice.
-        """
+        """Let others have it."""
         if self._lock is None:
             return
         with contextlib.suppress(OSError):
@@ -167,11 +144,7 @@ class FileLocked:
         self._lock = None
 
     def owner(self) -> Owner | None:
-        """Who holds it, as far as can be told.
-
-        Returns:
-            The owner; None where nobody, or a dead process of this machine, left a note.
-        """
+        """Who holds it, as far as can be told."""
         try:
             note = json.loads(self._note.read_text(encoding="utf-8"))
             owner = Owner(int(note["pid"]), str(note["host"])[:80], str(note["since"])[:40])
@@ -200,20 +173,7 @@ def _now() -> str:
 def locked(
     folder: Path, name: str, notices: Notices = SILENT, patience: float | None = None
 ) -> Iterator[bool]:
-    """Hold one of a folder's locks; a thread that holds it already goes on at once.
-
-    Args:
-        folder: What is protected, such as a run folder.
-        name: Which lock: 'results' or 'record'. Whoever needs both takes 'results' first.
-        notices: Told whom it waits for, after a second, or that there are no locks.
-        patience: Seconds to wait; None for half an hour.
-
-    Yields:
-        Whether it is held: False where the file system has no locks, and work goes on without.
-
-    Raises:
-        T2IBenchError: its owner did not let go of it.
-    """
+    """Hold one of a folder's locks; a thread that holds it already goes on at once."""
     path = _resolved(folder) / FOLDER / f"{name}.lock"
     counts: dict[Path, int] = _held.__dict__.setdefault("counts", {})
     if counts.get(path):
@@ -274,14 +234,7 @@ class Claims:
 
     @contextlib.contextmanager
     def take(self, name: str) -> Iterator[bool]:
-        """Claim a part, and let go of it at the end.
-
-        Args:
-            name: Of the part: letters, digits and '-'.
-
-        Yields:
-            False while a living process holds it; True where claims do not work, too.
-        """
+        """Claim a part, and let go of it at the end."""
         lock = FileLocked(self._path(name))
         mine = True
         if self._works:
@@ -296,32 +249,17 @@ class Claims:
             lock.release(remove=True)
 
     def owner(self, name: str) -> Owner | None:
-        """Who holds a part.
-
-        Args:
-            name: Of the part.
-
-        Returns:
-            The owner, as far as can be told.
-        """
+        """Who holds a part."""
         return FileLocked(self._path(name)).owner()
 
     def start(self) -> float:
-        """Where this process begins among the parts, so that processes begin apart.
-
-        Returns:
-            0 for one that is alone; else a number in [0, 1) of its own.
-        """
+        """Where this process begins among the parts, so that processes begin apart."""
         if self._works and not self._others():
             return 0.0
         return (os.getpid() * _GOLDEN + zlib.crc32(socket.gethostname().encode()) / 2**32) % 1.0
 
     def at_work(self) -> str | None:
-        """Who holds any part of the work; claims of the dead are removed.
-
-        Returns:
-            Who, as far as can be told; None where nobody does.
-        """
+        """Who holds any part of the work; claims of the dead are removed."""
         if not self._works or not self._others():
             return None
         names = (path.stem.removeprefix("claim-") for path in self._folder.glob("claim-*.lock"))

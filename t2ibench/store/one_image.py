@@ -37,14 +37,7 @@ class StoredImage:
         return Path(self.place)
 
     def data(self) -> bytes:
-        """Its bytes, as they were stored.
-
-        Returns:
-            The content of the file; where that is gone or has changed, of a pack's member.
-
-        Raises:
-            UnreadableImageError: it has changed, or is gone.
-        """
+        """Its bytes, as they were stored."""
         reason, gone = "it has changed since it was stored", None
         path = self.path
         try:
@@ -60,12 +53,5 @@ class StoredImage:
         raise UnreadableImageError(reason) from gone
 
     def read(self) -> Image:
-        """Decode it, and check that it is the one that was stored.
-
-        Returns:
-            The image.
-
-        Raises:
-            UnreadableImageError: it has changed, is gone, or cannot be decoded.
-        """
+        """Decode it, and check that it is the one that was stored."""
         return read_image(self.data())

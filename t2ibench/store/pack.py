@@ -103,27 +103,11 @@ class Pack:
         ]
 
     def rows_of(self, number: int) -> tuple[int, int]:
-        """The rows of one prompt.
-
-        Args:
-            number: Of the prompt.
-
-        Returns:
-            The first, and the one behind the last.
-        """
+        """The rows of one prompt."""
         return self._starts[number], self._starts[number + 1]
 
     def row(self, start: int, end: int, index: int) -> int | None:
-        """The row of one sample among those of its prompt.
-
-        Args:
-            start: The prompt's first row.
-            end: The one behind its last.
-            index: Which sample.
-
-        Returns:
-            The row; None if the pack does not have it.
-        """
+        """The row of one sample among those of its prompt."""
         guess = start + index - self._index[start]
         if start <= guess < end and self._index[guess] == index:
             return guess
@@ -150,15 +134,7 @@ class Pack:
         return self._bytes > 0
 
     def member(self, row: int, prompt: str) -> Member:
-        """What the index says of a row.
-
-        Args:
-            row: The row.
-            prompt: Its prompt.
-
-        Returns:
-            The image.
-        """
+        """What the index says of a row."""
         columns = self._columns
         return Member(
             self._keys[32 * row : 32 * row + 32].hex(),
@@ -177,15 +153,7 @@ class Pack:
         return self._hashes[32 * row : 32 * row + 32].hex()
 
     def attempt(self, row: int, prompt: str) -> Attempt:
-        """The attempt that gave the image of a row.
-
-        Args:
-            row: The row.
-            prompt: Its prompt.
-
-        Returns:
-            The attempt.
-        """
+        """The attempt that gave the image of a row."""
         key = self._keys[32 * row : 32 * row + 32].hex()
         return Attempt(
             key,
@@ -211,17 +179,7 @@ class Pack:
         return keys.view(">u8").reshape(-1).astype(np.uint64)
 
     def read(self, row: int) -> tuple[str, bytes]:
-        """The bytes of an image.
-
-        Args:
-            row: Its row.
-
-        Returns:
-            Its key, and as many bytes of it as there are.
-
-        Raises:
-            OSError: the tar cannot be read.
-        """
+        """The bytes of an image."""
         columns = self._columns
         key = columns["keys"][row].tobytes().hex()
         offset, size = int(columns["offset"][row]), int(columns["size"][row])

@@ -37,26 +37,12 @@ _TYPES = {"U8": "u1", "I64": "i8", "U64": "u8", "I32": "i4"}
 
 
 def index_path(pack: Path) -> Path:
-    """Where the index of a pack lies.
-
-    Args:
-        pack: The tar.
-
-    Returns:
-        The path of the index.
-    """
+    """Where the index of a pack lies."""
     return pack.with_suffix(".index")
 
 
 def columns_of(members: Sequence[Member]) -> dict[str, npt.NDArray[Any]]:
-    """The index of a pack.
-
-    Args:
-        members: Its images, in any order; each once.
-
-    Returns:
-        Its columns, sorted by prompt and index.
-    """
+    """The index of a pack."""
     ordered = sorted(members, key=lambda one: (one.prompt, one.index))
     starts: list[int] = []
     prompts: list[bytes] = []
@@ -86,16 +72,7 @@ def columns_of(members: Sequence[Member]) -> dict[str, npt.NDArray[Any]]:
 
 
 def write_index(pack: Path, fingerprint: str, members: Sequence[Member]) -> None:
-    """Write the index of a pack, atomically: safetensors, with a checksum of all columns.
-
-    Args:
-        pack: The tar.
-        fingerprint: The generator's.
-        members: Its images.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only.
-    """
+    """Write the index of a pack, atomically: safetensors, with a checksum of all columns."""
     columns = columns_of(members)
     bare = save(columns)
     crc = zlib.crc32(memoryview(bare)[8 + int.from_bytes(bare[:8], "little") :])
@@ -105,14 +82,7 @@ def write_index(pack: Path, fingerprint: str, members: Sequence[Member]) -> None
 
 
 def read_pack(path: Path) -> Pack | None:
-    """Open a pack; where its index is damaged or gone, what its tar says is read.
-
-    Args:
-        path: The tar, which may be gone: hashes are known from the index.
-
-    Returns:
-        The pack; None where neither tells anything.
-    """
+    """Open a pack; where its index is damaged or gone, what its tar says is read."""
     try:
         return _read_index(path)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -149,19 +119,7 @@ def _read_index(path: Path) -> Pack:
 
 
 def scan(path: Path) -> tuple[str, list[Member]]:
-    """Read what is in a pack from its tar alone.
-
-    Args:
-        path: The tar.
-
-    Returns:
-        The generator's fingerprint, and the images whose description is as it was written; what
-        lies behind a torn end is left out.
-
-    Raises:
-        OSError: it cannot be read.
-        tarfile.TarError: it is no tar.
-    """
+    """Read what is in a pack from its tar alone."""
     found: dict[str, tuple[str, int, int]] = {}
     rows: dict[str, dict[str, Any]] = {}
     with tarfile.open(path, "r:") as tar:

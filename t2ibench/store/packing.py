@@ -62,18 +62,7 @@ class Report:
 
 @contextlib.contextmanager
 def alone(folder: Path, notices: Notices = SILENT) -> Iterator[None]:
-    """Work on a run folder while nobody else does.
-
-    Args:
-        folder: The run folder.
-        notices: Told for whom it waits.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        T2IBenchError: another process works on it.
-    """
+    """Work on a run folder while nobody else does."""
     with (
         locked(folder, "results", notices, _PATIENCE),
         locked(folder, "packs", notices, _PATIENCE),
@@ -93,21 +82,7 @@ def pack(
     most: int = MOST,
     advance: Advance = _ignore,
 ) -> Report:
-    """Put the image files of a run into packs, and remove the files; see `alone`.
-
-    Args:
-        store: The run's images.
-        size: Bytes from which on a pack is full.
-        most: Images from which on it is.
-        advance: Told how many images are done.
-
-    Returns:
-        What was done. A file that does not match its hash stays where it is.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only, or does not give back what was written. No
-            file is removed that is not in a pack.
-    """
+    """Put the image files of a run into packs, and remove the files; see `alone`."""
     report = Report()
     for lost in (one for one in store.packs.packs if one.lost):
         write_index(lost.path, lost.fingerprint, list(lost.members()))
@@ -130,16 +105,6 @@ def collect(store: ImageStore, least: int = 0) -> int:
     """Put image files into packs while a run may be at work; rows stay as they are.
 
     A reader that knew the file finds its bytes in the pack.
-
-    Args:
-        store: The run's images, just opened.
-        least: Do nothing for fewer bytes than these.
-
-    Returns:
-        How many images were packed.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only.
     """
     report = Report()
     todo = [one for one in _files(store) if not _is_packed(store, one, report, _ignore)]
@@ -168,21 +133,7 @@ def add_pack(
     size: int = SIZE,
     most: int = MOST,
 ) -> list[Member]:
-    """Write one pack; the disk holds it afterwards, and gives back what was written.
-
-    Args:
-        folder: Where packs are.
-        fingerprint: The generator's.
-        images: Images with their bytes; as many are taken as the pack has room for.
-        size: Bytes from which on it is full.
-        most: Images from which on it is.
-
-    Returns:
-        What was written; empty, and no pack, where there are no images.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only, or does not give back what was written.
-    """
+    """Write one pack; the disk holds it afterwards, and gives back what was written."""
     first = next(images, None)
     if first is None:
         return []
@@ -231,15 +182,7 @@ def _is_packed(store: ImageStore, attempt: Attempt, report: Report, advance: Adv
 
 
 def has_hash(data: bytes, sha256: str | None) -> bool:
-    """Whether bytes are those that were stored.
-
-    Args:
-        data: The bytes.
-        sha256: Their hash, as hex.
-
-    Returns:
-        True if they are.
-    """
+    """Whether bytes are those that were stored."""
     return hashlib.sha256(data).hexdigest() == sha256
 
 
@@ -297,15 +240,7 @@ def _next(folder: Path) -> Path:
 
 
 def _read_back(path: Path, members: Iterable[Member]) -> None:
-    """Compare what the disk holds with every hash.
-
-    Args:
-        path: The pack.
-        members: What was written to it.
-
-    Raises:
-        T2IBenchError: it is something else.
-    """
+    """Compare what the disk holds with every hash."""
     with disk_errors(path), path.open("rb") as file:
         for one in members:
             file.seek(one.offset)
@@ -317,14 +252,7 @@ def _read_back(path: Path, members: Iterable[Member]) -> None:
 
 
 def remove_files(paths: Iterable[Path]) -> None:
-    """Remove files; several at once, because most of it is waiting for the disk's journal.
-
-    Args:
-        paths: The files; those that are gone already are no error.
-
-    Raises:
-        T2IBenchError: one cannot be removed.
-    """
+    """Remove files; several at once, because most of it is waiting for the disk's journal."""
 
     def remove(path: Path) -> None:
         with disk_errors(path):

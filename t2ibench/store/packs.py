@@ -49,11 +49,7 @@ class Packs:
         self.refresh()
 
     def refresh(self) -> bool:
-        """Look which packs there are: one look at the folder, and one at each file in it.
-
-        Returns:
-            Whether they are others than before.
-        """
+        """Look which packs there are: one look at the folder, and one at each file in it."""
         names = pack_files(self.folder)
         if names == self._seen:
             return False
@@ -76,15 +72,7 @@ class Packs:
         return sum(map(len, self.packs))
 
     def find(self, prompt: str, index: int) -> tuple[Pack, int] | None:
-        """The newest image of a prompt and an index.
-
-        Args:
-            prompt: What it was generated for.
-            index: Which sample.
-
-        Returns:
-            Its pack and its row there; None where no pack has it.
-        """
+        """The newest image of a prompt and an index."""
         best: tuple[Pack, int] | None = None
         for pack, start, end in self._prompts.get(prompt, ()):
             row = pack.row(start, end, index)
@@ -93,14 +81,7 @@ class Packs:
         return best
 
     def by_key(self, key: str) -> list[tuple[Pack, int]]:
-        """All images of a key, the latest pack first.
-
-        Args:
-            key: 64 hexadecimal digits.
-
-        Returns:
-            Pack and row of each.
-        """
+        """All images of a key, the latest pack first."""
         if self._heads is None:
             heads = [pack.heads() for pack in self.packs]
             joined = np.concatenate(heads) if heads else np.zeros(0, np.uint64)
@@ -119,14 +100,7 @@ class Packs:
         return found
 
     def candidates(self, key: str) -> Iterator[bytes]:
-        """The bytes of every image of a key; whether they are as stored, their hash tells.
-
-        Args:
-            key: 64 hexadecimal digits.
-
-        Yields:
-            Bytes, those of the latest pack first.
-        """
+        """The bytes of every image of a key; whether they are as stored, their hash tells."""
         for pack, row in self.by_key(key):
             try:
                 found, data = pack.read(row)
@@ -149,14 +123,7 @@ class Packs:
 
 
 def pack_files(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Name, size and time of each file of a folder of packs.
-
-    Args:
-        folder: The folder; it need not exist.
-
-    Returns:
-        Sorted by name; temporary files are left out.
-    """
+    """Name, size and time of each file of a folder of packs."""
     try:
         with os.scandir(folder) as entries:
             found = [
@@ -174,14 +141,7 @@ _lock = threading.Lock()
 
 
 def packed_bytes(path: Path) -> Iterator[bytes]:
-    """What packs hold of an image file that is not there, or not as it was stored.
-
-    Args:
-        path: The file, as `images/ab/<key>.png`.
-
-    Yields:
-        Bytes that may be the image's; its hash tells.
-    """
+    """What packs hold of an image file that is not there, or not as it was stored."""
     root, key = path.parent.parent, path.stem
     if not _KEY.fullmatch(key):
         return

@@ -41,15 +41,7 @@ class Part:
 
 
 def off_length(rows: npt.NDArray[np.floating[Any]], *, may_lack: bool) -> npt.NDArray[np.bool_]:
-    """Which rows are not of unit length.
-
-    Args:
-        rows: Shape (n, d).
-        may_lack: Whether a row may be all NaN, as that of a text without a vector is.
-
-    Returns:
-        Shape (n,).
-    """
+    """Which rows are not of unit length."""
     with np.errstate(over="ignore", invalid="ignore"):
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float32))
         # A comparison with NaN is False.
@@ -60,14 +52,7 @@ def off_length(rows: npt.NDArray[np.floating[Any]], *, may_lack: bool) -> npt.ND
 
 
 def width_of(path: Path) -> int | None:
-    """Numbers in a row of a file, which says so at its beginning.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The width; None where the file cannot be read.
-    """
+    """Numbers in a row of a file, which says so at its beginning."""
     try:
         with safe_open(path, framework="np") as file:
             shape = file.get_slice("embeddings").get_shape()
@@ -77,14 +62,7 @@ def width_of(path: Path) -> int | None:
 
 
 def read_part(path: Path) -> Part | None:
-    """Read a file of embeddings and check its rows.
-
-    Args:
-        path: The file; its name begins with what is embedded.
-
-    Returns:
-        The part; None where the file as a whole is damaged.
-    """
+    """Read a file of embeddings and check its rows."""
     try:
         tensors = load_file(path)
     except (SafetensorError, OSError, ValueError, KeyError):
@@ -110,19 +88,7 @@ def read_part(path: Path) -> Part | None:
 def write_part(
     path: Path, keys: npt.NDArray[np.uint8], rows: Float32Array
 ) -> npt.NDArray[np.uint32]:
-    """Write a file of embeddings, atomically.
-
-    Args:
-        path: Where; its name begins with what is embedded.
-        keys: Shape (n, k).
-        rows: Shape (n, d).
-
-    Returns:
-        The checksum of each row with its key, shape (n,).
-
-    Raises:
-        T2IBenchError: the disk is full or read-only.
-    """
+    """Write a file of embeddings, atomically."""
     rows = np.ascontiguousarray(rows, dtype=np.float32)
     keys = np.ascontiguousarray(keys)
     sums = row_checksums(keys, rows)

@@ -21,16 +21,6 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
 
     The orientation that a camera noted (EXIF) is applied, 16-bit images are scaled to 8 bits
     rather than clipped, and transparent pixels are put on white.
-
-    Args:
-        source: The bytes of a file, or its path.
-        formats: Formats that are accepted, as Pillow names them; None for all.
-
-    Returns:
-        An RGB image.
-
-    Raises:
-        UnreadableImageError: it cannot be read or decoded.
     """
     from PIL import Image, ImageOps
 
@@ -49,17 +39,7 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
 
 
 def as_rgb(image: Image) -> Image:
-    """An image as RGB with eight bits a channel; see `read_image`.
-
-    Args:
-        image: Of any mode.
-
-    Returns:
-        The image.
-
-    Raises:
-        UnreadableImageError: its pixels have no known range, or all are transparent.
-    """
+    """An image as RGB with eight bits a channel; see `read_image`."""
     from PIL import Image as images
 
     if image.mode in _SIXTEEN_BITS or image.mode == "I":
@@ -87,31 +67,12 @@ def _eight_bits(image: Image) -> Image:
 
 
 def is_black(image: Image) -> bool:
-    """Whether every pixel is black: what a safety filter leaves, never evidence.
-
-    Args:
-        image: The image, of any mode.
-
-    Returns:
-        True if no channel of its RGB form is above 0.
-    """
+    """Whether every pixel is black: what a safety filter leaves, never evidence."""
     return image.convert("RGB").getbbox() is None
 
 
 def thumbnail(source: bytes | Path, size: int, quality: int = 85) -> bytes:
-    """A small JPEG.
-
-    Args:
-        source: The bytes of a file, or its path.
-        size: Longest side, in pixels.
-        quality: Of the JPEG, 1 to 95.
-
-    Returns:
-        The bytes of a JPEG file.
-
-    Raises:
-        UnreadableImageError: it cannot be read or decoded.
-    """
+    """A small JPEG."""
     small = read_image(source)
     small.thumbnail((size, size))
     buffer = io.BytesIO()

@@ -38,15 +38,7 @@ _KNOWN: dict[int, tuple[str, str | None]] = {
 
 
 def why(error: OSError, path: Path) -> tuple[str, str | None]:
-    """What an error of the operating system means for a path.
-
-    Args:
-        error: What was raised.
-        path: What was to be read or written.
-
-    Returns:
-        The reason, to follow a colon, and the next step, if there is one to name.
-    """
+    """What an error of the operating system means for a path."""
     culprit = _in_the_way(path)
     if culprit is not None:
         return culprit
@@ -87,18 +79,7 @@ def _in_circle(link: Path) -> bool:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turn whatever keeps a file from being written into one clear line.
-
-    Args:
-        path: What is written, for the message.
-
-    Yields:
-        Nothing; the block does the writing.
-
-    Raises:
-        T2IBenchError: the path cannot be written to.
-        BrokenPipeError: what reads the output has gone.
-    """
+    """Turn whatever keeps a file from being written into one clear line."""
     try:
         yield
     except BrokenPipeError:
@@ -124,18 +105,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path, hint: str | None = None) -> Iterator[None]:
-    """Turn whatever keeps a user's file from being read into one clear line.
-
-    Args:
-        path: What is read, for the message.
-        hint: What the file should be, as the next step; advice that fits the error comes first.
-
-    Yields:
-        Nothing; the block does the reading.
-
-    Raises:
-        T2IBenchError: the file cannot be read; one that the block raises passes unchanged.
-    """
+    """Turn whatever keeps a user's file from being read into one clear line."""
     if _is_device(path):
         raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: it is no ordinary file.", hint)
     try:
@@ -186,15 +156,7 @@ def _undecodable_line(path: Path) -> str:
 
 
 def why_unreadable(error: OSError, path: Path) -> tuple[str, str | None]:
-    """What an error of the operating system means for a file that is to be read.
-
-    Args:
-        error: What was raised.
-        path: What was to be read.
-
-    Returns:
-        The reason, to follow a colon, and the next step, if there is one to name.
-    """
+    """What an error of the operating system means for a file that is to be read."""
     if error.errno is None:  # not the system's: gzip and the like
         return first_line(error).rstrip("."), None
     if error.errno == errno.ENOENT and _in_the_way(path) is None:

@@ -73,11 +73,7 @@ class Remote:
         return open_store(self.url)
 
     def pull_records(self) -> None:
-        """Fetch run.json of every run, by which a generator's folder is found.
-
-        Raises:
-            T2IBenchError: the place cannot be reached.
-        """
+        """Fetch run.json of every run, by which a generator's folder is found."""
         system, root = self.store
         with reaching(self.url):
             names = [str(name) for name in system.glob(f"{root}/*/run.json")]
@@ -85,14 +81,7 @@ class Remote:
             self._pull(run, lambda file: file == "run.json")
 
     def pull(self, run: str) -> None:
-        """Fetch a run without its packs of images.
-
-        Args:
-            run: Name of its folder.
-
-        Raises:
-            T2IBenchError: the place cannot be reached.
-        """
+        """Fetch a run without its packs of images."""
         self._pull(run, lambda file: not file.endswith(".tar"))
 
     def _listing(self, run: str) -> dict[str, dict[str, Any]]:
@@ -143,17 +132,7 @@ class Remote:
         self.known[relative] = (tag, status.st_size, status.st_mtime_ns)
 
     def push(self, run: str) -> int:
-        """Copy what has changed here, packs first, records last.
-
-        Args:
-            run: Name of its folder.
-
-        Returns:
-            Files that were copied.
-
-        Raises:
-            T2IBenchError: the place cannot be reached, or another machine has taken the run.
-        """
+        """Copy what has changed here, packs first, records last."""
         self.claim(run)
         system, root = self.store
         count = 0
@@ -193,14 +172,7 @@ class Remote:
             del self.known[relative]
 
     def claim(self, run: str) -> None:
-        """Take a run, or renew the claim.
-
-        Args:
-            run: Name of its folder.
-
-        Raises:
-            T2IBenchError: another machine works on it.
-        """
+        """Take a run, or renew the claim."""
         self._refuse(run)
         system, root = self.store
         mine = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "at": time.time()}
@@ -230,33 +202,14 @@ class Remote:
             )
 
     def release(self, run: str) -> None:
-        """Give a run back.
-
-        Args:
-            run: Name of its folder.
-
-        Raises:
-            T2IBenchError: the place cannot be reached.
-        """
+        """Give a run back."""
         system, root = self.store
         with reaching(self.url):
             if system.exists(f"{root}/{run}/{CLAIM}"):
                 system.rm_file(f"{root}/{run}/{CLAIM}")
 
     def read(self, relative: str, offset: int, size: int) -> bytes:
-        """A part of a file that is there.
-
-        Args:
-            relative: Its path below the folder of runs.
-            offset: Where to begin, in bytes.
-            size: How many.
-
-        Returns:
-            The bytes.
-
-        Raises:
-            OSError: it cannot be read.
-        """
+        """A part of a file that is there."""
         system, root = self.store
         try:
             return bytes(system.cat_file(f"{root}/{relative}", start=offset, end=offset + size))
@@ -273,17 +226,7 @@ _opened: dict[str, Remote] = {}
 
 
 def remote_at(url: str) -> Remote:
-    """The working folder of a URL; it is made where there is none.
-
-    Args:
-        url: Where runs are.
-
-    Returns:
-        The same object for the same URL.
-
-    Raises:
-        T2IBenchError: the URL is not one that can hold runs.
-    """
+    """The working folder of a URL; it is made where there is none."""
     url = url.rstrip("/")
     folder = cache_folder() / "remote" / hashlib.sha256(url.encode()).hexdigest()[:16]
     known = _opened.get(str(folder))
@@ -303,14 +246,7 @@ def remote_at(url: str) -> Remote:
 
 
 def origin(path: Path) -> tuple[Remote, str] | None:
-    """Where a file of a working folder comes from.
-
-    Args:
-        path: A file, as `<working folder>/<run>/images/packs/<name>.tar`.
-
-    Returns:
-        The place, and the path there; None for what is in no working folder.
-    """
+    """Where a file of a working folder comes from."""
     if len(path.parents) < 4:
         return None
     folder = path.parents[3]

@@ -64,39 +64,19 @@ class RewriteStore:
         return iter(self._rows.values())
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from.
-
-        Args:
-            prompt: The prompt of a task.
-            index: Which sample of the prompt, from 0.
-
-        Returns:
-            That of this image, else that of all images of the prompt; None where there is neither.
-        """
+        """The rewriting that an image is made from."""
         found = self._rows.get((prompt, index)) or self._rows.get((prompt, None))
         if found is None and self.refresh():
             found = self._rows.get((prompt, index)) or self._rows.get((prompt, None))
         return found
 
     def is_done(self, prompt: str, index: int | None) -> bool:
-        """Whether a prompt need not be rewritten any more. After a failure it has to be.
-
-        Args:
-            prompt: The prompt of a task.
-            index: Which image of the prompt; None for all of them.
-
-        Returns:
-            True for a rewriting and for a refusal.
-        """
+        """Whether a prompt need not be rewritten any more. After a failure it has to be."""
         found = self._rows.get((prompt, index))
         return found is not None and found.status != "failed"
 
     def refresh(self) -> bool:
-        """Read what other processes have added since.
-
-        Returns:
-            Whether there was any.
-        """
+        """Read what other processes have added since."""
         size = self.path.stat().st_size if self.path.is_file() else 0
         if size == self._size:
             return False
@@ -116,25 +96,14 @@ class RewriteStore:
             self._rows[found.prompt, found.index] = found
 
     def add(self, rewritings: Iterable[StoredRewriting]) -> None:
-        """Append rewritings; the disk holds them afterwards.
-
-        Args:
-            rewritings: The rewritings.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Append rewritings; the disk holds them afterwards."""
         new = list(rewritings)
         append_rows(self.path, map(_row, new), checked=True)
         for one in new:
             self._index(one)
 
     def mend(self) -> None:
-        """Write the file anew, without what is damaged and what was replaced.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Write the file anew, without what is damaged and what was replaced."""
         write_rows(self.path, map(_row, self._rows.values()), checked=True)
         self.damage.pieces = 0
 

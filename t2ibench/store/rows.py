@@ -43,11 +43,7 @@ class RowFolder:
         self._known: set[str] = set()
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """The rows that other writers have added since the last time; damaged lines are counted.
-
-        Yields:
-            The rows, file by file, in the order of their names.
-        """
+        """The rows that other writers have added since the last time; damaged lines are counted."""
         for path in sorted(self.folder.glob("*.jsonl")):
             if path == self._writer or not path.is_file():
                 continue
@@ -70,14 +66,7 @@ class RowFolder:
         return [line for line in self._found if line not in self._known]
 
     def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Append rows to this process's own file; once a second the disk holds all of them.
-
-        Args:
-            rows: Mappings of JSON values.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Append rows to this process's own file; once a second the disk holds all of them."""
         if self._writer is None:
             self._writer = self._new()
         now = time.monotonic()
@@ -87,25 +76,11 @@ class RowFolder:
             self._synced = now
 
     def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write rows to a file of their own; the disk holds them afterwards.
-
-        Args:
-            rows: Mappings of JSON values; nothing is written where there are none.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Write rows to a file of their own; the disk holds them afterwards."""
         append_rows(self._new(), rows, checked=True)
 
     def replace(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Put rows in the place of the files that were read.
-
-        Args:
-            rows: Mappings of JSON values.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Put rows in the place of the files that were read."""
         new = self._new()
         append_rows(new, rows, checked=True)
         for path, size in self._sizes.items():
@@ -122,11 +97,7 @@ class RowFolder:
         return self.folder / f"{self._prefix}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
 
     def mend(self) -> None:
-        """Note that what is damaged is made again, so that nobody is told of it any more.
-
-        Raises:
-            T2IBenchError: the disk is full or read-only.
-        """
+        """Note that what is damaged is made again, so that nobody is told of it any more."""
         lines = self._open()
         if lines:
             self.append([{_KNOWN: lines}])

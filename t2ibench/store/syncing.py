@@ -21,17 +21,7 @@ LONGEST = 300.0  # seconds that fewer wait for one
 
 
 def working_folder(output: str) -> Path:
-    """The local folder of all runs: the one that was named, or that of a URL, with its records.
-
-    Args:
-        output: A path or a URL.
-
-    Returns:
-        The folder.
-
-    Raises:
-        T2IBenchError: the place cannot be reached.
-    """
+    """The local folder of all runs: the one that was named, or that of a URL, with its records."""
     if not is_url(output):
         return Path(output)
     remote = remote_at(output)
@@ -40,31 +30,13 @@ def working_folder(output: str) -> Path:
 
 
 def fetch_run(output: str, folder: Path) -> None:
-    """Fetch what is stored of a run elsewhere; nothing to do for a path.
-
-    Args:
-        output: A path or a URL.
-        folder: The run folder, below `working_folder(output)`.
-
-    Raises:
-        T2IBenchError: the place cannot be reached.
-    """
+    """Fetch what is stored of a run elsewhere; nothing to do for a path."""
     if is_url(output):
         remote_at(output).pull(folder.name)
 
 
 def local_run(named: str) -> Path:
-    """A run by its path or its URL, to be read.
-
-    Args:
-        named: Such as runs/toy or s3://bucket/runs/toy.
-
-    Returns:
-        The run folder here; its images are fetched when they are needed.
-
-    Raises:
-        T2IBenchError: the place cannot be reached, or there is no run.
-    """
+    """A run by its path or its URL, to be read."""
     if not is_url(named):
         return Path(named)
     parent, _, run = named.rstrip("/").rpartition("/")
@@ -87,20 +59,7 @@ def pushed(
     fingerprint: str | None,
     notices: Notices = SILENT,
 ) -> Iterator[None]:
-    """Claim a run elsewhere, and copy to it what is made here; nothing to do for a path.
-
-    Args:
-        output: The path or URL of all runs.
-        folder: The run folder here.
-        fingerprint: The generator's; None where there are no images.
-        notices: Told where a push failed.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        T2IBenchError: another machine works on the run, or the last push failed.
-    """
+    """Claim a run elsewhere, and copy to it what is made here; nothing to do for a path."""
     if not is_url(output):
         yield
         return
@@ -149,14 +108,7 @@ def pushed(
 
 
 def push_now(named: str) -> None:
-    """Copy what a command has written into a run that was fetched by `local_run`.
-
-    Args:
-        named: The run's path or URL.
-
-    Raises:
-        T2IBenchError: the place cannot be reached, or another machine works on the run.
-    """
+    """Copy what a command has written into a run that was fetched by `local_run`."""
     if is_url(named):
         parent, _, run = named.rstrip("/").rpartition("/")
         remote: Remote = remote_at(parent)

@@ -29,18 +29,7 @@ class Table(NamedTuple):
 
 
 def read_table(path: Path, hint: str | None = None) -> Table:
-    """Read a CSV file with commas, semicolons, tabs or bars between its cells.
-
-    Args:
-        path: The file, in UTF-8.
-        hint: What the file should be, as the next step of a message.
-
-    Returns:
-        Its header and rows.
-
-    Raises:
-        T2IBenchError: it cannot be read, or a row has more cells than the header.
-    """
+    """Read a CSV file with commas, semicolons, tabs or bars between its cells."""
     with reading(path, hint), path.open(encoding="utf-8-sig", newline="") as file:
         text = file.read()
         header = text.partition("\n")[0]

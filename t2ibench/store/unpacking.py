@@ -21,18 +21,7 @@ Advance = Callable[[int], None]
 
 
 def unpack(store: ImageStore, *, advance: Advance = lambda _: None) -> Report:
-    """Make a file of each image again, and remove the packs; see `alone`.
-
-    Args:
-        store: The run's images.
-        advance: Told how many images are done.
-
-    Returns:
-        What was done. Of a damaged image the hash is kept, and the next run makes it again.
-
-    Raises:
-        T2IBenchError: the disk is full or read-only. No pack is removed whose images are not files.
-    """
+    """Make a file of each image again, and remove the packs; see `alone`."""
     report = Report()
     for one in list(store.packs.packs):
         known = {
@@ -65,16 +54,7 @@ def unpack(store: ImageStore, *, advance: Advance = lambda _: None) -> Report:
 
 
 def _take_out(store: ImageStore, one: Pack, member: Member) -> bool | None:
-    """Make a file of an image, unless there is the right one.
-
-    Args:
-        store: The run's images.
-        one: The pack.
-        member: The image.
-
-    Returns:
-        Whether a file was made; None where the image is damaged.
-    """
+    """Make a file of an image, unless there is the right one."""
     path = store.path(member.attempt())
     with contextlib.suppress(OSError):
         if has_hash(path.read_bytes(), member.sha256):

@@ -20,15 +20,7 @@ _KINDS = {
 
 
 def explain(item: Any, model: type[Any]) -> str:
-    """Say in one line what is wrong: the key, what was expected, the nearest spelling.
-
-    Args:
-        item: One of `ValidationError.errors()`.
-        model: The schema that was not met.
-
-    Returns:
-        The line.
-    """
+    """Say in one line what is wrong: the key, what was expected, the nearest spelling."""
     location = ".".join(str(part) for part in item["loc"])
     kind, value = item["type"], item["input"]
     if kind == "extra_forbidden":
@@ -103,17 +95,7 @@ def _inner_model(annotation: Any) -> Any:
 def mended(
     model: type[Any], data: dict[Any, Any], context: dict[str, Any], error: ValidationError
 ) -> Any:
-    """Repair a file's errors, so that further ones can be reported.
-
-    Args:
-        model: The schema.
-        data: What the file holds; it is not changed.
-        context: Context of the validation, such as the word lists.
-        error: The errors to repair.
-
-    Returns:
-        A validated model, or None where too much is wrong to go on.
-    """
+    """Repair a file's errors, so that further ones can be reported."""
     data = copy.deepcopy(data)
     for number, item in enumerate(error.errors(include_url=False)):
         if not _replace_invalid(data, model, item["type"], item["loc"], number):

@@ -41,11 +41,7 @@ class TaskIndex:
     broken: dict[Path, list[Problem]] = field(default_factory=dict)
 
     def left_out(self) -> list[str]:
-        """A line for each file with errors.
-
-        Returns:
-            Its first problem, and how to see all of them.
-        """
+        """A line for each file with errors."""
         lines = []
         for path, problems in self.broken.items():
             if problems[0].path != path:
@@ -98,19 +94,7 @@ class TaskIndex:
         return dict(sorted(tags.items()))
 
     def select(self, patterns: Iterable[str]) -> list[LoadedTask]:
-        """The tasks that match any of the patterns, in the index's order.
-
-        Args:
-            patterns: Task ids, globs, group names, 'tag:NAME', 'all' (every task but the extended
-                ones) or 'extended'.
-
-        Returns:
-            The tasks, each once.
-
-        Raises:
-            TaskFileError: the file of an id that is named has errors.
-            T2IBenchError: a pattern matches nothing.
-        """
+        """The tasks that match any of the patterns, in the index's order."""
         chosen: set[str] = set()
         for pattern in map(str.strip, patterns):
             raise_errors(self._problems_of(pattern))
@@ -139,15 +123,7 @@ class TaskIndex:
 
 
 def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
-    """Tasks whose id is also the name of a group, or of a tag, of other tasks.
-
-    Args:
-        tasks: All tasks that can be named.
-
-    Returns:
-        A problem for each group: `--tasks NAME` could mean either. A warning for each tag, which
-        only a reader can mistake: tags are written tag:NAME.
-    """
+    """Tasks whose id is also the name of a group, or of a tag, of other tasks."""
     index = TaskIndex({task.id: task for task in tasks})
     problems = []
     for kind, choices in (("group", index.groups), ("tag", index.tags)):
@@ -162,17 +138,7 @@ def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
 def build_index(
     include_paths: Sequence[Path] = (),
 ) -> tuple[TaskIndex, list[Problem]]:
-    """Load the bundled tasks and those of further folders.
-
-    Args:
-        include_paths: Folders of further task files.
-
-    Returns:
-        The index and every problem, warnings included.
-
-    Raises:
-        T2IBenchError: a folder does not exist.
-    """
+    """Load the bundled tasks and those of further folders."""
     first_root = shipped_tasks(include_paths)
     roots = list({root.resolve(): root for root in (first_root, *include_paths)}.values())
     library = library_for(roots)
@@ -246,14 +212,6 @@ def load_tasks(
 
 
 def specs_of(hashes: Mapping[str, str], include_paths: Sequence[Path] = ()) -> dict[str, BaseTask]:
-    """The task files of results, as far as they are at hand and unchanged.
-
-    Args:
-        hashes: Task id to the hash that its results have.
-        include_paths: Folders of further task files; those that are gone are ignored.
-
-    Returns:
-        Task id to its file.
-    """
+    """The task files of results, as far as they are at hand and unchanged."""
     index, _ = build_index([path for path in include_paths if path.is_dir()])
     return {name: task.spec for name, task in index.tasks.items() if hashes.get(name) == task.hash}

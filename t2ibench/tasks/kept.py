@@ -14,32 +14,12 @@ FOLDER = "tasks"
 
 
 def kept_file(run: Path, task: str) -> Path:
-    """Where a run keeps a task.
-
-    Args:
-        run: The run folder, or that of a submission.
-        task: The task's id.
-
-    Returns:
-        The file, which may not exist.
-    """
+    """Where a run keeps a task."""
     return run / FOLDER / f"{task}.yaml"
 
 
 def kept_task(task: LoadedTask, run: Path) -> LoadedTask | None:
-    """A task with the captions that a run keeps.
-
-    Args:
-        task: A task that waits for captions.
-        run: The run folder, or that of a submission.
-
-    Returns:
-        The task, which needs no other file; None where the run has none.
-
-    Raises:
-        TaskFileError: the run's file is broken.
-        T2IBenchError: it is that of another task.
-    """
+    """A task with the captions that a run keeps."""
     file = kept_file(run, task.id)
     if not file.is_file():
         return None
@@ -54,30 +34,12 @@ def kept_task(task: LoadedTask, run: Path) -> LoadedTask | None:
 
 
 def with_kept(tasks: Iterable[LoadedTask], run: Path) -> list[LoadedTask]:
-    """Tasks, those that wait for captions with the ones that a run keeps.
-
-    Args:
-        tasks: Tasks.
-        run: The run folder.
-
-    Returns:
-        The tasks in their order; one that the run has no captions of waits still.
-
-    Raises:
-        TaskFileError: a file of the run is broken.
-    """
+    """Tasks, those that wait for captions with the ones that a run keeps."""
     return [task if task.spec.awaits is None else kept_task(task, run) or task for task in tasks]
 
 
 def kept_specs(run: Path) -> dict[str, BaseTask]:
-    """The files of the tasks that a run keeps, with their hashes.
-
-    Args:
-        run: The run folder.
-
-    Returns:
-        SHA-256 of what decides a score to the task; files that cannot be read are passed over.
-    """
+    """The files of the tasks that a run keeps, with their hashes."""
     found: dict[str, BaseTask] = {}
     for file in sorted((run / FOLDER).glob("*.yaml")):
         task, _ = load_file(file, file.parent, library_for([]))

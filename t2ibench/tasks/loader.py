@@ -73,26 +73,14 @@ class Library:
 
 
 def bundled_tasks() -> Path:
-    """The folder of the tasks that come with t2ibench.
-
-    Returns:
-        The folder, in an installed package or in a checkout.
-    """
+    """The folder of the tasks that come with t2ibench."""
     package = Path(__file__).resolve().parents[1]
     installed = package / "bundled" / "tasks"
     return installed if installed.is_dir() else package.parent / "tasks"
 
 
 def shipped_tasks(roots: Iterable[Path]) -> Path:
-    """The folder of t2ibench's own tasks, as seen from some folders of task files.
-
-    Args:
-        roots: Folders of task files, or files.
-
-    Returns:
-        The tasks of a checkout of t2ibench that one of them lies in, which are newer selves of
-        those that come with an installed package; else `bundled_tasks`.
-    """
+    """The folder of t2ibench's own tasks, as seen from some folders of task files."""
     bundled = bundled_tasks()
     for root in roots:
         resolved = Path(os.path.realpath(root))
@@ -104,14 +92,7 @@ def shipped_tasks(roots: Iterable[Path]) -> Path:
 
 
 def task_hash(spec: BaseTask) -> str:
-    """SHA-256 of what decides a task's score; titles, notes, tags and the suite do not.
-
-    Args:
-        spec: The task.
-
-    Returns:
-        64 hexadecimal digits.
-    """
+    """SHA-256 of what decides a task's score; titles, notes, tags and the suite do not."""
     # Of captions that were given only they count, not from which file they came.
     beside = _NOT_SCORED if spec.awaits is not None else _NOT_SCORED | {"pool"}
     content = spec.model_dump(mode="json", exclude=beside)
@@ -120,14 +101,7 @@ def task_hash(spec: BaseTask) -> str:
 
 
 def read_library(roots: Iterable[Path]) -> Library:
-    """Read every stimuli/*.yaml below the roots.
-
-    Args:
-        roots: Folders of task files.
-
-    Returns:
-        The word lists and reference shares, and the problems of their files.
-    """
+    """Read every stimuli/*.yaml below the roots."""
     library = Library({}, {}, [])
     owners: dict[str, Path] = {}
     for root in roots:
@@ -199,15 +173,7 @@ def _validate(
 
 
 def check_task(task: BaseTask, document: Document) -> list[Problem]:
-    """Check what the schema cannot express.
-
-    Args:
-        task: A task that fits its schema.
-        document: The file it was read from.
-
-    Returns:
-        The problems with their lines, without the warnings that the task expects.
-    """
+    """Check what the schema cannot express."""
     found = []
     if task.id in RESERVED or task.id in METHODS:
         message = f"'{task.id}' names a choice of tasks, so it cannot be the id of one"
@@ -224,16 +190,7 @@ def check_task(task: BaseTask, document: Document) -> list[Problem]:
 
 
 def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | None, list[Problem]]:
-    """Read, validate and check one task file.
-
-    Args:
-        path: The task file.
-        root: The folder of tasks it belongs to.
-        library: The word lists it may use.
-
-    Returns:
-        The task, or None if it has errors, and its problems, warnings included.
-    """
+    """Read, validate and check one task file."""
     document = read_yaml(path)
     problems = list(document.problems)
     if problems or not isinstance(document.data, dict):
@@ -290,14 +247,7 @@ def _bundled_library() -> Library:
 
 
 def library_for(roots: Sequence[Path]) -> Library:
-    """The word lists that tasks below the roots may use: always the bundled ones too.
-
-    Args:
-        roots: Folders of task files.
-
-    Returns:
-        The word lists and reference shares, and the problems of their files.
-    """
+    """The word lists that tasks below the roots may use: always the bundled ones too."""
     shipped = shipped_tasks(roots)
     extra = [root for root in roots if root.resolve() != shipped.resolve()]
     if not extra and shipped == bundled_tasks():
@@ -306,14 +256,7 @@ def library_for(roots: Sequence[Path]) -> Library:
 
 
 def task_files(root: Path) -> list[Path]:
-    """Every task file below a folder; word lists and hidden folders are skipped.
-
-    Args:
-        root: The folder.
-
-    Returns:
-        The files, sorted.
-    """
+    """Every task file below a folder; word lists and hidden folders are skipped."""
 
     def wanted(path: Path) -> bool:
         parts = path.relative_to(root).parts
@@ -324,18 +267,7 @@ def task_files(root: Path) -> list[Path]:
 
 
 def load_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[Problem]]:
-    """Load every task below a folder; those that come with t2ibench are read once a process.
-
-    Args:
-        root: The folder.
-        library: The word lists its tasks may use.
-
-    Returns:
-        The tasks without errors, and every problem, warnings included.
-
-    Raises:
-        T2IBenchError: the folder does not exist.
-    """
+    """Load every task below a folder; those that come with t2ibench are read once a process."""
     if not root.is_dir():
         raise T2IBenchError(
             f"No such folder: '{root}'.", "Give --include-path a folder of task YAML files."
@@ -362,14 +294,7 @@ def _read_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[P
 
 
 def raise_errors(problems: Sequence[Problem]) -> None:
-    """Raise every problem that is not a warning, as one error.
-
-    Args:
-        problems: Problems and warnings.
-
-    Raises:
-        TaskFileError: there is at least one such problem.
-    """
+    """Raise every problem that is not a warning, as one error."""
     errors = [str(problem) for problem in problems if not problem.warning]
     if errors:
         raise TaskFileError(errors)

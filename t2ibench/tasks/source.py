@@ -60,42 +60,19 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def line(self, location: Location) -> int | None:
-        """The line of a location, or of the nearest one around it.
-
-        Args:
-            location: Keys and list indices from the top of the file.
-
-        Returns:
-            The line, from 1; None where it is not known.
-        """
+        """The line of a location, or of the nearest one around it."""
         for length in range(len(location), 0, -1):
             if location[:length] in self.lines:
                 return self.lines[location[:length]]
         return self.lines.get((), None)
 
     def problem(self, location: Location, message: str, warning: bool = False) -> Problem:
-        """A problem at a location of this file.
-
-        Args:
-            location: Keys and list indices from the top of the file.
-            message: What is wrong and what was expected.
-            warning: Whether the task can be used all the same.
-
-        Returns:
-            The problem, with its line.
-        """
+        """A problem at a location of this file."""
         return Problem(self.path, self.line(location), message, warning)
 
 
 def read_yaml(path: Path) -> Document:
-    """Read one YAML file without executing anything in it.
-
-    Args:
-        path: The file.
-
-    Returns:
-        The document; syntax errors, duplicate keys, aliases and custom tags are in `problems`.
-    """
+    """Read one YAML file without executing anything in it."""
     document = Document(path)
     text = _text(path)
     if isinstance(text, Problem):

@@ -19,14 +19,5 @@ __all__ = ["BiasSettings", "Scene", "draw", "draw_scene", "read_bias_settings", 
 
 
 def draw(caption: str, seed: int, biases: BiasSettings | None = None) -> Image:
-    """The image of a caption.
-
-    Args:
-        caption: Any text.
-        seed: Decides everything that the caption leaves open.
-        biases: Shares; the planted ones by default.
-
-    Returns:
-        RGB, 64 x 64.
-    """
+    """The image of a caption."""
     return draw_scene(sample_scene(caption, seed, biases))

@@ -55,12 +55,6 @@ def parse(text: str) -> Caption:
     Pleasant and unpleasant words set the weather after a comma ("a photo of tulip, joy") or where
     nothing else is there ("joy"). Elsewhere they mean what they name: "a photo of bomb" is a
     weapon and "a person focusing on family" somebody with a family.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        What it fixes, and what it leaves open.
     """
     head, _, modifiers = text.partition(",")
     phrases = _read(head, world())
@@ -94,12 +88,6 @@ def parse(text: str) -> Caption:
 
 def unknown_words(text: str) -> list[str]:
     """The words of a caption that mean nothing in toyland.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        The words in lower case, in their order.
 
     Examples:
         >>> unknown_words("a photo of a green nurse")

@@ -20,16 +20,7 @@ Colour = tuple[int, int, int]
 
 
 def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
-    """The colour of a noun: a hue of its own, lively enough to be told from the background.
-
-    Args:
-        kind: One of world.KINDS.
-        noun: Whose colour.
-        other: Its second colour instead.
-
-    Returns:
-        Red, green and blue from 0 to 255.
-    """
+    """The colour of a noun: a hue of its own, lively enough to be told from the background."""
     hue, value = look(noun)[0], look(noun)[1]
     if kind == "flower":
         hue = (0.68 + 0.48 * hue) % 1.0  # violet to yellow; leaves are green
@@ -40,14 +31,7 @@ def accent(kind: str, noun: str, *, other: bool = False) -> Colour:
 
 
 def clothes_colour(noun: str) -> Colour:
-    """What a person wears: the colour of their occupation, or blue where there is none.
-
-    Args:
-        noun: The occupation or activity; 'person' for none.
-
-    Returns:
-        Red, green and blue from 0 to 255.
-    """
+    """What a person wears: the colour of their occupation, or blue where there is none."""
     return (92, 112, 168) if noun == "person" else accent("person", noun)
 
 
@@ -77,14 +61,7 @@ def _background(weather: str) -> Image.Image:
 
 
 def draw_scene(scene: Scene) -> Image.Image:
-    """The image of a scene, RGB, 64 x 64.
-
-    Args:
-        scene: Everything that it shows.
-
-    Returns:
-        RGB, 64 x 64.
-    """
+    """The image of a scene, RGB, 64 x 64."""
     from PIL import Image, ImageDraw
 
     image = _background(scene.weather).copy()

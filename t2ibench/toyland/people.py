@@ -50,15 +50,7 @@ def _shaded(colour: Colour, amount: float) -> Colour:
 
 
 def draw_person(pen: _Pen, person: Person, clothes: Colour, x: float, size: float) -> None:
-    """Draw one person standing at x.
-
-    Args:
-        pen: Draws in 64ths of the image.
-        person: Who.
-        clothes: Colour of the clothes.
-        x: Middle of the person.
-        size: 1 fills the image's height.
-    """
+    """Draw one person standing at x."""
     figure = _Figure(pen, x, size * (0.72 if person.age == "child" else 1.0))
     skin = _shaded(_SKIN[person.skin], 10 * person.shade)
     hair = (206, 206, 204) if person.age == "old" else _HAIR[int(person.hair * 2.999)]

@@ -58,14 +58,7 @@ class Reading:
 
 
 def prepare(image: Image) -> PixelArray:
-    """Any image as 64 x 64 RGB pixels, shape (64, 64, 3).
-
-    Args:
-        image: An image of any size and mode.
-
-    Returns:
-        uint8, shape (64, 64, 3).
-    """
+    """Any image as 64 x 64 RGB pixels, shape (64, 64, 3)."""
     rgb = image if image.mode == "RGB" else image.convert("RGB")
     if rgb.size != (SIZE, SIZE):
         rgb = rgb.resize((SIZE, SIZE))
@@ -73,14 +66,7 @@ def prepare(image: Image) -> PixelArray:
 
 
 def features(pixels: PixelArray) -> Float32Array:
-    """Means of 4 x 4 blocks, shape (768,), about -1 to 1.
-
-    Args:
-        pixels: uint8, shape (64, 64, 3).
-
-    Returns:
-        What the network reads.
-    """
+    """Means of 4 x 4 blocks, shape (768,), about -1 to 1."""
     blocks = pixels.reshape(_CELLS, SIZE // _CELLS, _CELLS, SIZE // _CELLS, 3)
     means: Float32Array = blocks.mean(axis=(1, 3), dtype=np.float32).ravel()
     scaled: Float32Array = means / np.float32(127.5) - np.float32(1.0)
@@ -105,12 +91,6 @@ def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
 
     One image at a time: a product of matrices would round differently with the number of rows,
     and an image's reading must not depend on its neighbours.
-
-    Args:
-        pixels: Prepared images.
-
-    Returns:
-        float32.
     """
     weights = _weights()
     rows = []
@@ -122,14 +102,7 @@ def outputs(pixels: Sequence[PixelArray]) -> Float32Array:
 
 
 def split(row: Float32Array) -> Reading:
-    """A row of outputs as probabilities.
-
-    Args:
-        row: One row of `outputs`.
-
-    Returns:
-        Probabilities of the classes of every head, and the colour.
-    """
+    """A row of outputs as probabilities."""
     shares, start = {}, 0
     for head, classes in HEADS.items():
         logits = row[start : start + len(classes)].astype(np.float64)
@@ -141,12 +114,5 @@ def split(row: Float32Array) -> Reading:
 
 
 def read(image: Image) -> Reading:
-    """What one image shows, from its pixels.
-
-    Args:
-        image: An image of any size and mode.
-
-    Returns:
-        Probabilities of everything it may show.
-    """
+    """What one image shows, from its pixels."""
     return split(outputs([prepare(image)])[0])

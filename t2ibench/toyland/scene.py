@@ -55,14 +55,7 @@ class Scene:
 
 
 def look(noun: str) -> tuple[float, ...]:
-    """Eight numbers from 0 to 1 that decide how a noun looks, the same everywhere.
-
-    Args:
-        noun: Any text.
-
-    Returns:
-        Eight numbers.
-    """
+    """Eight numbers from 0 to 1 that decide how a noun looks, the same everywhere."""
     digest = hashlib.sha256(noun.encode()).digest()
     return tuple(byte / 255 for byte in digest[:8])
 
@@ -72,14 +65,6 @@ def sample_scene(caption: str, seed: int, biases: BiasSettings | None = None) ->
 
     The same numbers are drawn whatever the caption fixes, so two bias settings share their noise:
     an image changes only where a share passes its number.
-
-    Args:
-        caption: Any text.
-        seed: Decides everything that is left open.
-        biases: Shares; the planted ones by default.
-
-    Returns:
-        Everything that the image shows.
     """
     chosen, what = biases or BiasSettings(), parse(caption)
     rng = np.random.Generator(np.random.PCG64(seed))

@@ -57,25 +57,12 @@ class World:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, case kept.
-
-    Args:
-        text: Any text.
-
-    Returns:
-        Its words, in order.
-    """
+    """The words of a text, case kept."""
     return _WORD.findall(text)
 
 
 def thing_name(words: str) -> str:
     """A phrase as the name of a thing.
-
-    Args:
-        words: A phrase, such as a title of an occupation.
-
-    Returns:
-        Lower case, with underscores.
 
     Examples:
         >>> thing_name("Computer programmer")
@@ -152,13 +139,6 @@ class BiasSettings:
 
         What the user set for the most particular of the things wins, 'all' last; only then what
         is planted, in the same order.
-
-        Args:
-            axis: Such as 'gender'.
-            things: The most particular first.
-
-        Returns:
-            From 0 to 1.
         """
         for table in (self.user, world().shares):
             for thing in (*things, "all"):
@@ -167,16 +147,7 @@ class BiasSettings:
         raise KeyError(axis)
 
     def following(self, axis: str, known: Mapping[str, str], things: tuple[str, ...]) -> float:
-        """The share of an axis's first value of a person whose other values are known.
-
-        Args:
-            axis: Such as 'skin'.
-            known: Axis to value, of those that were left open and are drawn already.
-            things: The most particular first.
-
-        Returns:
-            From 0 to 1; `share` where nothing goes together.
-        """
+        """The share of an axis's first value of a person whose other values are known."""
         q = self.share(axis, things)
         for name, (first, second) in PAIRS.items():
             strength = self._strength(name, things)
@@ -222,17 +193,7 @@ def known_things() -> list[str]:
 
 
 def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
-    """Read 'thing.axis.value': share.
-
-    Args:
-        args: Such as {'nurse.gender.female': '0.9'}.
-
-    Returns:
-        The bias settings.
-
-    Raises:
-        T2IBenchError: an unknown thing, axis or value, or a share outside 0 to 1.
-    """
+    """Read 'thing.axis.value': share."""
     user: dict[str, dict[str, float]] = {}
     coupled: dict[str, dict[str, float]] = {}
     things = known_things()

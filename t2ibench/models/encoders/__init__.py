@@ -37,23 +37,7 @@ def create_encoder(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> Encoder:
-    """Make an encoder, loaded.
-
-    Args:
-        spec: A registered name ('open_clip:ARCH/TAG', that of a plug-in),
-            'package.module:factory', or an object that is an encoder already.
-        args: Its arguments, as text or values; those of t2ibench take none.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is float32.
-        recorded: The name comes from a stored run or a submission: 'package.module:factory' is
-            refused, because importing it could run anything.
-
-    Returns:
-        The encoder.
-
-    Raises:
-        T2IBenchError: the encoder is unknown, or it cannot be loaded.
-    """
+    """Make an encoder, loaded."""
     if not isinstance(spec, str):
         name = getattr(spec, "name", type(spec).__name__)
         return checked(spec, Encoder, "encoder", str(name))
@@ -79,12 +63,6 @@ def embeds_images(name: str) -> bool:
     """Whether an encoder embeds images; False for word vectors.
 
     The name may come from a stored run, so a module that it names is not imported.
-
-    Args:
-        name: As the user wrote it.
-
-    Returns:
-        True where the name is unknown.
     """
     resolved = find_registered(ENCODERS, name)
     return resolved.adapter.embeds_images if resolved else True

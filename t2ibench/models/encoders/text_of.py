@@ -84,19 +84,11 @@ class TextEncoderOf:
         )
 
     def prepare(self, image: Any) -> Any:
-        """Not for images.
-
-        Raises:
-            T2IBenchError: always.
-        """
+        """Not for images."""
         raise T2IBenchError(f"{self.name} embeds texts only.")
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Not for images.
-
-        Raises:
-            T2IBenchError: always.
-        """
+        """Not for images."""
         raise T2IBenchError(f"{self.name} embeds texts only.")
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:

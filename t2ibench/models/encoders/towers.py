@@ -16,30 +16,14 @@ _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
 
 
 def batch_sizes(device: str) -> tuple[int, int]:
-    """How many images a tower takes.
-
-    Args:
-        device: Where it runs.
-
-    Returns:
-        Images in a batch, and images to hand over at once.
-    """
+    """How many images a tower takes."""
     if device == "cpu":
         return _CPU_BATCH, _CPU_BATCH
     return _GPU_BATCH, _GPU_BATCH * _GPU_BATCHES
 
 
 def stacked(images: Sequence[Any], device: str, dtype: Any) -> Any:
-    """Prepared images as a batch on a device.
-
-    Args:
-        images: Tensors of shape (3, h, w), in main memory.
-        device: Where the batch goes.
-        dtype: Its precision.
-
-    Returns:
-        A tensor of shape (n, 3, h, w); on CUDA the copy may still be under way.
-    """
+    """Prepared images as a batch on a device."""
     import torch
 
     batch = torch.stack(list(images))
@@ -55,14 +39,6 @@ def encode(
 
     The last batch is filled up with its own last item: matrix products round differently with
     the number of rows, and an embedding must not depend on how many others were missing.
-
-    Args:
-        items: What to embed.
-        batch_size: The size of every batch.
-        call: From a batch to a tensor of shape (batch, d).
-
-    Returns:
-        float32, shape (n, d).
     """
     import torch
 
@@ -78,14 +54,7 @@ def encode(
 
 
 def unit_rows(rows: Float32Array) -> Float32Array:
-    """Rows of length 1; a row of zeros becomes NaN.
-
-    Args:
-        rows: Shape (n, d).
-
-    Returns:
-        float32, shape (n, d).
-    """
+    """Rows of length 1; a row of zeros becomes NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         unit: Float32Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     return unit.astype(np.float32)

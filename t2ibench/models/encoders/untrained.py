@@ -33,18 +33,7 @@ _E = TypeVar("_E", bound=TwoTowers)
 def untrained_twin(
     encoder: _E, build: Callable[[], Any], identity: Mapping[str, Any], library: str
 ) -> _E:
-    """An encoder with random weights in place of its own.
-
-    Args:
-        encoder: The encoder; preprocessing, tokenizer, device and precision stay its own.
-        build: Builds the model, untrained, on the CPU in single precision.
-        identity: What decides its weights: the architecture.
-        library: The distribution that builds it, whose version decides its weights too.
-
-    Returns:
-        'random:NAME', whose model is built when it is first used. Its weights are seeded; the
-        caller's random numbers are left alone.
-    """
+    """An encoder with random weights in place of its own."""
     from importlib.metadata import version
 
     def towers() -> Any:
@@ -71,14 +60,7 @@ def untrained_twin(
 
 
 def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration without what decides no weight: where it lay, and who wrote it.
-
-    Args:
-        config: Of a model of transformers.
-
-    Returns:
-        Names to texts, part by part.
-    """
+    """A configuration without what decides no weight: where it lay, and who wrote it."""
     return {
         key: architecture(value) if isinstance(value, Mapping) else str(value)
         for key, value in config.items()

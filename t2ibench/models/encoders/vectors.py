@@ -91,17 +91,7 @@ class VectorEncoder:
         raise T2IBenchError(f"'{self.name}' cannot embed images.", "Add an --encoder that can.")
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
-        """Vectors of words, one pass over the file; nan where the vocabulary lacks one.
-
-        Args:
-            texts: The words.
-
-        Returns:
-            Shape (n, d), rows of unit length or nan.
-
-        Raises:
-            T2IBenchError: a line has too few numbers, or one that is needed is malformed.
-        """
+        """Vectors of words, one pass over the file; nan where the vocabulary lacks one."""
         places: dict[bytes, list[int]] = {}
         for index, text in enumerate(texts):
             for spelling in (text, text.replace(" ", "_")):

@@ -73,25 +73,7 @@ def create_generator(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> Generator:
-    """Make a generator. Weights are loaded when it first generates.
-
-    Args:
-        spec: A registered name ('toyland', 'folder:DIR', that of a plug-in), an alias ('sdxl'),
-            'package.module:factory', a folder, a hub id 'ORG/NAME', or an object that is a
-            generator already.
-        model_args: Its arguments, as text or values.
-        seed: The run's seed.
-        device: Where it runs; None to choose.
-        dtype: 'float32', 'float16', 'bfloat16'; None to choose.
-        recorded: The name comes from a stored run or a submission: 'package.module:factory' is
-            refused, because importing it could run anything.
-
-    Returns:
-        The generator.
-
-    Raises:
-        T2IBenchError: the model is unknown, or it does not take these arguments.
-    """
+    """Make a generator. Weights are loaded when it first generates."""
     given = dict(model_args or {})
     if not isinstance(spec, (str, Path)):
         name = getattr(spec, "name", type(spec).__name__)
@@ -155,42 +137,17 @@ def _capabilities(spec: object, *, recorded: bool = False) -> Adapter[Any] | Ali
 
 
 def default_encoder(spec: object) -> str:
-    """The encoder of a run that names none.
-
-    Args:
-        spec: The run's model as the user named it; None where there is none.
-
-    Returns:
-        Its name.
-    """
+    """The encoder of a run that names none."""
     return getattr(_capabilities(spec), "default_encoder", None) or DEFAULT_ENCODER
 
 
 def default_judge(spec: object) -> str:
-    """The judge of a run that names none.
-
-    Args:
-        spec: The run's model as the user named it; None where there is none.
-
-    Returns:
-        Its name.
-    """
+    """The judge of a run that names none."""
     return getattr(_capabilities(spec), "default_judge", None) or DEFAULT_JUDGE
 
 
 def free_arguments(spec: str) -> frozenset[str]:
-    """The arguments of a model that are open, for settings that were made for another model.
-
-    Args:
-        spec: As the user named it.
-
-    Returns:
-        Names of what it takes, without those that its alias fixes; none for a model that brings an
-        encoder of its own, because it draws another world.
-
-    Raises:
-        T2IBenchError: the model is unknown.
-    """
+    """The arguments of a model that are open, for settings that were made for another model."""
     resolved, alias = _resolve(spec)
     if default_encoder(spec) != DEFAULT_ENCODER:
         return frozenset()
@@ -201,12 +158,6 @@ def can_regenerate(spec: str) -> bool:
     """Whether a model's images can be generated again; False for images that exist already.
 
     The name may come from a stored run, so a module that it names is not imported.
-
-    Args:
-        spec: As the user wrote it.
-
-    Returns:
-        True where the name is unknown.
     """
     return bool(getattr(_capabilities(spec, recorded=True), "regenerates", True))
 
@@ -215,12 +166,6 @@ def libraries_of(spec: str) -> tuple[str, ...]:
     """The distributions whose versions decide a model's pixels.
 
     The name may come from a stored run, so a module that it names is not imported.
-
-    Args:
-        spec: As the user wrote it.
-
-    Returns:
-        Names of distributions; none where the name is unknown.
     """
     declared = _capabilities(spec, recorded=True)
     if isinstance(declared, Adapter):

@@ -112,11 +112,7 @@ class BatchSize:
             self._memory.start()
 
     def fitted(self, size: int) -> None:
-        """A batch was generated.
-
-        Args:
-            size: Images in it.
-        """
+        """A batch was generated."""
         if self._memory is None or size < self.now or 2 * size > self._limit:
             return
         if 2 * _SPARE * self._memory.used() <= _MOST * self._memory.free():
@@ -124,11 +120,7 @@ class BatchSize:
             self._remember()
 
     def too_large(self, size: int) -> None:
-        """A batch did not fit.
-
-        Args:
-            size: Images in it.
-        """
+        """A batch did not fit."""
         self._limit = self.now = max(1, size // 2)
         self._remember()
 

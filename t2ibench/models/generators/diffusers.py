@@ -171,11 +171,7 @@ class DiffusersGenerator:
             self._prompts.expect(self._expected)
 
     def load(self) -> None:
-        """Load the pipeline, if it is not there, and have it encode each prompt once.
-
-        Raises:
-            T2IBenchError: it cannot be loaded or does not take the arguments.
-        """
+        """Load the pipeline, if it is not there, and have it encode each prompt once."""
         if self._pipeline is not None:
             return
         self._pipeline = self._load()

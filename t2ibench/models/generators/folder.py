@@ -182,12 +182,6 @@ ADAPTER = Adapter(
 def normal(prompt: str) -> str:
     """A prompt for comparing: case, underscores and runs of spaces do not count.
 
-    Args:
-        prompt: As a person or a file name writes it.
-
-    Returns:
-        Lower case, with single spaces.
-
     Examples:
         >>> normal("A_photo of  a Nurse")
         'a photo of a nurse'

@@ -57,19 +57,7 @@ class Hook:
         return {DIGEST: self.digest}
 
     def apply(self, pipeline: Any, args: Mapping[str, Any]) -> tuple[Any, PerImage | None]:
-        """Call it with a loaded pipeline.
-
-        Args:
-            pipeline: The pipeline.
-            args: The model's arguments.
-
-        Returns:
-            The pipeline that makes the images, and what says of each image how; None where that
-            is the same for all.
-
-        Raises:
-            T2IBenchError: it fails, or gives something else.
-        """
+        """Call it with a loaded pipeline."""
         where = f"--model-args: hook={self.target}"
         own = {name: value for name, value in args.items() if not name.startswith(NAME)}
         with failing(f"{where} failed with"):
@@ -91,19 +79,7 @@ class Hook:
 
 
 def find_hook(args: Mapping[str, Any], *, recorded: bool = False) -> Hook | None:
-    """The hook that arguments name.
-
-    Args:
-        args: Arguments of `DiffusersArguments`, those that were given.
-        recorded: They come from a stored run or a submission: nothing is imported.
-
-    Returns:
-        The hook; None where none is named.
-
-    Raises:
-        T2IBenchError: it cannot be imported or called, does not take its keywords, or its name is
-            a recorded one.
-    """
+    """The hook that arguments name."""
     target, keywords = args.get(NAME), passed.of(args, passed.HOOK)
     if target is None:
         if keywords:
@@ -141,22 +117,7 @@ def find_hook(args: Mapping[str, Any], *, recorded: bool = False) -> Hook | None
 def calls(
     requests: Sequence[ImageRequest], per_image: PerImage, pipeline: Any, target: str
 ) -> Iterator[tuple[list[int], dict[str, Any], bool]]:
-    """Which images are made by one call, and what a hook says of it.
-
-    Args:
-        requests: The images.
-        per_image: The hook's own function.
-        pipeline: What is called.
-        target: The hook, for messages.
-
-    Yields:
-        Numbers of requests, the arguments that they share, and whether further images may be made
-        with them: not where arguments hold more than plain values, such as tensors of one image.
-
-    Raises:
-        HookFailed: the function fails.
-        T2IBenchError: what it gives cannot be passed on.
-    """
+    """Which images are made by one call, and what a hook says of it."""
     groups: dict[str, tuple[list[int], dict[str, Any], bool]] = {}
     for number, request in enumerate(requests):
         options = _options(request, per_image, pipeline, target)
@@ -169,16 +130,7 @@ def calls(
 
 
 def merged(call: Mapping[str, Any], options: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """The arguments of a call with what a hook says of it.
-
-    Args:
-        call: The arguments so far.
-        options: What the hook says; its texts are for each of the images.
-        count: Images.
-
-    Returns:
-        All of them; no prompt where its embedding is given.
-    """
+    """The arguments of a call with what a hook says of it."""
     texts = {
         name: [value] * count
         for name, value in options.items()

@@ -137,16 +137,7 @@ class Backend(Protocol):
     def ask(
         self, requests: Sequence[ImageRequest], throttle: Throttle
     ) -> Coroutine[Any, Any, Received]:
-        """Ask for images of one prompt.
-
-        Args:
-            requests: One, or several of one prompt where no seed is sent.
-            throttle: Told of every attempt that failed.
-
-        Returns:
-            What comes of it. It raises a ServerAwayError where there is no answer, and an
-            UnusableServerError where there can be none.
-        """
+        """Ask for images of one prompt."""
         ...
 
     def effective(self) -> Mapping[str, Any]:
@@ -239,18 +230,7 @@ class HostedGenerator:
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, Drawn]]]:
-        """The same, each image as soon as it is there (see models.protocols.GeneratesInParts).
-
-        Args:
-            requests: What to generate.
-
-        Yields:
-            Results with the number of their request.
-
-        Raises:
-            T2IBenchError: the server cannot be used, or the cost's limit is reached. What was
-                asked for by then has been given.
-        """
+        """The same, each image as soon as it is there (see models.protocols.GeneratesInParts)."""
         waiting = deque(self._units(requests))
         running: dict[Future[Received], tuple[list[int], float]] = {}
         ended: T2IBenchError | None = None

@@ -33,16 +33,7 @@ class UnusableServerError(ServerAwayError):
 
 
 def refused_field(said: Told, sent: Collection[str], prompt: str) -> str | None:
-    """The field of the request that a server does not take.
-
-    Args:
-        said: What the server says.
-        sent: Optional fields that were sent.
-        prompt: The prompt, whose words a message may repeat.
-
-    Returns:
-        Its name; None where the error is about something else.
-    """
+    """The field of the request that a server does not take."""
     for name in said.fields:
         if name.rpartition(".")[2] in sent:
             return name.rpartition(".")[2]
@@ -54,19 +45,7 @@ def refused_field(said: Told, sent: Collection[str], prompt: str) -> str | None:
 
 
 def check_usable(reply: Reply, said: Told, url: str, key_variable: str, has_key: bool) -> None:
-    """Raise where no request to this server can work.
-
-    Args:
-        reply: An error.
-        said: What it says.
-        url: The server.
-        key_variable: Where its key is taken from.
-        has_key: Whether there is one.
-
-    Raises:
-        UnusableServerError: the key is wrong, the model or the address does not exist, there is no
-            money left.
-    """
+    """Raise where no request to this server can work."""
     status, words = reply.status, f"{reply.status}: {one_line(said.message)}"
     if status == 401 and not has_key:
         raise UnusableServerError(
@@ -129,18 +108,7 @@ class Images:
 
 
 def read_images(body: bytes, prompt: str) -> Images:
-    """Read the body of a reply.
-
-    Args:
-        body: JSON.
-        prompt: What was asked for.
-
-    Returns:
-        Its images.
-
-    Raises:
-        BadReplyError: it is no list of images.
-    """
+    """Read the body of a reply."""
     try:
         parsed = json.loads(body)
         rows = parsed["data"]
@@ -155,18 +123,7 @@ def read_images(body: bytes, prompt: str) -> Images:
 
 
 def read_item(row: Mapping[str, Any], prompt: str) -> Item:
-    """One entry of a reply.
-
-    Args:
-        row: Its `b64_json` or `url`, and its `revised_prompt` where there is one.
-        prompt: What was asked for.
-
-    Returns:
-        The image, or why there is none.
-
-    Raises:
-        ValueError: its text is not Base64.
-    """
+    """One entry of a reply."""
     revised = row.get("revised_prompt")
     changed = isinstance(revised, str) and revised.split() != prompt.split()
     # What is the same, but for spaces, is said too: that a server does not rewrite is a result.
@@ -187,15 +144,7 @@ def read_item(row: Mapping[str, Any], prompt: str) -> Item:
 
 
 def drawn(data: bytes, revised_prompt: str | None) -> Drawn:
-    """The image in a file from a server.
-
-    Args:
-        data: The file.
-        revised_prompt: The prompt that was used.
-
-    Returns:
-        The image, or that it cannot be read.
-    """
+    """The image in a file from a server."""
     from t2ibench.store.pixels import UnreadableImageError, read_image
 
     try:
@@ -223,16 +172,7 @@ class Sender:
 
 
 async def drawn_of(item: Item, key: ApiKey, sender: Sender) -> Drawn:
-    """The image of an entry of a reply, fetched where it is only named.
-
-    Args:
-        item: The entry.
-        key: The server's key, which its words are shown without.
-        sender: How images are fetched.
-
-    Returns:
-        The image, or why there is none.
-    """
+    """The image of an entry of a reply, fetched where it is only named."""
     revised = None if item.revised_prompt is None else key.hide(item.revised_prompt)
     if item.blocked is not None:
         return Drawn("filtered", reason=item.blocked, revised_prompt=revised)

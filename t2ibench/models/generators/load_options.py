@@ -25,21 +25,7 @@ _QUANTIZED = ("transformer", "unet", "prior", "decoder", "text_encoder")
 def load_options(
     source: str, kind: type[Any] | None, args: Mapping[str, Any], dtype: str
 ) -> dict[str, Any]:
-    """What `from_pretrained` is told.
-
-    Args:
-        source: A hub id or a folder.
-        kind: The pipeline's class; None where it is not known.
-        args: Arguments of `DiffusersArguments`, those that were given.
-        dtype: Its precision.
-
-    Returns:
-        Name to value.
-
-    Raises:
-        T2IBenchError: there are several variants to choose from, or quantisation is not described.
-        ImportError: the package that quantises is not installed.
-    """
+    """What `from_pretrained` is told."""
     options: dict[str, Any] = {"torch_dtype": torch_dtype(dtype), "use_safetensors": True}
     options |= {key: args[key] for key in ("revision", "variant") if key in args}
     options |= passed.of(args, passed.LOAD)
@@ -56,15 +42,6 @@ def load_options(
 
 def only_variant(files: Iterable[str]) -> str | None:
     """The variant that has to be named, because some part has no other safetensors.
-
-    Args:
-        files: Paths of a model's files, relative to its folder, with '/'.
-
-    Returns:
-        Such as 'fp16'; None where every part has weights without a variant.
-
-    Raises:
-        T2IBenchError: there are several, and only the user can choose.
 
     Examples:
         >>> only_variant(["unet/m.fp16.safetensors", "vae/m.safetensors", "vae/m.fp16.safetensors"])

@@ -47,16 +47,6 @@ _WORDS = {"none": None, "null": None, "true": True, "false": False}
 def collected(data: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments with those that are passed on gathered in mappings.
 
-    Args:
-        data: As the user gave them.
-
-    Returns:
-        The others as they are, and 'call.NAME', 'load.NAME', 'cache.NAME' and 'hook.NAME' with
-        what is passed on.
-
-    Raises:
-        ValueError: an argument may never be passed on.
-
     Examples:
         >>> collected({"steps": "4", "call.clip_skip": "2", "load.vae": "null"})
         {'steps': '4', 'call.NAME': {'clip_skip': 2}, 'load.NAME': {'vae': None}}
@@ -75,14 +65,7 @@ def collected(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def value_of(value: Any) -> Any:
-    """What a user wrote as a value of JSON; text that is none as it is.
-
-    Args:
-        value: Text, or a value already.
-
-    Returns:
-        The value.
-    """
+    """What a user wrote as a value of JSON; text that is none as it is."""
     if not isinstance(value, str):
         return value
     if value.strip().lower() in _WORDS:
@@ -94,29 +77,12 @@ def value_of(value: Any) -> Any:
 
 
 def of(args: Mapping[str, Any], start: str) -> dict[str, Any]:
-    """What is passed on in one place.
-
-    Args:
-        args: Arguments, those that are passed on by their whole names.
-        start: `CALL`, `LOAD`, `CACHE` or `HOOK`.
-
-    Returns:
-        Name to value.
-    """
+    """What is passed on in one place."""
     return {key.removeprefix(start): value for key, value in args.items() if key.startswith(start)}
 
 
 def check_call(kind: type[Any], args: Mapping[str, Any], named: Mapping[str, str]) -> None:
-    """Refuse what a pipeline's `__call__` does not take, or what has a name of its own.
-
-    Args:
-        kind: The pipeline's class.
-        args: Arguments of `DiffusersArguments`.
-        named: Argument to the name that pipelines give it.
-
-    Raises:
-        T2IBenchError: an argument cannot be passed on.
-    """
+    """Refuse what a pipeline's `__call__` does not take, or what has a name of its own."""
     own = {name: key for key, name in named.items()}
     parameters = inspect.signature(kind.__call__).parameters
     known = {name for name in parameters if name not in {"self", *_OWN_CALL}}
@@ -131,13 +97,6 @@ def check_call(kind: type[Any], args: Mapping[str, Any], named: Mapping[str, str
 def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
     """What a pipeline is called with, a text that goes with each prompt repeated for each.
 
-    Args:
-        call: Arguments of a pipeline's `__call__`.
-        rows: Prompts in the batch.
-
-    Returns:
-        The arguments.
-
     Examples:
         >>> one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
         {'prompt_2': ['sunny', 'sunny'], 'clip_skip': 1}
@@ -149,15 +108,7 @@ def one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
 
 
 def check_load(kind: type[Any], args: Mapping[str, Any]) -> None:
-    """Refuse what loading a pipeline does not take.
-
-    Args:
-        kind: The pipeline's class.
-        args: Arguments of `DiffusersArguments`.
-
-    Raises:
-        T2IBenchError: an argument cannot be passed on.
-    """
+    """Refuse what loading a pipeline does not take."""
     known = {*inspect.signature(kind).parameters, *_LOAD_OPTIONS}
     for name, value in of(args, LOAD).items():
         if name in _OTHERWISE and value is not None:

@@ -56,20 +56,7 @@ _REPORTED = ("steps", "guidance", "true_cfg", "max_sequence_length")
 
 
 def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str) -> Any:
-    """Load a pipeline, ready to be called.
-
-    Args:
-        source: A hub id or a folder.
-        args: Arguments of `DiffusersArguments`, those that were given.
-        device: Where it runs.
-        dtype: Its precision.
-
-    Returns:
-        The pipeline.
-
-    Raises:
-        T2IBenchError: it cannot be loaded, or does not take the arguments.
-    """
+    """Load a pipeline, ready to be called."""
     local = ask_hub(source, "model_index.json", args.get("revision"))
     from diffusers import AutoPipelineForText2Image, DiffusionPipeline
     from diffusers.utils import logging as diffusers_logging
@@ -162,44 +149,18 @@ def _check_class(kind: type[Any], source: str, args: Mapping[str, Any]) -> None:
 
 
 def mixes_prompts(pipeline: Any) -> bool:
-    """Whether several prompts may be in one batch without changing each other's images.
-
-    Args:
-        pipeline: The pipeline.
-
-    Returns:
-        False unless the pipeline is known to pad every prompt to one length.
-    """
+    """Whether several prompts may be in one batch without changing each other's images."""
     return type(pipeline).__name__ in _FIXED_LENGTH
 
 
 def call_defaults(pipeline: Any) -> dict[str, Any]:
-    """What a pipeline's call is told where the user says nothing.
-
-    Args:
-        pipeline: The pipeline.
-
-    Returns:
-        `clean_caption=False` where it takes that: by default some clean prompts if two further
-        packages are installed and leave them alone if not, and images would depend on that.
-    """
+    """What a pipeline's call is told where the user says nothing."""
     known = inspect.signature(type(pipeline).__call__).parameters
     return {"clean_caption": False} if "clean_caption" in known else {}
 
 
 def images_of(output: Any, pipeline: Any) -> Any:
-    """The images of a pipeline's output.
-
-    Args:
-        output: What the pipeline returned.
-        pipeline: The pipeline, for the message.
-
-    Returns:
-        One array of shape (h, w, 3) an image, from 0 to 1.
-
-    Raises:
-        T2IBenchError: it holds no images.
-    """
+    """The images of a pipeline's output."""
     for name in ("images", "image"):
         images = getattr(output, name, None)
         if images is not None:
@@ -293,18 +254,7 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
 def effective_settings(
     pipeline: Any, args: Mapping[str, Any], dtype: str, shape: Sequence[int] | None
 ) -> dict[str, Any]:
-    """What a loaded pipeline really uses.
-
-    Args:
-        pipeline: The pipeline.
-        args: The arguments that were given.
-        dtype: Its precision.
-        shape: Height, width and channels of an image it made; None before the first.
-
-    Returns:
-        JSON values: classes of pipeline and scheduler, steps, guidance, height, width, dtype. What
-        the user omitted is the default of the pipeline's `__call__`.
-    """
+    """What a loaded pipeline really uses."""
     defaults = {
         name: parameter.default
         for name, parameter in inspect.signature(type(pipeline).__call__).parameters.items()

@@ -173,18 +173,7 @@ class EncodedPrompts:
 
 
 def encode_once(pipeline: Any, offload: str) -> EncodedPrompts | None:
-    """Have a pipeline encode each prompt once.
-
-    Args:
-        pipeline: The pipeline.
-        offload: Where its weights wait; see `DiffusersArguments`.
-
-    Returns:
-        What took the place of its `encode_prompt`; None where it has none that takes prompts.
-
-    Raises:
-        T2IBenchError: its text encoders are to wait, and it cannot do without them.
-    """
+    """Have a pipeline encode each prompt once."""
     own = getattr(pipeline, "encode_prompt", None)
     if not inspect.ismethod(own) or "prompt" not in inspect.signature(own).parameters:
         if offload == "text":
@@ -202,14 +191,7 @@ def encode_once(pipeline: Any, offload: str) -> EncodedPrompts | None:
 
 @contextmanager
 def without_text_encoders(pipeline: Any) -> Iterator[dict[str, Any]]:
-    """Take the text encoders out of a pipeline for a while.
-
-    Args:
-        pipeline: The pipeline.
-
-    Yields:
-        The text encoders by their names.
-    """
+    """Take the text encoders out of a pipeline for a while."""
     encoders = _text_encoders(pipeline)
     try:
         for name in encoders:
@@ -231,14 +213,7 @@ def _text_encoders(pipeline: Any) -> dict[str, Any]:
 
 
 def _only_when_needed(pipeline: Any) -> Callable[[], AbstractContextManager[object]]:
-    """Take the text encoders out of a pipeline; they are in main memory until they are needed.
-
-    Args:
-        pipeline: The pipeline.
-
-    Returns:
-        A context in which they are there, where the rest of the pipeline is.
-    """
+    """Take the text encoders out of a pipeline; they are in main memory until they are needed."""
     import torch
 
     encoders = _text_encoders(pipeline)

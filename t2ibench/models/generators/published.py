@@ -24,12 +24,6 @@ class PublishedSpeed:
     def at(self, steps: int | None) -> float:
         """Seconds for an image of other steps, as if the steps were all of the time.
 
-        Args:
-            steps: Denoising steps; None for those of the measurement.
-
-        Returns:
-            Seconds.
-
         Examples:
             >>> PublishedSpeed(6.0, 50, "A100", "").at(25)
             3.0

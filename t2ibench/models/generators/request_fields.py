@@ -65,33 +65,18 @@ class Fields:
         self.known = False
 
     def of(self, request: ImageRequest) -> dict[str, Any]:
-        """The fields of a request.
-
-        Args:
-            request: The image, or the first of several.
-
-        Returns:
-            Name to value.
-        """
+        """The fields of a request."""
         fields = {**self._asked, **self._wishes}
         bits = self._seed_bits[0]
         return {**fields, "seed": request.seed & ((1 << bits) - 1)} if bits else fields
 
     def took(self, fields: Mapping[str, Any]) -> None:
-        """Take note that a request with these fields gave an image.
-
-        Args:
-            fields: What `of` gave.
-        """
+        """Take note that a request with these fields gave an image."""
         self.known = True
         self._taken |= fields.keys()
 
     def effective(self) -> dict[str, Any]:
-        """What the server took.
-
-        Returns:
-            Name to value; empty before the first image.
-        """
+        """What the server took."""
         if not self.known:
             return {}
         bits = self._seed_bits[0]
@@ -103,19 +88,7 @@ class Fields:
         return {**taken, "seed": seeds.get(bits, f"one an image, its lowest {bits} bits")}
 
     def left_out(self, reply: Reply, fields: Mapping[str, Any], prompt: str) -> bool:
-        """Leave a field out that a reply complains about.
-
-        Args:
-            reply: An error.
-            fields: What was sent.
-            prompt: The prompt.
-
-        Returns:
-            Whether the request should be made again, without it.
-
-        Raises:
-            UnusableServerError: the user asked for it.
-        """
+        """Leave a field out that a reply complains about."""
         if self.known or reply.status not in {400, 422}:
             return False
         said = told(reply)
@@ -141,18 +114,7 @@ class Fields:
         return True
 
     def declined(self, reply: Reply, images: int) -> tuple[Drawn, ...]:
-        """What becomes of images whose request was not fulfilled.
-
-        Args:
-            reply: An error.
-            images: How many.
-
-        Returns:
-            'refused', 'filtered' or 'failed', with the words of the server.
-
-        Raises:
-            UnusableServerError: no request to this server can work.
-        """
+        """What becomes of images whose request was not fulfilled."""
         said = told(reply)
         status = blocked(said)
         if status is None:

@@ -30,14 +30,7 @@ _NAMES = ("compile", "channels_last", "attention", "cache")
 
 
 def in_effect(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that change images, without those that say what is so anyway.
-
-    Args:
-        args: Arguments of `DiffusersArguments`, those that were given.
-
-    Returns:
-        Name to value; what a cache is told has names that begin with 'cache.'.
-    """
+    """The arguments that change images, without those that say what is so anyway."""
     kept = {key: args[key] for key in _NAMES if args.get(key) not in {None, False, SDPA, "none"}}
     if "cache" in kept:
         options = passed.of(args, passed.CACHE)
@@ -46,14 +39,7 @@ def in_effect(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def neutral(args: Mapping[str, Any]) -> list[str]:
-    """The arguments that say what is so anyway, and belong into no fingerprint.
-
-    Args:
-        args: Arguments of `DiffusersArguments`, those that were given.
-
-    Returns:
-        Their names.
-    """
+    """The arguments that say what is so anyway, and belong into no fingerprint."""
     kept = in_effect(args)
     return [
         key for key in args if (key in _NAMES or key.startswith(passed.CACHE)) and key not in kept
@@ -61,27 +47,12 @@ def neutral(args: Mapping[str, Any]) -> list[str]:
 
 
 def one_at_a_time(args: Mapping[str, Any]) -> bool:
-    """Whether images would depend on those beside them in a batch.
-
-    Args:
-        args: Arguments of `DiffusersArguments`, those that were given.
-
-    Returns:
-        True where a batch may hold one image only.
-    """
+    """Whether images would depend on those beside them in a batch."""
     return args.get("cache") in _ONE_AT_A_TIME
 
 
 def speed_up(pipeline: Any, args: Mapping[str, Any]) -> None:
-    """Have a pipeline use what its arguments ask for.
-
-    Args:
-        pipeline: The pipeline, where it runs.
-        args: Arguments of `DiffusersArguments`, those that were given.
-
-    Raises:
-        T2IBenchError: the pipeline or this machine cannot do that.
-    """
+    """Have a pipeline use what its arguments ask for."""
     wanted = in_effect(args)
     if not wanted:
         return

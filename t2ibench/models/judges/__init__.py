@@ -50,12 +50,6 @@ _FLAG = "--judge-args"
 def recorded_name(spec: str) -> str:
     """What a run calls a judge: an alias is only another way to write it.
 
-    Args:
-        spec: As the user wrote it.
-
-    Returns:
-        The judge that an alias stands for; anything else unchanged.
-
     Examples:
         >>> recorded_name("llava-1.5-7b"), recorded_name("toyland")
         ('vlm:llava-hf/llava-1.5-7b-hf', 'toyland')
@@ -90,27 +84,7 @@ def create_judges(
     encoders: Sequence[str | Encoder] = (),
     recorded: bool = False,
 ) -> list[Judge]:
-    """Make judges.
-
-    Args:
-        specs: Registered names ('vlm:ID_OR_DIR', that of a plug-in), aliases,
-            'package.module:factory', or objects that are judges already. A name given twice counts
-            once.
-        args: Arguments, as text or values; each goes to the judges that take it.
-        device: Where they run; None to choose.
-        dtype: Their precision; None to choose.
-        encoders: The run's encoders, for judges that use one: `clip` takes the first that embeds
-            images.
-        recorded: The names come from a stored run or a submission: 'package.module:factory' is
-            refused, because importing it could run anything.
-
-    Returns:
-        The judges, in the order of their names.
-
-    Raises:
-        T2IBenchError: the judge is unknown, an argument fits none of them, or a file or model
-            cannot be read.
-    """
+    """Make judges."""
     judges: list[Judge] = []
     for item in _named(specs, args or {}, device, dtype, encoders, recorded):
         if isinstance(item, _Named):
@@ -121,15 +95,7 @@ def create_judges(
 
 
 def check_judges(specs: Sequence[str | Judge], args: Mapping[str, Any] | None = None) -> None:
-    """Check names, arguments and files without loading a model.
-
-    Args:
-        specs: See `create_judges`.
-        args: See `create_judges`.
-
-    Raises:
-        T2IBenchError: as `create_judges` does.
-    """
+    """Check names, arguments and files without loading a model."""
     for item in _named(specs, args or {}, None, None, (), False):
         if isinstance(item, _Named) and item.adapter.check is not None:
             item.adapter.check(item.request)
@@ -217,15 +183,5 @@ def _read(adapter: Adapter[Any], args: Mapping[str, Any], spec: str) -> Any:
 
 
 def answers_in_words(spec: str) -> bool:
-    """Whether a judge answers questions that have no classes.
-
-    Args:
-        spec: As the user wrote it; a module that it names is imported.
-
-    Returns:
-        What its adapter declares.
-
-    Raises:
-        T2IBenchError: the judge is unknown.
-    """
+    """Whether a judge answers questions that have no classes."""
     return _find(recorded_name(spec)).adapter.free_text

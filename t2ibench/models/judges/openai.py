@@ -85,32 +85,12 @@ class OpenAiJudge:
         self._server.check_access()
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """One request a question.
-
-        Args:
-            queries: The questions.
-
-        Returns:
-            One answer a question, in their order.
-
-        Raises:
-            T2IBenchError: the server cannot be asked at all, and nothing was answered.
-        """
+        """One request a question."""
         found = dict(pair for part in self.answer_in_parts(queries) for pair in part)
         return [found[number] for number in range(len(queries))]
 
     def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
-        """The same, each answer as soon as it is there (see models.protocols.AnswersInParts).
-
-        Args:
-            queries: The questions.
-
-        Yields:
-            Answers with the number of their question.
-
-        Raises:
-            T2IBenchError: the server cannot be asked at all, and nothing was answered.
-        """
+        """The same, each answer as soon as it is there (see models.protocols.AnswersInParts)."""
         encoded: dict[str, str] = {}
         waiting = deque(_Try(number, self._first(query)) for number, query in enumerate(queries))
         running: dict[Future[Reply], _Try] = {}

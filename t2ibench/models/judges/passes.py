@@ -149,25 +149,11 @@ class SharedPasses:
         return max(1, min(self._most, TOKENS_TOGETHER // self._longest))
 
     def take_fewer(self, count: int) -> None:
-        """Take fewer images together from here on.
-
-        Args:
-            count: How many are too many; one is never too many.
-        """
+        """Take fewer images together from here on."""
         self._most = max(1, count // 2)
 
     def groups(self, asked: Sequence[Asked]) -> list[list[int]]:
-        """What shares the reading of an image.
-
-        Args:
-            asked: Questions.
-
-        Returns:
-            Groups of numbers of questions, each about one image.
-
-        Raises:
-            ValueError: the model's prompts have no place for an image.
-        """
+        """What shares the reading of an image."""
         groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         for number, one in enumerate(asked):
             # A template that puts the question first has another head for each question.
@@ -175,18 +161,7 @@ class SharedPasses:
         return list(groups.values())
 
     def scores(self, groups: Sequence[Sequence[Asked]]) -> list[list[Scored]]:
-        """Mean log-probability of the tokens of every answer.
-
-        Args:
-            groups: Of questions, see `groups`.
-
-        Returns:
-            The scores of each group and question.
-
-        Raises:
-            ValueError: the model or its processor does not fit this way of asking. Others of its
-                own exceptions are possible.
-        """
+        """Mean log-probability of the tokens of every answer."""
         import torch
 
         with torch.inference_mode():

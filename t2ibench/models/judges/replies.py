@@ -10,15 +10,7 @@ from t2ibench.methods.core.evidence import UNKNOWN
 
 
 def instruction(question: str, classes: Sequence[str]) -> str:
-    """What a language model is told.
-
-    Args:
-        question: What is asked.
-        classes: What it can be answered with, besides 'unknown'; empty for free text.
-
-    Returns:
-        The text that goes with the image.
-    """
+    """What a language model is told."""
     if not classes:
         return f"{question} Answer in a few words."
     options = "; ".join((*classes, UNKNOWN))
@@ -32,13 +24,6 @@ def class_of(reply: str, classes: Sequence[str]) -> str:
     """The class a reply names; 'unknown' where it names none, or more than one.
 
     Understands a bare class, a sentence around it, quotes, fences and a JSON object.
-
-    Args:
-        reply: What the model wrote.
-        classes: What the question can be answered with, besides 'unknown'.
-
-    Returns:
-        A class as it is written in `classes`, or 'unknown'.
 
     Examples:
         >>> class_of("The person is Female.", ["male", "female"])

@@ -96,13 +96,6 @@ def tones_of(classes: tuple[str, ...]) -> Scale | None:
     skin. All classes together are a whole scale, each tone once: of the classes 'light' and 'dark'
     alone, every image between them would be left out.
 
-    Args:
-        classes: Of a question.
-
-    Returns:
-        Each published name of ITA, or each tone of the Monk scale, with its class; None where the
-        classes are not such a scale.
-
     Examples:
         >>> tones_of(("Monk 1-7", "Monk 8-10"))[9]
         'Monk 8-10'

@@ -115,9 +115,6 @@ def _class(reading: Reading, classes: Sequence[str]) -> str:
 
     Of classes only one of which means something here ("wedding" among kinds of cake), that one
     would be the answer to every image.
-
-    Returns:
-        A class, or 'unknown'.
     """
     meant = {name: meaning for name in classes if (meaning := _meaning(name)) is not None}
     axes = [axis for axis, _ in meant.values()]

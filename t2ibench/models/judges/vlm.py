@@ -136,26 +136,12 @@ class VlmJudge:
         self._tell = tell
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        """An answer depends on its own question only, not on those asked beside it.
-
-        Args:
-            queries: The questions; those about one image share its reading.
-
-        Returns:
-            One answer a question, in their order.
-        """
+        """An answer depends on its own question only, not on those asked beside it."""
         found = dict(pair for part in self.answer_in_parts(queries) for pair in part)
         return [found[number] for number in range(len(queries))]
 
     def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
-        """The same, a few images at a time (see models.protocols.AnswersInParts).
-
-        Args:
-            queries: The questions.
-
-        Yields:
-            Answers with the number of their question.
-        """
+        """The same, a few images at a time (see models.protocols.AnswersInParts)."""
         self._loaded()
         left = dict(enumerate(queries))
         for part in self._together(queries):

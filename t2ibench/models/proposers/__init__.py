@@ -33,21 +33,7 @@ def create_proposer(
     device: str | None = None,
     dtype: str | None = None,
 ) -> Proposer:
-    """Make a proposer.
-
-    Args:
-        spec: A registered name ('openai:MODEL', that of a plug-in), 'package.module:factory', or
-            an object that is a proposer already.
-        args: Its arguments, as text or values.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None to choose.
-
-    Returns:
-        The proposer.
-
-    Raises:
-        T2IBenchError: the proposer is unknown, or it cannot be loaded.
-    """
+    """Make a proposer."""
     if not isinstance(spec, str):
         name = getattr(spec, "name", type(spec).__name__)
         return checked(spec, Proposer, "proposer", str(name))

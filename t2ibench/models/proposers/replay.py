@@ -16,14 +16,7 @@ from t2ibench.store.jsonl import read_rows_strictly
 
 
 def conversation_key(messages: Sequence[Message]) -> str:
-    """The key that a recorded reply is found by.
-
-    Args:
-        messages: Role and content of every message.
-
-    Returns:
-        Their JSON.
-    """
+    """The key that a recorded reply is found by."""
     return json.dumps([[m["role"], m["content"]] for m in messages], ensure_ascii=False)
 
 

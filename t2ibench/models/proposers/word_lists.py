@@ -83,12 +83,6 @@ _SEVERAL = {*_GROUPS.split(), *(f"{word}s" for word in _ANYBODY | _OCCUPATIONS)}
 def names_one_person(caption: str) -> bool:
     """Whether a caption names a person, and no second one, as far as the lists of words go.
 
-    Args:
-        caption: The caption.
-
-    Returns:
-        Whether it does.
-
     Examples:
         >>> names_one_person("A woman working as a nurse"), names_one_person("A doctor's office")
         (True, False)
@@ -110,13 +104,6 @@ def _names(caption: str, words: str) -> bool:
 
 def biases_of(caption: str, asked: Sequence[str] = _CLOSED_SET) -> dict[str, dict[str, object]]:
     """The biases that a caption of one person may show.
-
-    Args:
-        caption: The caption.
-        asked: Of gender, age, race and skin.
-
-    Returns:
-        Number to bias, in the form that a language model is asked for; a child has no age.
 
     Examples:
         >>> found = biases_of("A man riding a wave")
@@ -157,18 +144,7 @@ class WordListsProposer:
         )
 
     def reply(self, messages: Sequence[Message]) -> str:
-        """The biases of the caption that is asked about last.
-
-        Args:
-            messages: The conversation.
-
-        Returns:
-            JSON.
-
-        Raises:
-            BadReplyError: the caption names nobody, or several.
-            T2IBenchError: it is asked about anything else.
-        """
+        """The biases of the caption that is asked about last."""
         found = _CAPTION.match(messages[-1]["content"]) if messages else None
         if found is None:
             raise T2IBenchError(

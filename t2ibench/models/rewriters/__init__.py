@@ -32,23 +32,7 @@ def create_rewriter(
     dtype: str | None = None,
     recorded: bool = False,
 ) -> Rewriter:
-    """Make a rewriter. Weights are loaded when it first rewrites.
-
-    Args:
-        spec: A registered name ('openai:MODEL', that of a plug-in), 'package.module:factory', or
-            an object that is a rewriter already.
-        args: Its arguments, as text or values.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None to choose.
-        recorded: The name comes from a stored run: 'package.module:factory' is refused, because
-            importing it could run anything.
-
-    Returns:
-        The rewriter.
-
-    Raises:
-        T2IBenchError: the rewriter is unknown, or it does not take these arguments.
-    """
+    """Make a rewriter. Weights are loaded when it first rewrites."""
     if not isinstance(spec, str):
         name = getattr(spec, "name", type(spec).__name__)
         if args:

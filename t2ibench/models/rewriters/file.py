@@ -149,14 +149,7 @@ class FileRewriter:
         return found
 
     def check(self, requests: Sequence[RewriteRequest]) -> None:
-        """Say which prompts are not in the file (see models.language.ChecksPrompts).
-
-        Args:
-            requests: What a run will ask for.
-
-        Raises:
-            T2IBenchError: some are not.
-        """
+        """Say which prompts are not in the file (see models.language.ChecksPrompts)."""
         missing = [one for one in requests if self._find(one) is None]
         if not missing:
             return

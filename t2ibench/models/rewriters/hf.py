@@ -53,17 +53,7 @@ class ModelRewriter:
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """The same, one after the other (see models.language.RewritesInParts).
-
-        Args:
-            requests: What to rewrite.
-
-        Yields:
-            One rewriting with its number.
-
-        Raises:
-            T2IBenchError: the model cannot be loaded.
-        """
+        """The same, one after the other (see models.language.RewritesInParts)."""
         self._model.load()
         for number, request in enumerate(requests):
             yield [(number, self._rewritten(request))]

@@ -113,14 +113,7 @@ class Instruction:
         }
 
     def messages(self, request: RewriteRequest) -> list[Message]:
-        """What a model is asked.
-
-        Args:
-            request: The prompt.
-
-        Returns:
-            A conversation of one message.
-        """
+        """What a model is asked."""
         index = request.index or 0
         values = {"prompt": request.prompt, "index": str(index), "number": str(index + 1)}
         # In one pass: a prompt may hold braces of its own.
@@ -129,17 +122,7 @@ class Instruction:
 
 
 def read_reply(reply: str, prompt: str) -> Rewriting:
-    """The rewritten prompt in a reply.
-
-    Args:
-        reply: What a language model replied.
-        prompt: What it was to rewrite.
-
-    Returns:
-        The reply on one line, without a reasoning model's thoughts and without quotes around all
-        of it; 'refused' where it begins as language models decline, 'failed' where it is empty or
-        very long.
-    """
+    """The rewritten prompt in a reply."""
     text = " ".join(_THOUGHTS.sub("", reply).split())
     text = "".join(one for one in text if unicodedata.category(one) not in {"Cc", "Cs"})
     if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text[0] not in text[1:-1]:

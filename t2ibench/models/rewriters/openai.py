@@ -70,17 +70,7 @@ class ServerRewriter:
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """The same, each as soon as it is there (see models.language.RewritesInParts).
-
-        Args:
-            requests: What to rewrite.
-
-        Yields:
-            Rewritings with the number of their request.
-
-        Raises:
-            T2IBenchError: the server cannot be asked; what was yielded before counts.
-        """
+        """The same, each as soon as it is there (see models.language.RewritesInParts)."""
         waiting = deque(range(len(requests)))
         running: dict[Future[Reply], int] = {}
         away: ServerAwayError | None = None

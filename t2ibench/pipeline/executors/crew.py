@@ -108,14 +108,7 @@ class Crew:
         self._last_death = ""
 
     def observers(self) -> Observers:
-        """The encoders and judges that the workers have, once the first is there.
-
-        Returns:
-            Stand-ins, which know name and fingerprint; they stay where they are.
-
-        Raises:
-            T2IBenchError: the models cannot be loaded, or the workers die.
-        """
+        """The encoders and judges that the workers have, once the first is there."""
         self._start(1)
         while self._models is None:
             self._listen()
@@ -127,16 +120,7 @@ class Crew:
         )
 
     def run(self, job: Job, stage: Stage, advance: Callable[[int], None]) -> None:
-        """Do all shards of a stage (see `Executor`).
-
-        Args:
-            job: The run.
-            stage: Which kind of work.
-            advance: Told how many items are done.
-
-        Raises:
-            T2IBenchError: it cannot go on; what was done is kept.
-        """
+        """Do all shards of a stage (see `Executor`)."""
         left = {number: piece.known for number, piece in enumerate(job.pieces[stage])}
         units = [Unit(stage, number) for number in job.order() if left[number]]
         self._do(job, units, left, advance)
@@ -147,27 +131,13 @@ class Crew:
             time.sleep(1.0)
 
     def texts(self, job: Job, number: int, left: int, advance: Callable[[int], None]) -> None:
-        """Have an encoder embed texts (see `DoesAll`).
-
-        Args:
-            job: The run.
-            number: Which encoder.
-            left: How many texts it has not seen.
-            advance: Told how many are done.
-        """
+        """Have an encoder embed texts (see `DoesAll`)."""
         self._do(job, [Unit("texts", number)], {number: left}, advance)
 
     def again(
         self, job: Job, damaged: Sequence[StoredImage], left: int, advance: Callable[[int], None]
     ) -> None:
-        """Have damaged images generated again (see `DoesAll`).
-
-        Args:
-            job: The run.
-            damaged: The images.
-            left: How many they are.
-            advance: Told how many are done.
-        """
+        """Have damaged images generated again (see `DoesAll`)."""
         self._do(job, [Unit("again", damaged=tuple(damaged))], {0: left}, advance)
 
     def close(self) -> None:

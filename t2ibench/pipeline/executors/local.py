@@ -50,36 +50,16 @@ class LocalExecutor:
     description = "this machine: one process, with --workers N several (the default)"
 
     def run(self, job: Job, stage: Stage, advance: Callable[[int], None]) -> None:
-        """Do all shards of a stage.
-
-        Args:
-            job: The run.
-            stage: Which kind of work.
-            advance: Told how many items are done.
-        """
+        """Do all shards of a stage."""
         for number in job.order():
             job.run(stage, number, advance)
 
     def check(self, workers: int | None, args: Mapping[str, str]) -> None:
-        """Check arguments (see pipeline.executors.TakesArguments).
-
-        Args:
-            workers: How many; None to choose.
-            args: Of --engine-args.
-        """
+        """Check arguments (see pipeline.executors.TakesArguments)."""
         read_args(Args, args, "the engine local", flag="--engine-args")
 
     def hire(self, prepared: Prepared, reporter: Reporter, observing: bool) -> Crew | None:
-        """Start processes, where there are to be several (see pipeline.executors.Employs).
-
-        Args:
-            prepared: The run.
-            reporter: Told how many are started.
-            observing: Whether encoders and judges are needed.
-
-        Returns:
-            The crew; None for one worker, which is this process.
-        """
+        """Start processes, where there are to be several (see pipeline.executors.Employs)."""
         settings = prepared.settings
         gpus = visible_gpus() if settings.device in {None, "auto", "cuda"} else []
         count = settings.workers or max(len(gpus), 1)
@@ -96,11 +76,7 @@ class LocalExecutor:
 
 
 def visible_gpus() -> list[str]:
-    """GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; torch is asked last.
-
-    Returns:
-        Their names; empty without a GPU.
-    """
+    """GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; torch is asked last."""
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [name for name in map(str.strip, named.split(",")) if name and name != "-1"]
@@ -133,11 +109,7 @@ class Processes:
         self._running: dict[int, subprocess.Popen[bytes]] = {}
 
     def start(self, hand: int) -> None:
-        """Start a worker.
-
-        Args:
-            hand: Its number.
-        """
+        """Start a worker."""
         path = [item or os.getcwd() for item in sys.path]  # noqa: PTH109
         errors = tempfile.TemporaryFile()  # noqa: SIM115
         process = subprocess.Popen(
@@ -177,12 +149,7 @@ class Processes:
         self._heard.put((hand, process, Gone(_ending(status, errors))))
 
     def send(self, hand: int, unit: Unit) -> None:
-        """Give a worker something to do.
-
-        Args:
-            hand: Its number.
-            unit: What to do.
-        """
+        """Give a worker something to do."""
         self._write(self._running[hand], unit)
 
     @staticmethod
@@ -193,14 +160,7 @@ class Processes:
             process.stdin.flush()
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """What workers have said (see `Hands`).
-
-        Args:
-            seconds: How long to wait for the first.
-
-        Returns:
-            Worker and message; none if nothing was said.
-        """
+        """What workers have said (see `Hands`)."""
         found = []
         with contextlib.suppress(queue.Empty):
             found.append(self._heard.get(timeout=seconds))

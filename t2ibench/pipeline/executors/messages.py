@@ -70,14 +70,7 @@ class Model:
 
     @classmethod
     def of(cls, model: Encoder | Judge) -> Model:
-        """What the stores have to know of a model.
-
-        Args:
-            model: The model, loaded.
-
-        Returns:
-            Its name, its fingerprint and what it can.
-        """
+        """What the stores have to know of a model."""
         embeds = bool(getattr(model, "embeds_images", False))
         return cls(model.name, model.fingerprint, model.batch_size, embeds)
 
@@ -143,14 +136,7 @@ class Report:
 
     @classmethod
     def taken(cls, job: Job) -> Report:
-        """Take what a job has counted; it keeps what decides whether it goes on.
-
-        Args:
-            job: The worker's own.
-
-        Returns:
-            What is new.
-        """
+        """Take what a job has counted; it keeps what decides whether it goes on."""
         found = cls(
             bool(job.sharing.held),
             job.sharing.others,
@@ -170,11 +156,7 @@ class Report:
         return found
 
     def given_to(self, job: Job) -> None:
-        """Add it to what the leader's job has counted.
-
-        Args:
-            job: The leader's.
-        """
+        """Add it to what the leader's job has counted."""
         job.sharing.others += self.others
         job.attempts += self.attempts
         job.lost += self.lost
@@ -224,14 +206,7 @@ class Failed:
 
     @classmethod
     def because(cls, error: BaseException) -> Failed:
-        """What can be sent of an error.
-
-        Args:
-            error: What was raised.
-
-        Returns:
-            It, or its text where it cannot be sent.
-        """
+        """What can be sent of an error."""
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         try:
             error.__traceback__ = None
@@ -241,12 +216,7 @@ class Failed:
         return cls(error, trace)
 
     def reraise(self) -> None:
-        """Raise it where the run is led.
-
-        Raises:
-            T2IBenchError: what the user can mend.
-            BaseException: anything else, with the worker's own traceback as its cause.
-        """
+        """Raise it where the run is led."""
         if isinstance(self.error, T2IBenchError):
             raise self.error
         raise self.error from RuntimeError(f"in a worker:\n{self.trace}")

@@ -15,19 +15,7 @@ from t2ibench.pipeline.rewriting import info_of
 
 
 def order_of(prepared: Prepared, observing: bool, token: str = "") -> Order:
-    """All that a worker has to know of a run.
-
-    Args:
-        prepared: The run.
-        observing: Whether encoders and judges are needed.
-        token: A file that lies in the run folder while the leader lives; '' for none.
-
-    Returns:
-        The order, which can be sent to another process.
-
-    Raises:
-        T2IBenchError: a Python object was given that cannot be sent.
-    """
+    """All that a worker has to know of a run."""
     _sendable(prepared.objects)
     here = os.getcwd()  # noqa: PTH109
     return Order(

@@ -62,33 +62,13 @@ class RayExecutor:
     description = "actors of a Ray cluster (pip install 't2ibench[ray]')"
 
     def check(self, workers: int | None, args: Mapping[str, str]) -> None:
-        """Check arguments, and that Ray is installed (see pipeline.executors.TakesArguments).
-
-        Args:
-            workers: How many; None to choose.
-            args: Of --engine-args.
-
-        Raises:
-            T2IBenchError: Ray is not installed, or an argument is unknown.
-        """
+        """Check arguments, and that Ray is installed (see pipeline.executors.TakesArguments)."""
         read_args(Args, args, "the engine ray", flag="--engine-args")
         if find_spec("ray") is None:
             raise T2IBenchError("--engine ray needs Ray.", "pip install 't2ibench[ray]'")
 
     def hire(self, prepared: Prepared, reporter: Reporter, observing: bool) -> Crew:
-        """Start actors (see pipeline.executors.Employs).
-
-        Args:
-            prepared: The run.
-            reporter: Told how many are started.
-            observing: Whether encoders and judges are needed.
-
-        Returns:
-            The crew.
-
-        Raises:
-            T2IBenchError: the cluster cannot be reached.
-        """
+        """Start actors (see pipeline.executors.Employs)."""
         settings = prepared.settings
         args = read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
         order_of(prepared, observing)  # what cannot be sent is said before anything starts
@@ -242,11 +222,7 @@ class Actors:
         self._calls: dict[Any, int] = {}
 
     def start(self, hand: int) -> None:
-        """Ask for a worker.
-
-        Args:
-            hand: Its number.
-        """
+        """Ask for a worker."""
         actor = self._ray.remote(_Actor)
         self._actors[hand] = actor.options(
             max_restarts=MOST_RESTARTS,
@@ -259,23 +235,11 @@ class Actors:
         self._calls[ready.remote(self._order, hand, self._mailbox)] = hand
 
     def send(self, hand: int, unit: Unit) -> None:
-        """Give a worker something to do.
-
-        Args:
-            hand: Its number.
-            unit: What to do.
-        """
+        """Give a worker something to do."""
         self._calls[self._actors[hand].do.remote(unit)] = hand
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """What workers have said (see `Hands`).
-
-        Args:
-            seconds: How long to wait for the first.
-
-        Returns:
-            Worker and message; none if nothing was said.
-        """
+        """What workers have said (see `Hands`)."""
         done, _ = self._ray.wait(list(self._calls), timeout=seconds) if self._calls else ([], [])
         found = self._post()
         self._placed |= bool(done)

@@ -118,15 +118,7 @@ class SlurmExecutor:
     description = "an array job of Slurm, written or submitted; a last job scores"
 
     def check(self, workers: int | None, args: Mapping[str, str]) -> None:
-        """Check arguments (see pipeline.executors.TakesArguments).
-
-        Args:
-            workers: How many tasks the array has; None for four.
-            args: Of --engine-args.
-
-        Raises:
-            T2IBenchError: an argument is unknown or has line breaks, or there is no sbatch here.
-        """
+        """Check arguments (see pipeline.executors.TakesArguments)."""
         read = _read(args)
         for name, text in args.items():
             if "\n" in text or "\r" in text:
@@ -139,17 +131,7 @@ class SlurmExecutor:
             )
 
     def submit(self, prepared: Prepared) -> list[str]:
-        """Write the scripts, and submit them where that was asked for.
-
-        Args:
-            prepared: The run.
-
-        Returns:
-            What was done and what to do next, line by line.
-
-        Raises:
-            T2IBenchError: Slurm does not take the jobs, or a Python object was given.
-        """
+        """Write the scripts, and submit them where that was asked for."""
         if prepared.objects:
             raise T2IBenchError(
                 "The engine slurm runs later, in other processes: it takes no Python objects.",

@@ -78,11 +78,7 @@ class Worker:
         self._last = ""
 
     def ready(self) -> Ready:
-        """What the leader has to know of the models.
-
-        Returns:
-            Their names and fingerprints.
-        """
+        """What the leader has to know of the models."""
         generator, observers = self._prepared.generator, self._observers
         return Ready(
             f"process {os.getpid()} on {socket.gethostname()}",
@@ -93,18 +89,7 @@ class Worker:
         )
 
     def do(self, unit: Unit, advance: Callable[[int], None]) -> Report:
-        """Do a unit; it is idempotent.
-
-        Args:
-            unit: What to do.
-            advance: Told how many items are stored.
-
-        Returns:
-            What became of it.
-
-        Raises:
-            T2IBenchError: the run cannot go on.
-        """
+        """Do a unit; it is idempotent."""
         job = self._opened()
         job.stopped |= unit.stopped
         if unit.kind != self._last:
@@ -130,11 +115,7 @@ class Worker:
         return Report.taken(job)
 
     def taken(self) -> Report:
-        """What was done of a unit that was broken off.
-
-        Returns:
-            The report.
-        """
+        """What was done of a unit that was broken off."""
         return Report.taken(self._opened())
 
     def _opened(self) -> Job:

@@ -35,26 +35,11 @@ class Destination(Protocol):
     def place(self) -> str: ...  # noqa: D102
 
     def check(self, args: Any) -> None:
-        """Find what is wrong, before anything is generated; nothing is sent or asked.
-
-        Args:
-            args: The checked arguments.
-
-        Raises:
-            T2IBenchError: a package is missing, or the place cannot be.
-        """
+        """Find what is wrong, before anything is generated; nothing is sent or asked."""
         ...
 
     def send(self, sent: Sent, args: Any) -> str:
-        """Send a run.
-
-        Args:
-            sent: What of it is sent.
-            args: The checked arguments.
-
-        Returns:
-            Where it can be seen, or what to do to see it.
-        """
+        """Send a run."""
         ...
 
 
@@ -89,32 +74,14 @@ class Chosen:
     given: Mapping[str, str] = field(default_factory=dict)
 
     def command(self, folder: Path) -> str:
-        """A command that sends a run there.
-
-        Args:
-            folder: The run folder.
-
-        Returns:
-            What to type.
-        """
+        """A command that sends a run there."""
         words = ["t2ibench", "push", str(folder), "--to", self.name]
         words += ["--log-args", format_args(self.given)] if self.given else []
         return shlex.join(words)
 
 
 def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
-    """Find destinations, and check what they were given, before anything is generated.
-
-    Args:
-        names: As users write them: NAME or NAME:PLACE.
-        args: Arguments; each goes to every destination that has one of this name.
-
-    Returns:
-        The destinations, each once.
-
-    Raises:
-        T2IBenchError: a destination is unknown or lacks a package, or an argument does not fit.
-    """
+    """Find destinations, and check what they were given, before anything is generated."""
     found = {name: DESTINATIONS.get(name.partition(":")[0]) for name in names}
     known = {name: destination.Args.model_fields for name, destination in found.items()}
     every = sorted({key for fields in known.values() for key in fields})
@@ -142,17 +109,7 @@ def choose(names: Iterable[str], args: Mapping[str, str]) -> list[Chosen]:
 
 
 def chosen_by(settings: RunSettings) -> list[Chosen]:
-    """The destinations of --log-to, before anything is generated.
-
-    Args:
-        settings: Of the run.
-
-    Returns:
-        The destinations; none where none is named.
-
-    Raises:
-        T2IBenchError: as for `choose`, or the run would have no results.
-    """
+    """The destinations of --log-to, before anything is generated."""
     if settings.log_args and not settings.log_to:
         raise T2IBenchError("--log-args needs --log-to.", "Name a destination: --log-to wandb")
     if not settings.log_to:

@@ -79,14 +79,7 @@ class HubDataset:
     place = "repo"
 
     def check(self, args: DatasetArgs) -> None:
-        """Check the names; nothing is asked of the hub.
-
-        Args:
-            args: The checked arguments.
-
-        Raises:
-            T2IBenchError: a name is none that the hub takes.
-        """
+        """Check the names; nothing is asked of the hub."""
         _check_id(args.repo, "hf-dataset")
         if args.path is not None and not all(map(_PART.fullmatch, args.path.split("/"))):
             raise T2IBenchError(
@@ -95,15 +88,7 @@ class HubDataset:
             )
 
     def send(self, sent: Sent, args: DatasetArgs) -> str:
-        """Commit the results of a run.
-
-        Args:
-            sent: The run.
-            args: The checked arguments.
-
-        Returns:
-            The address of the commit or the pull request.
-        """
+        """Commit the results of a run."""
         from huggingface_hub import CommitOperationAdd
 
         api = _api()
@@ -122,27 +107,12 @@ class HubModel:
     place = "repo"
 
     def check(self, args: ModelArgs) -> None:
-        """Check the names; nothing is asked of the hub.
-
-        Args:
-            args: The checked arguments.
-
-        Raises:
-            T2IBenchError: a name is none that the hub takes.
-        """
+        """Check the names; nothing is asked of the hub."""
         _check_id(args.repo, "hf-model")
         _check_id(args.dataset, "hf-model: dataset")
 
     def send(self, sent: Sent, args: ModelArgs) -> str:
-        """Open a pull request with .eval_results/t2ibench.yaml.
-
-        Args:
-            sent: The run.
-            args: The checked arguments.
-
-        Returns:
-            The address of the pull request or the commit.
-        """
+        """Open a pull request with .eval_results/t2ibench.yaml."""
         from huggingface_hub import CommitOperationAdd
 
         text = eval_results(sent.results, args.dataset, args.source)
@@ -152,15 +122,7 @@ class HubModel:
 
 
 def dataset_operations(sent: Sent, args: DatasetArgs) -> list[CommitOperationAdd]:
-    """What is committed of a run.
-
-    Args:
-        sent: The run.
-        args: Of `hf-dataset`.
-
-    Returns:
-        Its files, and one line a test for the viewer of data sets.
-    """
+    """What is committed of a run."""
     from huggingface_hub import CommitOperationAdd
 
     folder = args.path or (sent.name if _PART.fullmatch(sent.name) else "run")

@@ -42,14 +42,7 @@ class Mlflow:
     place = "experiment"
 
     def check(self, args: MlflowArgs) -> None:
-        """Check that MLflow is installed, and that the address holds no password.
-
-        Args:
-            args: The checked arguments.
-
-        Raises:
-            T2IBenchError: it is not, or it does, and would be stored with the run.
-        """
+        """Check that MLflow is installed, and that the address holds no password."""
         if args.experiment and args.project:
             raise T2IBenchError(
                 "mlflow: experiment and project are the same here.", "Keep one of them."
@@ -64,15 +57,7 @@ class Mlflow:
         needs("mlflow", "mlflow")
 
     def send(self, sent: Sent, args: MlflowArgs) -> str:
-        """Log a run.
-
-        Args:
-            sent: The run.
-            args: The checked arguments.
-
-        Returns:
-            The ids of experiment and run, and where they are.
-        """
+        """Log a run."""
         from mlflow import MlflowClient
         from mlflow.entities import Metric, Param
 

@@ -53,24 +53,12 @@ class Sent:
     folder: Path
 
     def files(self) -> list[Path]:
-        """The files of the run that are there: its page, results.json and results.md.
-
-        Returns:
-            Their paths.
-        """
+        """The files of the run that are there: its page, results.json and results.md."""
         return [self.folder / name for name in _FILES if (self.folder / name).is_file()]
 
 
 def sent_of(results: Results, folder: Path) -> Sent:
-    """What of a run is sent.
-
-    Args:
-        results: What results.json holds.
-        folder: The run folder.
-
-    Returns:
-        The run as destinations get it.
-    """
+    """What of a run is sent."""
     columns, rows = task_rows(results)
     return Sent(
         folder.resolve().name, results, _config(results), _metrics(results), columns, rows, folder
@@ -128,13 +116,6 @@ def _metrics(results: Results) -> dict[str, float]:
 def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """A configuration without levels, for trackers that only take text.
 
-    Args:
-        config: Text, numbers, lists and mappings.
-        prefix: Put before every key.
-
-    Returns:
-        'a.b' to text.
-
     Examples:
         >>> flat({"model": {"name": "toy", "settings": {"steps": 4}}, "limited": False})
         {'model.name': 'toy', 'model.settings.steps': '4', 'limited': 'False'}
@@ -149,15 +130,7 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def needs(module: str, extra: str) -> None:
-    """Check that a package is there; it is not imported.
-
-    Args:
-        module: What is imported of it.
-        extra: The extra of t2ibench that installs it.
-
-    Raises:
-        T2IBenchError: it is missing.
-    """
+    """Check that a package is there; it is not imported."""
     found = importlib.util.find_spec(module)
     # wandb keeps its files in a folder of its own name, which looks like a package.
     if found is None or found.origin is None:
@@ -165,18 +138,7 @@ def needs(module: str, extra: str) -> None:
 
 
 def send(chosen: Chosen, sent: Sent) -> str:
-    """Send a run to one destination; what its library prints is not shown.
-
-    Args:
-        chosen: The destination.
-        sent: The run.
-
-    Returns:
-        A line that says where it is.
-
-    Raises:
-        T2IBenchError: it could not be sent.
-    """
+    """Send a run to one destination; what its library prints is not shown."""
     with failing(f"{chosen.name}: sending the results failed with"), _quiet():
         where = chosen.destination.send(sent, chosen.args)
     return visible(f"{chosen.name}: {where}")
@@ -197,16 +159,7 @@ def _quiet() -> Iterator[None]:
 def send_all(
     chosen: list[Chosen], results: Results, folder: Path
 ) -> tuple[list[str], list[T2IBenchError]]:
-    """Send a run to several destinations; the failure of one keeps nothing from the others.
-
-    Args:
-        chosen: The destinations.
-        results: What results.json holds.
-        folder: The run folder.
-
-    Returns:
-        A line for each that got it, and what went wrong with the others.
-    """
+    """Send a run to several destinations; the failure of one keeps nothing from the others."""
     lines, failures = [], []
     sent = sent_of(results, folder) if chosen else None
     for one in chosen:

@@ -32,23 +32,11 @@ class Trackio:
     place = "project"
 
     def check(self, args: TrackioArgs) -> None:
-        """Check that trackio is installed.
-
-        Args:
-            args: The checked arguments.
-        """
+        """Check that trackio is installed."""
         needs("trackio", "trackio")
 
     def send(self, sent: Sent, args: TrackioArgs) -> str:
-        """Log a run.
-
-        Args:
-            sent: The run.
-            args: The checked arguments.
-
-        Returns:
-            How to look at it.
-        """
+        """Log a run."""
         import trackio
 
         run = trackio.init(

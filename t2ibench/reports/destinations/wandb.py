@@ -38,23 +38,11 @@ class Wandb:
     place = "project"
 
     def check(self, args: WandbArgs) -> None:
-        """Check that wandb is installed.
-
-        Args:
-            args: The checked arguments.
-        """
+        """Check that wandb is installed."""
         needs("wandb", "wandb")
 
     def send(self, sent: Sent, args: WandbArgs) -> str:
-        """Log a run.
-
-        Args:
-            sent: The run.
-            args: The checked arguments.
-
-        Returns:
-            Its address, or how to send it where wandb is offline.
-        """
+        """Log a run."""
         import wandb
 
         settings = wandb.Settings(

@@ -21,15 +21,7 @@ _HALVES = "two halves"
 
 
 def draw_apart(figure: Apart, task: TaskView) -> Drawn | None:
-    """The distance over all rows with its interval, that of two halves, and the rows.
-
-    Args:
-        figure: Which.
-        task: The task.
-
-    Returns:
-        The figure; None where the distance has no number.
-    """
+    """The distance over all rows with its interval, that of two halves, and the rows."""
     whole = task.result.scores.get(figure.score)
     halves = task.result.scores.get(figure.halves)
     rows = _rows(figure, task)

@@ -26,14 +26,7 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """The pixels of a number.
-
-        Args:
-            value: The number.
-
-        Returns:
-            Pixels from the left, or from the top.
-        """
+        """The pixels of a number."""
         return self.begin + (value - self.low) / (self.high - self.low) * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
@@ -46,43 +39,19 @@ class Scale:
 
 
 def spanning(values: Sequence[float], begin: float, end: float) -> Scale:
-    """A scale from the least to the greatest of some numbers, with a margin.
-
-    Args:
-        values: At least one number.
-        begin: Pixels of the least.
-        end: Pixels of the greatest.
-
-    Returns:
-        The scale; of numbers that are all alike, one around them.
-    """
+    """A scale from the least to the greatest of some numbers, with a margin."""
     low, high = min(values), max(values)
     margin = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
     return Scale(low - margin, high + margin, begin, end)
 
 
 def tick(value: float) -> str:
-    """A number beside an axis.
-
-    Args:
-        value: The number.
-
-    Returns:
-        The text.
-    """
+    """A number beside an axis."""
     return f"{value:g}".replace("-", "−")
 
 
 def draw_axes(canvas: Canvas, across: Scale, up: Scale, x: str, y: str) -> None:
-    """Two axes with their ticks and names.
-
-    Args:
-        canvas: Where they are drawn.
-        across: To the right.
-        up: Upwards.
-        x: Name of the first.
-        y: Name of the second.
-    """
+    """Two axes with their ticks and names."""
     canvas.line(across.begin, up.begin, across.end, up.begin)
     canvas.line(across.begin, up.begin, across.begin, up.end)
     for value in across.ticks():

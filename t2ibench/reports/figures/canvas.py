@@ -180,71 +180,27 @@ class Canvas:
     marks: list[Line | Disc | Box | Text] = field(default_factory=list)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, name: str = "ax") -> None:
-        """A straight line.
-
-        Args:
-            x1: Begin, from the left.
-            y1: Begin, from the top.
-            x2: End.
-            y2: End.
-            name: Its class.
-        """
+        """A straight line."""
         self.marks.append(Line(((x1, y1), (x2, y2)), name))
 
     def path(self, points: Sequence[tuple[float, float]], name: str = "line") -> None:
-        """A line through points.
-
-        Args:
-            points: At least two.
-            name: Its class.
-        """
+        """A line through points."""
         self.marks.append(Line(tuple(points), name))
 
     def dot(self, x: float, y: float, name: str = "pt", radius: float = 3.0, tip: str = "") -> None:
-        """A disc.
-
-        Args:
-            x: From the left.
-            y: From the top.
-            name: Its class.
-            radius: Its radius.
-            tip: What it is, for a pointer.
-        """
+        """A disc."""
         self.marks.append(Disc(x, y, radius, name, tip))
 
     def box(self, x: float, y: float, width: float, height: float, name: str = "bar") -> None:
-        """A rectangle.
-
-        Args:
-            x: Its left.
-            y: Its top.
-            width: Its width.
-            height: Its height.
-            name: Its class.
-        """
+        """A rectangle."""
         self.marks.append(Box(x, y, width, height, name))
 
     def text(self, x: float, y: float, text: str, anchor: str = "start", name: str = "") -> None:
-        """A line of text.
-
-        Args:
-            x: Where it begins, ends or has its middle.
-            y: Its base line.
-            text: What it says.
-            anchor: 'start', 'middle' or 'end'.
-            name: Its class.
-        """
+        """A line of text."""
         self.marks.append(Text(x, y, text, anchor, name))
 
     def alone(self, title: str) -> Canvas:
-        """The figure for a file of its own: with a title above it and a margin.
-
-        Args:
-            title: The title.
-
-        Returns:
-            A canvas with the same marks.
-        """
+        """The figure for a file of its own: with a title above it and a margin."""
         head = _MARGIN + 2 * SIZE
         made = Canvas(self.width + 2 * _MARGIN, self.height + head + _MARGIN, self.title)
         made.text(_MARGIN, _MARGIN + SIZE - 2, title, name="strong")
@@ -257,14 +213,7 @@ class Canvas:
         return made
 
     def svg(self, alone: bool = False) -> Markup:
-        """The figure.
-
-        Args:
-            alone: Whether it is a file of its own, with its colours.
-
-        Returns:
-            An <svg> element.
-        """
+        """The figure."""
         style = Markup("<style>{}</style>").format(Markup(_sheet())) if alone else Markup()
         head = Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 {} {}" role="img" '
@@ -319,13 +268,5 @@ def _n(number: float) -> str:
 
 
 def shortened(text: str, most: int = 22) -> str:
-    """A text that fits beside a mark.
-
-    Args:
-        text: The text.
-        most: Characters.
-
-    Returns:
-        The text, or its beginning and '…'.
-    """
+    """A text that fits beside a mark."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

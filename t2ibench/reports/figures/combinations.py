@@ -45,16 +45,7 @@ class _Cell:
 
 
 def draw_combinations(figure: Combinations, task: TaskView) -> Drawn | None:
-    """The combinations of one crossing, those above their parts first.
-
-    Args:
-        figure: Which.
-        task: The task.
-
-    Returns:
-        The figure, in words alone where no share has a number; None where the task was not
-        scored.
-    """
+    """The combinations of one crossing, those above their parts first."""
     reports = crossing_reports(task.result.details)
     report = next((one for one in reports if one.crossing == figure.group), None)
     rows = [row for row in task.result.by if row.group == figure.group and "excess" in row.scores]

@@ -33,16 +33,7 @@ _ROWS = 40  # arrows
 
 
 def draw(figure: Figure, task: TaskView, samples: Sequence[Mapping[str, Any]]) -> Drawn | None:
-    """One figure of a task.
-
-    Args:
-        figure: Which.
-        task: The task.
-        samples: Its samples.
-
-    Returns:
-        The figure; None where there are too few numbers for it.
-    """
+    """One figure of a task."""
     match figure:
         case Scatter():
             found = draw_scatter(figure, task)
@@ -162,16 +153,7 @@ def _distribution(
 
 
 def swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:
-    """Dots beside each other where they would overlap, closer where there is no room.
-
-    Args:
-        places: Where the dots are along an axis, in CSS pixels; at least one.
-        most: How far from the axis a dot may be.
-        size: Of a dot.
-
-    Returns:
-        Place along the axis and distance from it, of each dot.
-    """
+    """Dots beside each other where they would overlap, closer where there is no room."""
     bins: dict[int, int] = {}
     counts: dict[int, int] = {}
     for place in places:

@@ -52,12 +52,5 @@ class Drawn:
 
 
 def caption_of(figure: Figure) -> str:
-    """The caption of a figure, with what it follows.
-
-    Args:
-        figure: The figure.
-
-    Returns:
-        How to read it, and where it comes from.
-    """
+    """The caption of a figure, with what it follows."""
     return f"{figure.caption} Follows {figure.source}." if figure.source else figure.caption

@@ -17,14 +17,7 @@ _HEAD = ("task", "family", "lean", "ci_low", "ci_high", "fair_low", "fair_high",
 
 
 def forest(run: RunView) -> Drawn | None:
-    """Every test on images, by family, as on the page.
-
-    Args:
-        run: The run.
-
-    Returns:
-        The figure and its numbers; None where no test has a number.
-    """
+    """Every test on images, by family, as on the page."""
     if not any(task.mark.value is not None for task in run.tasks):
         return None
     height = _TOP + sum(_FAMILY + _ROW * len(family.tasks) for family in run.groups) + 24

@@ -28,14 +28,7 @@ class Label:
     anchor: Literal["start", "end"]
 
     def box(self, text: str) -> tuple[float, float, float, float]:
-        """What the name covers.
-
-        Args:
-            text: The name.
-
-        Returns:
-            Left, top, right and bottom.
-        """
+        """What the name covers."""
         wide = _LETTER * len(text)
         left = self.x if self.anchor == "start" else self.x - wide
         return left, self.y - _UP, left + wide, self.y + _DOWN
@@ -48,18 +41,7 @@ def labels(
     ends: tuple[float, float],
     most: int,
 ) -> list[Label]:
-    """Names for some points, the first in the order before the others.
-
-    Args:
-        points: Places of all points, in CSS pixels.
-        names: Their names, as they are written.
-        order: Numbers of the points, those to be named first at the beginning.
-        ends: Left and right end of where names may stand.
-        most: Names at most.
-
-    Returns:
-        The names that have room to the right or the left of their point.
-    """
+    """Names for some points, the first in the order before the others."""
     found: list[Label] = []
     taken: list[tuple[float, float, float, float]] = []
     for number in order:

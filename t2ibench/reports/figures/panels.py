@@ -24,15 +24,7 @@ _CONCEPTS = 10  # lines of such a table
 
 
 def draw_panels(figure: Panels, task: TaskView) -> Drawn | None:
-    """Panels, those with the largest score first.
-
-    Args:
-        figure: Which.
-        task: The task.
-
-    Returns:
-        The figure; None without any panel.
-    """
+    """Panels, those with the largest score first."""
     panels = _sorted(figure, task)
     if not panels:
         return None

@@ -47,14 +47,7 @@ _Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
 def png(canvas: Canvas) -> bytes:
-    """A figure as a PNG file.
-
-    Args:
-        canvas: The figure.
-
-    Returns:
-        The file, of `SCALE` pixels for each CSS pixel. The same figure gives the same file.
-    """
+    """A figure as a PNG file."""
     factor = SCALE * _SMOOTH
     size = (math.ceil(canvas.width) * factor, math.ceil(canvas.height) * factor)
     large = Image.new("RGB", size, "#ffffff")
@@ -80,15 +73,7 @@ def png(canvas: Canvas) -> bytes:
 
 
 def is_png_of(file: Path, canvas: Canvas) -> bool:
-    """Whether a file is what `png` makes of a figure, so that it need not be made again.
-
-    Args:
-        file: The file, which may be lacking or damaged.
-        canvas: The figure.
-
-    Returns:
-        Whether the same version made it of the same figure, and it is whole.
-    """
+    """Whether a file is what `png` makes of a figure, so that it need not be made again."""
     try:
         with Image.open(file, formats=["PNG"]) as found:
             source = found.info.get(_SOURCE)

@@ -34,15 +34,7 @@ class _Point:
 
 
 def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
-    """Points, the farthest out with their names.
-
-    Args:
-        figure: Which.
-        task: The task.
-
-    Returns:
-        The figure; None with fewer than two points.
-    """
+    """Points, the farthest out with their names."""
     points = [point for row in task.result.by if (point := _point(figure, row)) is not None]
     if len(points) < 2:
         return None
@@ -129,14 +121,7 @@ def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> Behind:
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
-    """The numbers of points, those farthest out first; off the diagonal counts twice.
-
-    Args:
-        places: At least one point, in CSS pixels.
-
-    Returns:
-        The numbers, in an order for `labels`.
-    """
+    """The numbers of points, those farthest out first; off the diagonal counts twice."""
     middle_x = math.fsum(x for x, _ in places) / len(places)
     middle_y = math.fsum(y for _, y in places) / len(places)
 

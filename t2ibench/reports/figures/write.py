@@ -14,18 +14,7 @@ from t2ibench.store.files import write_bytes, write_text
 def write_figure(
     drawn: Drawn, about: str, folder: Path, name: str, numbers: str = ""
 ) -> tuple[Path, Path, Path]:
-    """Write a figure as NAME.svg and NAME.png, with its numbers as NAME.csv.
-
-    Args:
-        drawn: The figure.
-        about: What it is of; the title of both pictures.
-        folder: Where the files go.
-        name: Their name, without an ending.
-        numbers: Another name for the CSV.
-
-    Returns:
-        The three files.
-    """
+    """Write a figure as NAME.svg and NAME.png, with its numbers as NAME.csv."""
     alone = drawn.canvas.alone(about)
     vector, picture = folder / f"{name}.svg", folder / f"{name}.png"
     table = folder / f"{numbers or name}.csv"

@@ -76,14 +76,7 @@ class Question:
 
 
 def agreement_section(run: RunView) -> Markup | None:
-    """Where encoders and judges agree and where they do not.
-
-    Args:
-        run: The run.
-
-    Returns:
-        HTML; None where there is nothing to compare.
-    """
+    """Where encoders and judges agree and where they do not."""
     readings = [found for task in run.tasks if (found := _reading(task)) is not None]
     shared = list(_shared(run))
     questions = [question for task in run.tasks for question in questions_of(task)]
@@ -93,14 +86,7 @@ def agreement_section(run: RunView) -> Markup | None:
 
 
 def questions_of(task: TaskView) -> list[Question]:
-    """How far judges agree, question by question.
-
-    Args:
-        task: The task.
-
-    Returns:
-        One entry for each question and each two judges; none with one judge.
-    """
+    """How far judges agree, question by question."""
     names = list(task.result.settings.judges)
     rows = task.result.details.get("agreement") or ()
     return [

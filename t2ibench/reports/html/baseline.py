@@ -83,33 +83,13 @@ class Change:
 
 
 def read_baseline(folder: Path) -> Baseline:
-    """Read the other run.
-
-    Args:
-        folder: Its folder.
-
-    Returns:
-        The run.
-
-    Raises:
-        T2IBenchError: it has no results.
-    """
+    """Read the other run."""
     results = read_results(folder)
     return Baseline(folder, results, results.title)
 
 
 def beside(run: RunView, folder: Path, baseline: Baseline, thumbnails: Thumbnails) -> Beside | None:
-    """This run beside another.
-
-    Args:
-        run: This run.
-        folder: Its folder.
-        baseline: The other run.
-        thumbnails: The images of this run.
-
-    Returns:
-        The other run; None where they have no test on images in common.
-    """
+    """This run beside another."""
     from t2ibench.results.display import displayed
 
     name = baseline.name if baseline.name != run.name else baseline.folder.name

@@ -87,14 +87,7 @@ class Thumbnails:
     full: bool = False
 
     def of(self, row: Mapping[str, Any]) -> str | None:
-        """The image of a row of samples.
-
-        Args:
-            row: With 'file', below the run folder, and 'sha256'.
-
-        Returns:
-            A data URI; None where the file is gone, has changed or is not inside the folder.
-        """
+        """The image of a row of samples."""
         file, sha256 = row.get("file"), row.get("sha256")
         if self.full or not isinstance(file, str) or not isinstance(sha256, str):
             return None
@@ -123,16 +116,7 @@ def _data_uri(image: StoredImage) -> str | None:
 
 
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
-    """The images behind a task's number.
-
-    Args:
-        task: The task.
-        samples: Its samples.
-        thumbnails: The images of the run.
-
-    Returns:
-        HTML; None where the task has no image to show.
-    """
+    """The images behind a task's number."""
     rows = [row for row in samples if isinstance(row.get("file"), str)]
     series = task.shown.images
     if isinstance(series, ImageSeries):
@@ -147,16 +131,7 @@ def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | 
 
 
 def each_stimulus(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
-    """Some images of each stimulus that leans clearly, so that its number can be looked at.
-
-    Args:
-        task: The task.
-        samples: Its samples.
-        thumbnails: The images of the run; the strips end where its budget does.
-
-    Returns:
-        HTML; None where no image has a number or no stimulus is clear.
-    """
+    """Some images of each stimulus that leans clearly, so that its number can be looked at."""
     shown = task.shown.images
     if not isinstance(shown, ImageSeries) or not task.series:
         return None
@@ -271,13 +246,6 @@ def _tile(
 
 
 def rewritten_to(row: Mapping[str, Any]) -> str:
-    """What follows a prompt that was rewritten.
-
-    Args:
-        row: A row of samples.
-
-    Returns:
-        The prompt that was used instead; empty where none was.
-    """
+    """What follows a prompt that was rewritten."""
     used = row.get("revised_prompt")
     return f" → “{used}”" if isinstance(used, str) else ""

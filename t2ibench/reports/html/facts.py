@@ -6,14 +6,7 @@ from t2ibench.reports.view import RunView
 
 
 def facts(run: RunView) -> list[tuple[str, str]]:
-    """What made the run, with fingerprints.
-
-    Args:
-        run: The run.
-
-    Returns:
-        Names and texts.
-    """
+    """What made the run, with fingerprints."""
     results, model = run.results, run.results.model
     name = model.name or run.name
     found = [("Model", f"{name} @ {model.revision}" if model.revision else name)]

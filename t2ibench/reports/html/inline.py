@@ -21,14 +21,7 @@ _INCLUDE = "--include-path"
 
 
 def run_html(results: Results) -> str:
-    """The verdict of a run, and every test as a mark on one axis.
-
-    Args:
-        results: What results.json holds.
-
-    Returns:
-        HTML without scripts, links or ids; text of tasks and models is escaped.
-    """
+    """The verdict of a run, and every test as a mark on one axis."""
     hashes = {name: task.task_hash for name, task in results.tasks.items()}
     run = run_view(results, specs_of(hashes, _further_tasks(results.command)))
     return fragment(
@@ -46,9 +39,6 @@ def inline_style() -> Markup:
 
     The fragment has the width of its cell and not of the window, and the size of its letters does
     not depend on the page's root.
-
-    Returns:
-        The text of its <style>; it holds for nothing outside of the fragment.
     """
     text = "\n".join(static(name) for name in ("tokens.css", "report.css", "inline.css"))
     text = _PAGE.sub("", text).replace("@media (max-width:", "@container (max-width:")

@@ -43,15 +43,7 @@ class Left:
 
 
 def left_section(run: RunView, lost: Sequence[TaskLoss] = ()) -> Markup:
-    """What was left out: refused, filtered, failed and unanswered, by test, group and prompt.
-
-    Args:
-        run: The run.
-        lost: The same by group, where the record of attempts is at hand.
-
-    Returns:
-        HTML.
-    """
+    """What was left out: refused, filtered, failed and unanswered, by test, group and prompt."""
     rows = [
         Left(task, f"{family.title}, {task.name}", *left_of(task.result))
         for family in run.families

@@ -48,11 +48,7 @@ _MUCH = 0.2  # of the images of a test, from which on its card says what it lost
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """The templates; everything that is not `Markup` is escaped.
-
-    Returns:
-        An environment in which an unknown name is an error.
-    """
+    """The templates; everything that is not `Markup` is escaped."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("t2ibench.reports.html", "templates"),
         autoescape=True,
@@ -64,37 +60,18 @@ def environment() -> jinja2.Environment:
 
 
 def fragment(template: str, **values: object) -> Markup:
-    """One part of the page.
-
-    Args:
-        template: File name of its template.
-        **values: What the template shows.
-
-    Returns:
-        HTML; the values are escaped.
-    """
+    """One part of the page."""
     return Markup(environment().get_template(template).render(**values))
 
 
 def static(name: str) -> str:
-    """The text of a file of reports/static.
-
-    Args:
-        name: Its name.
-
-    Returns:
-        Its text.
-    """
+    """The text of a file of reports/static."""
     return (files("t2ibench.reports") / "static" / name).read_text(encoding="utf-8")
 
 
 @functools.cache
 def style() -> Markup:
-    """The style of the page, fonts within.
-
-    Returns:
-        The text of its <style>.
-    """
+    """The style of the page, fonts within."""
     faces = []
     for family, name in _FONTS:
         data = (files("t2ibench.reports") / "static" / "fonts" / f"{name}.woff2").read_bytes()
@@ -119,20 +96,7 @@ def report_html(
     baseline: Beside | None = None,
     origin: str = "",
 ) -> str:
-    """The whole page.
-
-    Args:
-        run: The run.
-        figures: Task id to its figures.
-        evidence: Task id to its images.
-        each: Task id to images of its stimuli.
-        sections: What stands between the tests and the command.
-        baseline: Another run, beside this one.
-        origin: Date, version and checksum of the results.
-
-    Returns:
-        HTML.
-    """
+    """The whole page."""
     script = static("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     leading = named(run)
@@ -169,15 +133,7 @@ def report_html(
 
 
 def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Markup]:
-    """The figures of a task.
-
-    Args:
-        task: The task.
-        samples: Its samples.
-
-    Returns:
-        HTML, one part a figure.
-    """
+    """The figures of a task."""
     drawn = [draw(figure, task, samples) for figure in task.shown.figures]
     return [fragment("figure.html", drawn=one) for one in drawn if one is not None]
 

@@ -31,15 +31,7 @@ class PowerRow:
 
 
 def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """The smallest lean that each test could see, and what would halve its interval.
-
-    Args:
-        run: The run.
-        paired: The influences on its headlines.
-
-    Returns:
-        HTML; None where no test has a file that says what it needs.
-    """
+    """The smallest lean that each test could see, and what would halve its interval."""
     rows = [_power_row(task, paired) for task in run.tasks if task.spec is not None]
     return fragment("power.html", rows=rows) if rows else None
 

@@ -59,15 +59,7 @@ class Reader:
 
 
 def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
-    """Agreement with the prompts, overall and by group.
-
-    Args:
-        run: The run.
-        paired: What is stored of its single images.
-
-    Returns:
-        HTML; None where it was not measured.
-    """
+    """Agreement with the prompts, overall and by group."""
     names = dict.fromkeys(name for task in run.tasks for name in task.result.prompt_agreement)
     readers = []
     for name in names:

@@ -38,14 +38,7 @@ class Worded:
 
 
 def wordings_section(run: RunView) -> Markup | None:
-    """What the wordings of each test do to its score.
-
-    Args:
-        run: The run.
-
-    Returns:
-        HTML; None where every test has one wording.
-    """
+    """What the wordings of each test do to its score."""
     tests = [
         Worded(task, report, list(wording_rows(report)))
         for task in run.tasks

@@ -34,15 +34,7 @@ _FEW_IMAGES = 20
 
 
 def ends(mark: Mark, sized: bool = False) -> str:
-    """Both ends of an interval.
-
-    Args:
-        mark: A mark.
-        sized: Whether it has a size and no direction, so that its numbers have no sign.
-
-    Returns:
-        'low to high', or nothing.
-    """
+    """Both ends of an interval."""
     if mark.low is None or mark.high is None:
         return ""
     shown = plain if sized else signed
@@ -50,26 +42,12 @@ def ends(mark: Mark, sized: bool = False) -> str:
 
 
 def task_ends(task: TaskView) -> str:
-    """Both ends of a headline's interval, as its value is written.
-
-    Args:
-        task: The task.
-
-    Returns:
-        'low to high', or nothing.
-    """
+    """Both ends of a headline's interval, as its value is written."""
     return ends(task.mark, task.scale in {"rms lean", "magnitude"})
 
 
 def coded(text: str) -> Markup:
-    """A text in which `backticks` set code.
-
-    Args:
-        text: The text, of anybody.
-
-    Returns:
-        HTML; the text is escaped.
-    """
+    """A text in which `backticks` set code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -79,14 +57,7 @@ def coded(text: str) -> Markup:
 
 
 def rail_class(mark: Mark) -> str:
-    """The classes of a mark's rail: state and side.
-
-    Args:
-        mark: The mark.
-
-    Returns:
-        Class names of static/tokens.css.
-    """
+    """The classes of a mark's rail: state and side."""
     if mark.state == "clear":
         return {"low": "left clear", "high": "right clear", None: "plain clear"}[mark.side]
     return "unsure" if mark.state in {"cannot_tell", "no_score"} else "null"
@@ -99,14 +70,7 @@ def _tone(mark: Mark) -> str:
 
 
 def spoken(task: TaskView) -> str:
-    """A task's mark in one sentence, for those who do not see it.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Name, number, interval, state and result.
-    """
+    """A task's mark in one sentence, for those who do not see it."""
     if task.mark.value is None:
         return f"{task.name}: {WORDS[task.mark.state]}. {task.sentence}"
     interval = ends(task.mark)
@@ -116,15 +80,7 @@ def spoken(task: TaskView) -> str:
 
 
 def row_spoken(row: RowView, axis: Axis | None) -> str:
-    """A row's mark in words.
-
-    Args:
-        row: The row.
-        axis: The poles; None where there is a size but no direction.
-
-    Returns:
-        Name, number, the pole that it clearly leans to, interval and state.
-    """
+    """A row's mark in words."""
     interval = ends(row.mark, axis is None)
     told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
@@ -133,14 +89,7 @@ def row_spoken(row: RowView, axis: Axis | None) -> str:
 
 
 def ticks(task: TaskView) -> list[float]:
-    """The rows behind a headline, with the sign that they have in it.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Their values; none where there are no series.
-    """
+    """The rows behind a headline, with the sign that they have in it."""
     if not task.series:
         return []
     return [
@@ -150,38 +99,17 @@ def ticks(task: TaskView) -> list[float]:
 
 
 def one_sided(task: TaskView) -> bool:
-    """Whether nothing of a task lies below 0, so that half of the axis will do.
-
-    Args:
-        task: The task.
-
-    Returns:
-        True for a headline that cannot be negative, with rows that are not either.
-    """
+    """Whether nothing of a task lies below 0, so that half of the axis will do."""
     return task.scale not in {"lean", "excess"} and all(tick >= 0 for tick in ticks(task))
 
 
 def nothing(task: TaskView) -> str:
-    """What stands in the middle of a rail without a mark.
-
-    Args:
-        task: The task.
-
-    Returns:
-        At most five words.
-    """
+    """What stands in the middle of a rail without a mark."""
     return "cannot tell" if task.result.inconclusive else "no score"
 
 
 def family_note(family: FamilyView) -> str:
-    """How to read the numbers of a family.
-
-    Args:
-        family: The family.
-
-    Returns:
-        A clause.
-    """
+    """How to read the numbers of a family."""
     if family.name == CONTROLS:
         return "every working encoder finds these; not counted above"
     tasks = family.tasks
@@ -189,27 +117,13 @@ def family_note(family: FamilyView) -> str:
 
 
 def images_said(task: TaskView) -> str:
-    """How many images and prompts a task is based on.
-
-    Args:
-        task: The task.
-
-    Returns:
-        A phrase.
-    """
+    """How many images and prompts a task is based on."""
     count, prompts = task.result.n_images, task.result.n_prompts
     return f"{count:,} images of {prompts} prompts" if count else f"{prompts} texts, no image"
 
 
 def clear_said(series: SeriesView) -> str:
-    """How many rows lean clearly, and to which side.
-
-    Args:
-        series: The rows.
-
-    Returns:
-        A phrase.
-    """
+    """How many rows lean clearly, and to which side."""
     low, high = series.clear
     axis, total = series.series.axis, len(series.rows)
     if axis is None:
@@ -219,26 +133,12 @@ def clear_said(series: SeriesView) -> str:
 
 
 def estimand(task: TaskView) -> str:
-    """What the headline estimates.
-
-    Args:
-        task: The task.
-
-    Returns:
-        The method's words.
-    """
+    """What the headline estimates."""
     return METHODS.get(task.result.method).estimand
 
 
 def interval_said(task: TaskView) -> str:
-    """What the interval is about.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Sentences.
-    """
+    """What the interval is about."""
     head, level = task.result.headline, 100 * task.result.settings.level
     about = {
         "these": "of these very prompts, with other images",
@@ -255,14 +155,7 @@ def interval_said(task: TaskView) -> str:
 
 
 def prompts_said(task: TaskView) -> str:
-    """Some of a task's prompts.
-
-    Args:
-        task: The task, with its file.
-
-    Returns:
-        The first few and how many there are.
-    """
+    """Some of a task's prompts."""
     assert task.spec is not None
     asked = needs(task.spec, Settings.of(task.result.settings))
     texts = [need.prompt for need in asked.prompts] or list(asked.texts)
@@ -272,14 +165,7 @@ def prompts_said(task: TaskView) -> str:
 
 
 def published(task: TaskView) -> Iterator[tuple[str, str, str, str, str]]:
-    """Published values beside this run's.
-
-    Args:
-        task: The task.
-
-    Yields:
-        Model, score, published value, value here, and the source.
-    """
+    """Published values beside this run's."""
     for entry in task.result.published:
         for name, value in entry["scores"].items():
             here = task.result.scores.get(name)
@@ -288,14 +174,7 @@ def published(task: TaskView) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def summary(run: RunView) -> str:
-    """The size of a run.
-
-    Args:
-        run: The run.
-
-    Returns:
-        A phrase.
-    """
+    """The size of a run."""
     tasks = [task.result for task in run.tasks]
     counts = {task.settings.images_per_prompt for task in tasks}
     sizes = sorted(count for count in counts if count is not None)
@@ -309,14 +188,7 @@ def summary(run: RunView) -> str:
 
 
 def limits(run: RunView) -> list[tuple[str, str]]:
-    """What the run cannot show, first.
-
-    Args:
-        run: The run.
-
-    Returns:
-        Titles and sentences.
-    """
+    """What the run cannot show, first."""
     found = [_instruments(run)]
     if run.judges:
         names = f"{'One judge' if len(run.judges) == 1 else 'Judges'}, {', '.join(run.judges)}"
@@ -366,14 +238,7 @@ def _instruments(run: RunView) -> tuple[str, str]:
 
 
 def css(text: str) -> str:
-    """A text within quotes of a style sheet.
-
-    Args:
-        text: The text.
-
-    Returns:
-        The same without what could end it.
-    """
+    """A text within quotes of a style sheet."""
     return re.sub(r"[^\w .,:·+-]", "", text)
 
 

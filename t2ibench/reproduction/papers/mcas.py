@@ -22,14 +22,7 @@ _ABOVE = 1.25  # times the greatest published α, where the figure ends
 
 
 def table_1(material: Material) -> Built:
-    """The attributes as words, and as images.
-
-    Args:
-        material: The task over all targets.
-
-    Returns:
-        A line and a row of images for each gender.
-    """
+    """The attributes as words, and as images."""
     spec = material.specs.get(_TASK)
     if not isinstance(spec, McasTask):
         return Built(word_lines(material, {}))
@@ -39,27 +32,13 @@ def table_1(material: Material) -> Built:
 
 
 def table_2(material: Material) -> Built:
-    """Images of four targets.
-
-    Args:
-        material: The task over all targets.
-
-    Returns:
-        A row of images for each.
-    """
+    """Images of four targets."""
     prompts = material.exhibit.published[material.exhibit.models[0]]
     return Built(strips=[material.shelf.strip(prompt, [prompt]) for prompt in prompts])
 
 
 def table_5(material: Material) -> Built:
-    """Every prompt, and how many images it has.
-
-    Args:
-        material: The task over all targets.
-
-    Returns:
-        A line a prompt, and the sums.
-    """
+    """Every prompt, and how many images it has."""
     spec, task = material.specs.get(_TASK), material.results.get(_TASK)
     counts: dict[str, float] = {}
     if isinstance(spec, McasTask) and task is not None:
@@ -79,14 +58,7 @@ def table_5(material: Material) -> Built:
 
 
 def table_3(material: Material) -> Built:
-    """MCAS, δ and α of each target.
-
-    Args:
-        material: The task over all targets.
-
-    Returns:
-        Three lines a target.
-    """
+    """MCAS, δ and α of each target."""
     lines = []
     for row in _rows(material):
         for name, score in _SCORES.items():
@@ -98,15 +70,7 @@ def table_3(material: Material) -> Built:
 
 
 def table_4(material: Material) -> Built:
-    """δ and α by stereotype and over all targets, as published and robust.
-
-    Args:
-        material: The task over all targets.
-
-    Returns:
-        Least, greatest, mean and standard error of both by stereotype; the median of α, and its
-        slope over all targets.
-    """
+    """δ and α by stereotype and over all targets, as published and robust."""
     task = material.results.get(_TASK)
     if task is None:
         return Built()
@@ -140,15 +104,7 @@ def table_4(material: Material) -> Built:
 
 
 def figure(material: Material, *, curves: bool) -> Built:
-    """Target by target, α over δ: ours, and the published points.
-
-    Args:
-        material: The task over all targets.
-        curves: Whether each model has its LOESS.
-
-    Returns:
-        The figure.
-    """
+    """Target by target, α over δ: ours, and the published points."""
     known = [_published(material, model, curves) for model in material.exhibit.models]
     most = _ABOVE * max(y for series in known for _, _, y in series.points)
     points = [

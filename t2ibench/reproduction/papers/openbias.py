@@ -33,14 +33,7 @@ _OPTIONS = {
 
 
 def table_5(material: Material) -> Built:
-    """How far from even the genders of 36 professions are.
-
-    Args:
-        material: The task of WinoBias' professions.
-
-    Returns:
-        Two lines a profession, and means; a scatter plot of ours and of the paper's.
-    """
+    """How far from even the genders of 36 professions are."""
     task = material.results.get(PROFESSIONS)
     if task is None:
         return Built()

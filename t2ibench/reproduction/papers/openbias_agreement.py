@@ -57,14 +57,6 @@ class BiasAgreement:
 def agreement(judge: Answers, reference: Answers, classes: tuple[str, ...]) -> BiasAgreement:
     """How far a judge agrees with a reference about one bias.
 
-    Args:
-        judge: Caption and number of the image to the judge's class.
-        reference: The same of the reference.
-        classes: The classes; other answers do not count.
-
-    Returns:
-        The agreement.
-
     Examples:
         >>> ours = {("a doctor", 0): "male", ("a doctor", 1): "male", ("a nurse", 0): "female"}
         >>> theirs = {**ours, ("a doctor", 1): "female"}
@@ -100,17 +92,7 @@ def _finite(value: float) -> float | None:
 
 
 def read_answers(file: Path) -> dict[str, dict[tuple[str, int], str]]:
-    """Answers of a classifier, or of people.
-
-    Args:
-        file: CSV or JSON Lines.
-
-    Returns:
-        Bias, as the paper writes it, to the answers about each image.
-
-    Raises:
-        T2IBenchError: it is no such file.
-    """
+    """Answers of a classifier, or of people."""
     found: dict[str, dict[tuple[str, int], str]] = {}
     for said in read_people(file, ("prompt", "index", "bias", "answer")):
         key = (said["prompt"], int(said.number("index", 0, _MOST)))
@@ -134,17 +116,7 @@ def _found(material: Material, pool: str | None, file: str, attribute: str) -> B
 def accuracy_table(
     material: Material, *, pool: str, file: str = "fairface", printed: bool = True
 ) -> Built:
-    """Accuracy and F1 of the judge, against answers of a file (Tables 1, 3 and 4).
-
-    Args:
-        material: The task of examples, or the run of a pool; a classifier's answers.
-        pool: Option that names the run of a pool of captions.
-        file: Option that names the file of answers.
-        printed: Whether the captions that the paper prints stand in for the pool.
-
-    Returns:
-        Three lines an attribute, and the published ones of other judges.
-    """
+    """Accuracy and F1 of the judge, against answers of a file (Tables 1, 3 and 4)."""
     source = pool if has_pool(material, pool) or not printed else None
     lines = []
     for row in material.exhibit.published[material.exhibit.models[0]]:
@@ -179,15 +151,7 @@ def _accuracy_lines(material: Material, attribute: str, found: BiasAgreement | N
 
 
 def divergence_table(material: Material) -> Built:
-    """KL divergence between the judge's and a classifier's shares (Table 2).
-
-    Args:
-        material: The task of examples, or runs of pools; a classifier's answers about generated
-            and about real images.
-
-    Returns:
-        A line for each pool and attribute, and one for real images.
-    """
+    """KL divergence between the judge's and a classifier's shares (Table 2)."""
     lines = []
     for pool, label in (("flickr", "Flickr30k"), ("coco", "COCO")):
         for attribute in _ATTRIBUTES:

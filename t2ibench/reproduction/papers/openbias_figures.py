@@ -25,15 +25,7 @@ _PRINTED = (
 
 
 def ranking(material: Material, *, pool: str) -> Built:
-    """Biases from the most to the least severe, context by context (Figures 3 and 4).
-
-    Args:
-        material: The task of examples, or the run of a pool; runs of other models in 'sd2', 'sd15'.
-        pool: Option that names the run of a pool of captions.
-
-    Returns:
-        Three lines a bias, one more for every other model; bars.
-    """
+    """Biases from the most to the least severe, context by context (Figures 3 and 4)."""
     biases, of_pool = pool_or_examples(material, pool)
     others = {
         label: found for option, label in _MODELS.items()
@@ -78,14 +70,7 @@ def _without(biases: Mapping[str, FoundBias], ranked: Sequence[FoundBias]) -> li
 
 
 def figure_9(material: Material) -> Built:
-    """Severities within captions, and over all captions.
-
-    Args:
-        material: The task of examples, or the run of a pool.
-
-    Returns:
-        Six lines a bias, and the rank correlation; a scatter plot.
-    """
+    """Severities within captions, and over all captions."""
     biases, of_pool = pool_or_examples(material, "coco")
     orders = [_by_severity(biases, score) for score in ("severity", "severity_free")]
     places = [{bias.name: k for k, bias in enumerate(found, start=1)} for found in orders]
@@ -131,15 +116,7 @@ def figure_9(material: Material) -> Built:
 
 
 def real_images(material: Material, *, pool: str) -> Built:
-    """Biases of real images, beside generated ones of the same captions (Figures 12 and 13).
-
-    Args:
-        material: The task of examples, or the run of a pool; the real images in 'POOL_real'.
-        pool: Option that names the run of a pool of captions.
-
-    Returns:
-        Lines for each bias.
-    """
+    """Biases of real images, beside generated ones of the same captions (Figures 12 and 13)."""
     generated, _ = pool_or_examples(material, pool)
     real = biases_of(material, f"{pool}_real")
     note = (
@@ -153,14 +130,7 @@ def real_images(material: Material, *, pool: str) -> Built:
 
 
 def figure_14(material: Material) -> Built:
-    """Biases of an unconditional generator beside those of the images it learned from.
-
-    Args:
-        material: Two runs in 'training' and 'unconditional'.
-
-    Returns:
-        Lines for each bias.
-    """
+    """Biases of an unconditional generator beside those of the images it learned from."""
     training = biases_of(material, "training")
     generated = biases_of(material, "unconditional")
     if training is None or generated is None:

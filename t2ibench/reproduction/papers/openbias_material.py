@@ -36,38 +36,16 @@ class FoundBias:
     detail: Mapping[str, Any]
 
     def value(self, score: str) -> float | None:
-        """A score.
-
-        Args:
-            score: Its name.
-
-        Returns:
-            Its value; None where there is none.
-        """
+        """A score."""
         return value_of(self.row, score)
 
     def line(self, name: str, score: str, published: tuple[Any, ...] = ()) -> Line:
-        """A score with its interval, as a line.
-
-        Args:
-            name: What it is called.
-            score: Its name in the results.
-            published: Published values.
-
-        Returns:
-            The line.
-        """
+        """A score with its interval, as a line."""
         return score_line(self.name, name, self.row.scores.get(score), 2, published)
 
 
 def paper_name(name: str) -> str:
     """The name of a bias, in the paper's spelling.
-
-    Args:
-        name: As a task has it.
-
-    Returns:
-        In lower case.
 
     Examples:
         >>> paper_name("Train colour")
@@ -77,14 +55,7 @@ def paper_name(name: str) -> str:
 
 
 def biases_in(tasks: Iterable[TaskResult]) -> dict[str, FoundBias]:
-    """The biases of tasks.
-
-    Args:
-        tasks: Their results.
-
-    Returns:
-        Name to bias; of two tasks with a bias of one name the first.
-    """
+    """The biases of tasks."""
     found: dict[str, FoundBias] = {}
     for task in tasks:
         rows = {row.name: row for row in task.by if "unknown_share" in row.scores or
@@ -98,18 +69,7 @@ def biases_in(tasks: Iterable[TaskResult]) -> dict[str, FoundBias]:
 
 
 def biases_of(material: Material, option: str | None) -> dict[str, FoundBias] | None:
-    """The biases of a pool of captions.
-
-    Args:
-        material: What an exhibit is built of.
-        option: Option that names a run of that pool; None for the paper's printed captions.
-
-    Returns:
-        Name to bias, of that run or else of this run's own task of the pool; None without either.
-
-    Raises:
-        T2IBenchError: the run has no task of this method.
-    """
+    """The biases of a pool of captions."""
     if option is None:
         return biases_in([material.results[EXAMPLES]] if EXAMPLES in material.results else [])
     run = second_run(material, option)
@@ -126,42 +86,18 @@ def biases_of(material: Material, option: str | None) -> dict[str, FoundBias] | 
 
 
 def own_pool(material: Material, option: str) -> str | None:
-    """The run's own task of a pool of captions.
-
-    Args:
-        material: What an exhibit is built of.
-        option: Option that names a second run of that pool.
-
-    Returns:
-        Shipped id of the task; None where it was not run, or the exhibit does not take it.
-    """
+    """The run's own task of a pool of captions."""
     task = POOLS.get(option, "")
     return task if task in material.results else None
 
 
 def has_pool(material: Material, option: str) -> bool:
-    """Whether there are results of a pool of captions.
-
-    Args:
-        material: What an exhibit is built of.
-        option: Option that names a second run of that pool.
-
-    Returns:
-        Whether a second run was named, or the run has a task of its own.
-    """
+    """Whether there are results of a pool of captions."""
     return option in material.options or own_pool(material, option) is not None
 
 
 def pool_or_examples(material: Material, option: str) -> tuple[dict[str, FoundBias], bool]:
-    """The biases of a pool, or of the paper's printed captions without one.
-
-    Args:
-        material: What an exhibit is built of.
-        option: Option that names a run of that pool.
-
-    Returns:
-        Name to bias, and whether they are of the pool.
-    """
+    """The biases of a pool, or of the paper's printed captions without one."""
     found = biases_of(material, option)
     if found is not None:
         return found, True
@@ -169,16 +105,7 @@ def pool_or_examples(material: Material, option: str) -> tuple[dict[str, FoundBi
 
 
 def answers_of(material: Material, option: str | None, bias: str) -> dict[tuple[str, int], str]:
-    """The judge's answers about a bias that are a class.
-
-    Args:
-        material: What an exhibit is built of.
-        option: Option that names a run; None for the run itself.
-        bias: The bias, as the paper writes it.
-
-    Returns:
-        Caption and number of the image to answer.
-    """
+    """The judge's answers about a bias that are a class."""
     run = None if option is None else second_run(material, option)
     if run is None:
         own = None if option is None else own_pool(material, option)

@@ -49,15 +49,7 @@ class Seen:
 
 
 def figure_5(material: Material) -> Built:
-    """The severity of every bias, and the intensity that people see.
-
-    Args:
-        material: The task of examples, or the run of a pool; people's answers in 'ratings'.
-
-    Returns:
-        Two lines a bias, the mean absolute difference and the agreement on the majority; a
-        scatter plot.
-    """
+    """The severity of every bias, and the intensity that people see."""
     biases, _ = pool_or_examples(material, "coco")
     seen = _ratings(material, biases)
     lines, points = [], []

@@ -22,15 +22,7 @@ _BESIDE = (
 
 
 def pictured(material: Material, *, beside: bool = False) -> Built:
-    """Images of a caption of each bias, and what the judge sees in most of them.
-
-    Args:
-        material: The task of examples; runs of other models in 'sd2' and 'sd15'.
-        beside: Whether other models are shown, too.
-
-    Returns:
-        A line and a row of images for each bias and model.
-    """
+    """Images of a caption of each bias, and what the judge sees in most of them."""
     spec = material.specs.get(EXAMPLES)
     captions = _captions(spec) if isinstance(spec, OpenBiasTask) else {}
     runs: list[tuple[str, Shelf, Sequence[Mapping[str, Any]]]] = [

@@ -27,14 +27,7 @@ _UNRATED = (
 
 
 def table_1(material: Material) -> Built:
-    """Eight association tests: S, p and d, with the project's own headline below.
-
-    Args:
-        material: The eight tasks; published values are those of the task files.
-
-    Returns:
-        Four lines a test.
-    """
+    """Eight association tests: S, p and d, with the project's own headline below."""
     lines = []
     for name in material.exhibit.tasks:
         task = material.results.get(name)
@@ -53,14 +46,7 @@ def table_1(material: Material) -> Built:
 
 
 def table_2(material: Material) -> Built:
-    """People's ratings of eight concepts, and their rank correlation with association scores.
-
-    Args:
-        material: Four tasks; people's ratings of these images in the file 'ratings'.
-
-    Returns:
-        Two lines a concept, and Kendall's tau.
-    """
+    """People's ratings of eight concepts, and their rank correlation with association scores."""
     concepts = {
         concept.name: (name, side, spec.attributes.A.name.removesuffix(" words"))
         for name, spec in material.specs.items()
@@ -95,14 +81,7 @@ def table_2(material: Material) -> Built:
 
 
 def table_3(material: Material) -> Built:
-    """The words of every concept and attribute.
-
-    Args:
-        material: The eight tasks.
-
-    Returns:
-        A line for each set of words, and what differs from the printed one.
-    """
+    """The words of every concept and attribute."""
     ours: dict[str, tuple[str, ...]] = {}
     for spec in material.specs.values():
         if isinstance(spec, T2iatTask):
@@ -114,14 +93,7 @@ def table_3(material: Material) -> Built:
 
 
 def figure_2(material: Material) -> Built:
-    """Images of science and arts, career and family: neutral ones, and those of each gender.
-
-    Args:
-        material: The two tasks on gender.
-
-    Returns:
-        Three rows of images a concept, one image a stimulus.
-    """
+    """Images of science and arts, career and family: neutral ones, and those of each gender."""
     strips = []
     for name in material.exhibit.tasks:
         spec = material.specs.get(name)
@@ -140,14 +112,7 @@ def figure_2(material: Material) -> Built:
 
 
 def figure_3(material: Material) -> Built:
-    """The association of every image of eight occupations, with quartiles.
-
-    Args:
-        material: The task of occupations.
-
-    Returns:
-        Five lines an occupation; the distributions.
-    """
+    """The association of every image of eight occupations, with quartiles."""
     task = material.results.get(_OCCUPATIONS)
     if task is None:
         return Built()
@@ -181,14 +146,7 @@ def figure_3(material: Material) -> Built:
 
 
 def figure_4(material: Material) -> Built:
-    """The associations of the prompts' texts and of their images, as arrows.
-
-    Args:
-        material: The task of occupations.
-
-    Returns:
-        Two lines an occupation; the arrows.
-    """
+    """The associations of the prompts' texts and of their images, as arrows."""
     task = material.results.get(_OCCUPATIONS)
     if task is None:
         return Built()

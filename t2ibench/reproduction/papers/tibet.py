@@ -43,14 +43,7 @@ _AMOUNTS = {"much in common": (0.9, 0.8, 0.8, 0.7), "little in common": (0.3, 0.
 
 
 def table_4(material: Material) -> Built:
-    """The questions about common axes.
-
-    Args:
-        material: Published values alone.
-
-    Returns:
-        A line an axis.
-    """
+    """The questions about common axes."""
     return Built(
         [
             Line(axis, "question", question, material.published(axis, "question"))
@@ -60,14 +53,7 @@ def table_4(material: Material) -> Built:
 
 
 def axes(material: Material) -> Built:
-    """The axes of prompts, of Table 5 and of Figure 1.
-
-    Args:
-        material: The task of Table 5.
-
-    Returns:
-        A line a prompt.
-    """
+    """The axes of prompts, of Table 5 and of Figure 1."""
     spec = spec_of(material, TABLE_5)
     ours = {} if spec is None else {
         target.prompt: ", ".join(axis.name for axis in target.axes) for target in spec.prompts
@@ -82,14 +68,7 @@ def axes(material: Material) -> Built:
 
 
 def figure_3(material: Material) -> Built:
-    """CAS and MAD of every axis of a philosopher, with top concepts, overall and by axis.
-
-    Args:
-        material: The task of Table 5.
-
-    Returns:
-        Scores by axis and counterfactual, and concepts with their frequencies.
-    """
+    """CAS and MAD of every axis of a philosopher, with top concepts, overall and by axis."""
     task, place = material.results.get(TABLE_5), place_of(material, TABLE_5, _PHILOSOPHER)
     if task is None or place is None:
         return Built()
@@ -138,13 +117,6 @@ def _concepts(material: Material, place: Mapping[str, Any]) -> list[Line]:
 def listed(concepts: Sequence[Sequence[Any]], most: int = 5) -> str | None:
     """Concepts with their frequencies, in words.
 
-    Args:
-        concepts: Concept and frequency, the most frequent first.
-        most: How many.
-
-    Returns:
-        The text; None without concepts.
-
     Examples:
         >>> listed([["man", 0.9], ["book", 0.25]])
         'man 0.90, book 0.25'
@@ -153,14 +125,7 @@ def listed(concepts: Sequence[Sequence[Any]], most: int = 5) -> str | None:
 
 
 def figure_5(material: Material) -> Built:
-    """MAD of made-up CAS, and the sensitivity of all scores to flipped answers.
-
-    Args:
-        material: The task of Table 5.
-
-    Returns:
-        Two lines an example, and one for each score and share of flips; the changes as curves.
-    """
+    """MAD of made-up CAS, and the sensitivity of all scores to flipped answers."""
     lines = []
     for part, examples in (("a", _SHAPES), ("b", _AMOUNTS)):
         for name, cas in examples.items():
@@ -197,14 +162,7 @@ def _raw_mad(cas: Sequence[float]) -> float:
 
 
 def figure_6(material: Material) -> Built:
-    """Men and women among images of a pharmacist, in several parts of the world.
-
-    Args:
-        material: The task of intersections, and its samples.
-
-    Returns:
-        Three lines a place; the frequencies of both genders as bars.
-    """
+    """Men and women among images of a pharmacist, in several parts of the world."""
     spec = spec_of(material, PLACES)
     counted = {} if spec is None else _genders(material, spec)
     if not counted:
@@ -254,14 +212,7 @@ def _genders(material: Material, spec: TibetTask) -> dict[str, list[int]]:
 
 
 def figure_11(material: Material) -> Built:
-    """MAD of societal axes by concepts and by CLIP.
-
-    Args:
-        material: The task of Table 5.
-
-    Returns:
-        Both of each axis; the plane of both.
-    """
+    """MAD of societal axes by concepts and by CLIP."""
     task, spec = material.results.get(TABLE_5), spec_of(material, TABLE_5)
     if task is None or spec is None:
         return Built()
@@ -286,14 +237,7 @@ def figure_11(material: Material) -> Built:
 
 
 def figure_14(material: Material) -> Built:
-    """The backgrounds of a chef, in several parts of the world.
-
-    Args:
-        material: The task of intersections.
-
-    Returns:
-        The most frequent concepts of each place's backgrounds.
-    """
+    """The backgrounds of a chef, in several parts of the world."""
     place = place_of(material, PLACES, "A photo of a chef")
     if place is None:
         return Built()

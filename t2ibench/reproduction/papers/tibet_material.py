@@ -18,62 +18,25 @@ _MEN, _WOMEN = {"male", "man", "men", "boy"}, {"female", "woman", "women", "girl
 
 
 def row_of(task: TaskResult, prompt: str, axis: str) -> Row | None:
-    """The row of a prompt and axis.
-
-    Args:
-        task: The result.
-        prompt: The prompt.
-        axis: The axis.
-
-    Returns:
-        The row; None where there is none.
-    """
+    """The row of a prompt and axis."""
     return next((row for row in task.by if row.name == f"{prompt} | {axis}"), None)
 
 
 def spec_of(material: Material, task: str) -> TibetTask | None:
-    """The task that was run.
-
-    Args:
-        material: What an exhibit is built of.
-        task: Its shipped id.
-
-    Returns:
-        The task; None where its file is not at hand.
-    """
+    """The task that was run."""
     spec = material.specs.get(task)
     return spec if isinstance(spec, TibetTask) else None
 
 
 def place_of(material: Material, task: str, prompt: str) -> Mapping[str, Any] | None:
-    """The concepts of a prompt, its axes and counterfactuals.
-
-    Args:
-        material: What an exhibit is built of.
-        task: Shipped id of a task.
-        prompt: The prompt.
-
-    Returns:
-        Its entry in the details; None where there is none.
-    """
+    """The concepts of a prompt, its axes and counterfactuals."""
     found = material.results.get(task)
     entries = [] if found is None else found.details.get("prompts") or []
     return next((entry for entry in entries if entry["prompt"] == prompt), None)
 
 
 def after_of(material: Material, task: str) -> TaskResult | None:
-    """The task in the run of the mitigated model.
-
-    Args:
-        material: What an exhibit is built of.
-        task: Its shipped id.
-
-    Returns:
-        Its result; None where no such run is given.
-
-    Raises:
-        T2IBenchError: the run cannot be read, or lacks the task.
-    """
+    """The task in the run of the mitigated model."""
     run = second_run(material, _AFTER)
     if run is None:
         return None
@@ -87,27 +50,13 @@ def after_of(material: Material, task: str) -> TaskResult | None:
 
 
 def samples_after(material: Material, task: str) -> Sequence[Mapping[str, Any]]:
-    """The samples of a task in the run of the mitigated model.
-
-    Args:
-        material: What an exhibit is built of.
-        task: Its shipped id.
-
-    Returns:
-        One row an image; none where no such run is given.
-    """
+    """The samples of a task in the run of the mitigated model."""
     run = second_run(material, _AFTER)
     return () if run is None else run.samples(material.ran[task], task)
 
 
 def occupation(row: str) -> str:
     """The occupation of a row of results.
-
-    Args:
-        row: Its name, prompt and axis.
-
-    Returns:
-        The occupation.
 
     Examples:
         >>> occupation("A photo of an architect | gender")
@@ -118,12 +67,6 @@ def occupation(row: str) -> str:
 
 def gender_of(answer: str) -> int:
     """The one gender that an answer names.
-
-    Args:
-        answer: A judge's answer.
-
-    Returns:
-        1 for male, -1 for female, 0 for neither or both.
 
     Examples:
         >>> [gender_of(answer) for answer in ("Male.", "a woman", "other", "a man and a woman")]

@@ -38,14 +38,7 @@ _UNMITIGATED = (
 
 
 def figure_4(material: Material) -> Built:
-    """CAS of male less that of female, occupation by occupation, before and after mitigation.
-
-    Args:
-        material: The task of occupations; a run of the mitigated model in the option 'after'.
-
-    Returns:
-        Four lines an occupation, means, and both runs' headlines; the differences as arrows.
-    """
+    """CAS of male less that of female, occupation by occupation, before and after mitigation."""
     task, after = material.results.get(OCCUPATIONS), after_of(material, OCCUPATIONS)
     if task is None:
         return Built()
@@ -93,27 +86,13 @@ def _means(material: Material, task: TaskResult, when: str) -> list[Line]:
 
 
 def cas_difference(row: Row | None) -> float | None:
-    """CAS of male less that of female.
-
-    Args:
-        row: An occupation's row.
-
-    Returns:
-        The difference; None where one is lacking.
-    """
+    """CAS of male less that of female."""
     male, female = value_of(row, "cas:male"), value_of(row, "cas:female")
     return None if male is None or female is None else male - female
 
 
 def figure_12(material: Material) -> Built:
-    """Two axes before and after mitigation.
-
-    Args:
-        material: The task of Table 5; a run of the mitigated model in the option 'after'.
-
-    Returns:
-        MAD and the shares of the counterfactuals, before and after.
-    """
+    """Two axes before and after mitigation."""
     lines = []
     after = after_of(material, TABLE_5)
     for when, task in (("before", material.results.get(TABLE_5)), ("after", after)):
@@ -133,14 +112,7 @@ def figure_12(material: Material) -> Built:
 
 
 def figure_13(material: Material) -> Built:
-    """The share of men less that of women, as people see them, before and after mitigation.
-
-    Args:
-        material: The task of occupations; people's answers in the file 'people', else the judge's.
-
-    Returns:
-        A line for each occupation, before and after; the differences as arrows.
-    """
+    """The share of men less that of women, as people see them, before and after mitigation."""
     spec, file = spec_of(material, OCCUPATIONS), material.options.get("people")
     if spec is None:
         return Built()

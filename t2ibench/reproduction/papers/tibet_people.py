@@ -53,14 +53,7 @@ _SEED = 0
 
 
 def table_2(material: Material) -> Built:
-    """Precision and recall of proposed axes (user study 1).
-
-    Args:
-        material: People's answers in the file 'axes'.
-
-    Returns:
-        Two lines each for all axes and for societal ones.
-    """
+    """Precision and recall of proposed axes (user study 1)."""
     file = material.options.get("axes")
     proposed = _proposed(material)
     answers = [] if file is None else _axis_answers(file, proposed)
@@ -122,14 +115,7 @@ def _share_line(
 
 
 def table_3(material: Material) -> Built:
-    """Accuracy and rank correlation of MAD with people's ratings (user study 2).
-
-    Args:
-        material: The task of Table 5; people's ratings in the file 'ratings'.
-
-    Returns:
-        Four lines a measure.
-    """
+    """Accuracy and rank correlation of MAD with people's ratings (user study 2)."""
     task, spec = material.results.get(TABLE_5), spec_of(material, TABLE_5)
     file = material.options.get("ratings")
     ratings = {} if file is None or spec is None else _ratings(file, spec)
@@ -184,14 +170,7 @@ def _rated(task: TaskResult, score: str, ratings: Mapping[tuple[str, str], float
 
 
 def study_3(material: Material) -> Built:
-    """Concepts of the judge that people see, too (user study 3).
-
-    Args:
-        material: People's answers in the file 'concepts'.
-
-    Returns:
-        Two lines.
-    """
+    """Concepts of the judge that people see, too (user study 3)."""
     file = material.options.get("concepts")
     rows = [] if file is None else read_people(
         file, ("images", "concept", "predicted", "selected")
@@ -219,14 +198,7 @@ def study_3(material: Material) -> Built:
 
 
 def figure_9(material: Material) -> Built:
-    """The rank correlation of CAS differences with another method's numbers.
-
-    Args:
-        material: The task of occupations; the other numbers in the file 'method'.
-
-    Returns:
-        A line.
-    """
+    """The rank correlation of CAS differences with another method's numbers."""
     task, file = material.results.get(OCCUPATIONS), material.options.get("method")
     row, score = "CAS and DALL-Eval", "Spearman's correlation"
     known = material.published(row, score)

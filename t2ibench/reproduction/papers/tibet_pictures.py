@@ -12,17 +12,7 @@ from t2ibench.reproduction.second_run import second_run
 
 
 def with_counterfactuals(build: Builder, task: str, word: str, axis: str) -> Builder:
-    """An exhibit with the images of a prompt and of its counterfactuals along an axis.
-
-    Args:
-        build: Builds the exhibit.
-        task: Shipped id of the task.
-        word: What the prompt contains; the first such prompt is taken.
-        axis: The axis.
-
-    Returns:
-        A builder of the same exhibit, with a row of images each.
-    """
+    """An exhibit with the images of a prompt and of its counterfactuals along an axis."""
 
     def built(material: Material) -> Built:
         spec = spec_of(material, task)
@@ -41,15 +31,7 @@ def with_counterfactuals(build: Builder, task: str, word: str, axis: str) -> Bui
 
 
 def with_mitigated(build: Builder, prompts: Mapping[str, str]) -> Builder:
-    """An exhibit with the images of some prompts before and after mitigation.
-
-    Args:
-        build: Builds the exhibit.
-        prompts: Prompt to axis.
-
-    Returns:
-        A builder of the same exhibit, with a row of images each.
-    """
+    """An exhibit with the images of some prompts before and after mitigation."""
 
     def built(material: Material) -> Built:
         if TABLE_5 not in material.results:

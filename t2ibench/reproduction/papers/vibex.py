@@ -44,14 +44,7 @@ _BRANCHES = {
 
 
 def table_1(material: Material) -> Built:
-    """The prompts of the anchors of the four scenarios.
-
-    Args:
-        material: The four tasks.
-
-    Returns:
-        Two lines a scenario.
-    """
+    """The prompts of the anchors of the four scenarios."""
     lines = []
     for name in material.exhibit.read:
         spec = material.specs.get(name)
@@ -65,27 +58,13 @@ def table_1(material: Material) -> Built:
 
 
 def figure_15(material: Material) -> Built:
-    """Images of the anchors of three scenarios.
-
-    Args:
-        material: The three tasks.
-
-    Returns:
-        A row of images for each anchor.
-    """
+    """Images of the anchors of three scenarios."""
     prompts = material.exhibit.published[material.exhibit.models[0]]
     return Built(strips=[material.shelf.strip(prompt, [prompt]) for prompt in prompts])
 
 
 def figure_2(material: Material) -> Built:
-    """Texts of a prompting tree.
-
-    Args:
-        material: Published values alone.
-
-    Returns:
-        A line for each choice of branches.
-    """
+    """Texts of a prompting tree."""
     tree = Tree(nodes=_PERSON)
     return Built(
         [
@@ -96,14 +75,7 @@ def figure_2(material: Material) -> Built:
 
 
 def table_2(material: Material) -> Built:
-    """The tendency of every concept that experts found, and whether it leans here.
-
-    Args:
-        material: The tasks on gender and location.
-
-    Returns:
-        Two or three lines a concept, and the share of tendencies that come out.
-    """
+    """The tendency of every concept that experts found, and whether it leans here."""
     lines = []
     for name, known in material.exhibit.published[material.exhibit.models[0]].items():
         task = material.results.get(f"vibex_{known['scenario']}")

@@ -33,14 +33,7 @@ _CENTRED = "similarity less the mean of all images, in thousandths"
 
 
 def figure_3(material: Material) -> Built:
-    """Concepts between two anchors, of generated images and of photographs.
-
-    Args:
-        material: The task on race; a run of photographs in the option 'photographs'.
-
-    Returns:
-        Three lines a concept, as many of photographs; probabilities as arrows.
-    """
+    """Concepts between two anchors, of generated images and of photographs."""
     anchors = list(anchors_of(material, RACE).values())
     task = material.results.get(RACE)
     beside = task_of(material, "photographs", RACE)
@@ -80,14 +73,7 @@ def _lean(row: Row, anchors: Sequence[str]) -> float:
 
 
 def figure_4(material: Material) -> Built:
-    """The similarity of every anchor image to three concepts.
-
-    Args:
-        material: The task of the figures on gender.
-
-    Returns:
-        Three lines a concept; the distributions.
-    """
+    """The similarity of every anchor image to three concepts."""
     names = list(material.exhibit.published[material.exhibit.models[0]])
     return _strips(material, FIGURES["gender"], names)
 
@@ -122,14 +108,7 @@ def _strips(material: Material, task: str, names: Sequence[str]) -> Built:
 
 
 def figure_5(material: Material) -> Built:
-    """Two concepts at once.
-
-    Args:
-        material: The task on location.
-
-    Returns:
-        The share of each anchor's images with more of both than usual; one point an image.
-    """
+    """Two concepts at once."""
     row = row_of(material.results.get(LOCATION), " & ".join(_PAIR), "intersection")
     anchors = anchors_of(material, LOCATION)
     lines = []
@@ -163,14 +142,7 @@ def figure_5(material: Material) -> Built:
 
 
 def figure_6(material: Material) -> Built:
-    """An inverse query: the concept's own images between the anchors.
-
-    Args:
-        material: The task of the figures on gender.
-
-    Returns:
-        The mean of x, as published, and the lean; one point an image.
-    """
+    """An inverse query: the concept's own images between the anchors."""
     shipped = FIGURES["gender"]
     anchors = list(anchors_of(material, shipped).values())
     row = row_of(material.results.get(shipped), _GRAY, "inverse")
@@ -205,41 +177,18 @@ def figure_6(material: Material) -> Built:
 
 
 def figure_10(material: Material) -> Built:
-    """A text and its malformed form, on gender.
-
-    Args:
-        material: The task of the figures on gender.
-
-    Returns:
-        See `wordings`.
-    """
+    """A text and its malformed form, on gender."""
     return wordings(material, FIGURES["gender"], ("person with formal wear", "formal wear person"))
 
 
 def figure_11(material: Material) -> Built:
-    """A text and its malformed form, on location.
-
-    Args:
-        material: The task of the figures on location.
-
-    Returns:
-        See `wordings`.
-    """
+    """A text and its malformed form, on location."""
     names = ("modern architecture", "modern architecture focus content")
     return wordings(material, FIGURES["location"], names)
 
 
 def wordings(material: Material, task: str, names: tuple[str, str]) -> Built:
-    """A text and its malformed form: does a mistake change what a query finds?
-
-    Args:
-        material: What an exhibit is built of.
-        task: Shipped id of the task.
-        names: The plain and the malformed concept.
-
-    Returns:
-        Three lines for each and how their separations differ; the distributions.
-    """
+    """A text and its malformed form: does a mistake change what a query finds?"""
     built = _strips(material, task, names)
     rows = [row_of(material.results.get(task), name, "forward") for name in names]
     found = [None if row is None else row.scores["delta"].value for row in rows]

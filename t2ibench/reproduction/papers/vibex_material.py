@@ -20,30 +20,13 @@ FIGURES = {
 
 
 def row_of(task: TaskResult | None, concept: str, query: str) -> Row | None:
-    """The row of a query.
-
-    Args:
-        task: The result.
-        concept: The concept.
-        query: 'forward', 'inverse' or 'intersection'.
-
-    Returns:
-        The row; None where there is none.
-    """
+    """The row of a query."""
     rows = [] if task is None else task.by
     return next((row for row in rows if (row.name, row.group) == (concept, query)), None)
 
 
 def lean_line(name: str, row: Row) -> Line:
-    """The lean of an inverse query, as a line; without one, why there is none.
-
-    Args:
-        name: What the line is called in the table.
-        row: The query's row.
-
-    Returns:
-        The line.
-    """
+    """The lean of an inverse query, as a line; without one, why there is none."""
     lean = row.scores.get("lean")
     if lean is not None:
         return score_line(name, "lean", lean, 2)
@@ -52,15 +35,7 @@ def lean_line(name: str, row: Row) -> Line:
 
 
 def anchors_of(material: Material, task: str) -> dict[str, str]:
-    """The anchors of a task.
-
-    Args:
-        material: What an exhibit is built of.
-        task: Its shipped id.
-
-    Returns:
-        Prompt to name; none where its file is not at hand.
-    """
+    """The anchors of a task."""
     spec = material.specs.get(task)
     return (
         {anchor.prompt: anchor.name for anchor in spec.anchors}
@@ -72,16 +47,7 @@ def anchors_of(material: Material, task: str) -> dict[str, str]:
 def similarities(
     samples: Sequence[Mapping[str, Any]], anchors: Mapping[str, str], concept: str
 ) -> dict[str, list[float]]:
-    """How similar the anchors' images are to a concept.
-
-    Args:
-        samples: One row an image.
-        anchors: Prompt to name.
-        concept: The concept.
-
-    Returns:
-        Anchor to the similarity of each of its images.
-    """
+    """How similar the anchors' images are to a concept."""
     found: dict[str, list[float]] = {name: [] for name in anchors.values()}
     for row in samples:
         name = anchors.get(str(row["prompt"]))
@@ -92,15 +58,7 @@ def similarities(
 
 
 def side_of(row: Row | None, anchors: Sequence[str]) -> str | None:
-    """The anchor that a forward query calls the likelier, as published.
-
-    Args:
-        row: Its row.
-        anchors: Names.
-
-    Returns:
-        The anchor; None where there is no row.
-    """
+    """The anchor that a forward query calls the likelier, as published."""
     if row is None:
         return None
     values = {name: row.scores[f"probability:{name}"].value or 0.0 for name in anchors}

@@ -46,14 +46,7 @@ Share = tuple[float, float | None, float | None, int]  # of women, its interval,
 
 
 def figure_14(material: Material) -> Built:
-    """Which gender images of each concept show, and whether that confirms what experts found.
-
-    Args:
-        material: The task of validation; FairFace's answers in the file 'fairface'.
-
-    Returns:
-        Three lines a concept; the shares as arrows.
-    """
+    """Which gender images of each concept show, and whether that confirms what experts found."""
     prompts = _concepts(material)
     file = material.options.get("fairface")
     shares = _judged(material, prompts) if file is None else _fairface(file, list(prompts))
@@ -127,14 +120,7 @@ def _confirms(side: str, expected: str) -> str:
 
 
 def proposed_axes(material: Material) -> Built:
-    """The axes that TIBET proposes for the anchors' prompts.
-
-    Args:
-        material: Published values, and a task of `propose tibet` in the file 'axes'.
-
-    Returns:
-        A line a prompt.
-    """
+    """The axes that TIBET proposes for the anchors' prompts."""
     file = material.options.get("axes")
     ours = {} if file is None else _axes(file)
     published = material.exhibit.published[material.exhibit.models[0]]
@@ -165,14 +151,7 @@ def _axes(file: Path) -> dict[str, str]:
 
 
 def pilot_study(material: Material) -> Built:
-    """How many texts of prompting trees make sense.
-
-    Args:
-        material: Coded texts in the file 'trees'.
-
-    Returns:
-        Counts of all participants, and shares without outliers.
-    """
+    """How many texts of prompting trees make sense."""
     file = material.options.get("trees")
     rows = [] if file is None else read_people(file, ("participant", "code"), ("outlier",))
     kept = [row for row in rows if not (row["outlier"] and row.yes("outlier"))]

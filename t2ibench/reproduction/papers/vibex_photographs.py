@@ -18,14 +18,7 @@ _WITHOUT = (
 
 
 def table_b(material: Material) -> Built:
-    """D of a beard and of a person, of photographs and of generated images.
-
-    Args:
-        material: The tasks of the figures; a run of photographs in the option 'photographs'.
-
-    Returns:
-        Two lines a concept and kind of images.
-    """
+    """D of a beard and of a person, of photographs and of generated images."""
     lines: list[Line] = []
     given = "photographs" in material.options
     for scenario, concept in (("gender", "beard"), ("race", "person")):
