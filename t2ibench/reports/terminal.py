@@ -116,8 +116,11 @@ def print_results(
     width = width or shutil.get_terminal_size((100, 50)).columns
     console = Console(width=width, emoji=False, highlight=False)
     run = run_view(results, specs)
-    with contextlib.suppress(BrokenPipeError):
+    # Captured, because rich ends the process where a reader has enough.
+    with console.capture() as captured:
         for line in screen(run, max(width, 60), signs_for(console.encoding), folder):
             console.print(line, crop=False, overflow="ignore")
+    with contextlib.suppress(BrokenPipeError):
+        print(captured.get(), end="", flush=True)
         if verbose:
             print(f"\n{results_markdown(results, run)}")

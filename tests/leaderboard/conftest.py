@@ -14,7 +14,7 @@ from PIL import Image
 from t2ibench import evaluate
 from t2ibench.leaderboard.board import Board, read_board
 from t2ibench.leaderboard.submission import Manifest, pack
-from t2ibench.leaderboard.verdicts import Finding
+from t2ibench.leaderboard.verdicts import Finding, Verifier
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import FILE, read_paired_run, write_paired
@@ -24,6 +24,7 @@ from t2ibench.tasks.index import build_index
 from tests import hand
 
 # One task for each kind of evidence: images, answers and texts.
+SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
 TASKS = "occupations_t2iat,openbias_examples,weat_8_science_arts"
 
 
@@ -130,6 +131,17 @@ def said(level: str = "recomputed", **others: str) -> Callable[[Path], Finding]:
 
 def board_of(root: Path, level: str = "recomputed", **others: str) -> Board:
     return read_board(root, said(level, **others))
+
+
+@pytest.fixture(scope="session")
+def verified() -> Board:
+    """The submissions of this repository, verified: some 40 seconds of a processor."""
+    return read_board(SUBMISSIONS, Verifier([SUBMISSIONS]))
+
+
+@pytest.fixture
+def shipped(verified: Board) -> Board:
+    return Board(list(verified.entries))
 
 
 @pytest.fixture(scope="session")

@@ -11,17 +11,15 @@ from axe_playwright_python.sync_playwright import Axe
 
 from t2ibench.leaderboard import site
 from t2ibench.leaderboard.board import Board
-from tests.leaderboard.conftest import board_of
 
-SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
 PAGES = ("index.html", "model/toy.html", "task/t2iat_science_arts.html", "tasks.html",
          "encoders.html", "about.html", "compare.html#models=toy-fair,toy")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def three(verified: Board, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The submissions of this repository, and one of them again, not verified."""
-    shown = board_of(SUBMISSIONS)
+    shown = Board(list(verified.entries))
     shown.entries.append(renamed(shown, 1, "somebody", "self-reported"))
     folder = tmp_path_factory.mktemp("three")
     site.build(shown, folder, "2026-05-02")
@@ -118,9 +116,8 @@ def test_on_paper(browser: Any, three: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_none_and_one(count: int, browser: Any, tmp_path: Path) -> None:
-    shown = board_of(SUBMISSIONS)
-    site.build(Board(shown.entries[:count]), tmp_path)
+def test_none_and_one(count: int, browser: Any, shipped: Board, tmp_path: Path) -> None:
+    site.build(Board(shipped.entries[:count]), tmp_path)
     page = browser.new_page()
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))

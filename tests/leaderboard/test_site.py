@@ -20,9 +20,13 @@ from playwright.sync_api import expect
 from t2ibench.leaderboard import exports, site
 from t2ibench.leaderboard.board import Board, Refused
 from tests import hand
-from tests.leaderboard.conftest import SHARES, board_of, model_results, write_submission
-
-SUBMISSIONS = Path(__file__).parents[2] / "leaderboard" / "submissions"
+from tests.leaderboard.conftest import (
+    SHARES,
+    SUBMISSIONS,
+    board_of,
+    model_results,
+    write_submission,
+)
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +84,11 @@ def test_the_first_rows_say_what_they_should() -> None:
         assert toy > fair and toy > null, family
 
 
-@pytest.mark.slow
-def test_models_of_other_encoders_stand_in_tables_of_their_own(tmp_path: Path) -> None:
-    data = site.build(board_of(SUBMISSIONS), tmp_path)
+@pytest.mark.nightly
+def test_models_of_other_encoders_stand_in_tables_of_their_own(
+    shipped: Board, tmp_path: Path
+) -> None:
+    data = site.build(shipped, tmp_path)
     first, second = data["strata"]
     assert (first["encoder"], second["encoder"]) == ("toy-clip", "toyland")
     assert [name.rpartition("-")[0] for name in first["models"]] == ["toy-fair", "toy"]
@@ -93,9 +99,9 @@ def test_models_of_other_encoders_stand_in_tables_of_their_own(tmp_path: Path) -
     assert not json.loads((tmp_path / "pairs/toyland-fair-5adbc63b.js").read_text()[21:-3])[1]
 
 
-@pytest.mark.slow
-def test_words_alone_are_a_table_of_encoders(tmp_path: Path) -> None:
-    data = site.build(board_of(SUBMISSIONS), tmp_path)
+@pytest.mark.nightly
+def test_words_alone_are_a_table_of_encoders(shipped: Board, tmp_path: Path) -> None:
+    data = site.build(shipped, tmp_path)
     assert all("weat" not in one["families"] for one in data["strata"])
     assert "weat_8_science_arts" not in (tmp_path / "index.html").read_text()
     page = (tmp_path / "encoders.html").read_text()
@@ -143,8 +149,8 @@ def test_a_row_says_which_way_how_far_and_how_sure(page: Any) -> None:
     expect(page.locator("#published")).to_contain_text("mad 0.4")
 
 
-def test_facets_choose_strata(browser: Any, tmp_path: Path) -> None:
-    site.build(board_of(SUBMISSIONS), tmp_path)
+def test_facets_choose_strata(browser: Any, shipped: Board, tmp_path: Path) -> None:
+    site.build(shipped, tmp_path)
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto((tmp_path / "index.html").as_uri())
     page.wait_for_selector("body[data-ready=yes]")

@@ -89,7 +89,8 @@ def test_its_method_on_its_models(site: Path, tmp_path: Path) -> None:
     words += ("--tasks", "tone_day_night", "--engine", "shuffled")
     status, out, errors = command(site, tmp_path, *words)
     assert status == 0, out + errors
-    assert "`tone_day_night`: Images of" in out and "are brighter than those of" in out
+    page = (tmp_path / "runs" / "grey" / "results.md").read_text(encoding="utf-8")
+    assert "`tone_day_night`: Images of" in page and "are brighter than those of" in page
     status, out, errors = command(site, tmp_path, "report", "runs/grey", "--format", "jsonl")
     assert status == 0 and json.loads(out)["task"] == "tone_day_night", errors
     results = json.loads((tmp_path / "runs" / "grey" / "results.json").read_text(encoding="utf-8"))
