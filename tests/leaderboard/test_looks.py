@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from t2ibench.leaderboard import site
 from t2ibench.leaderboard.board import Board
+from tests.leaderboard.conftest import board_of
 
 PAGES = ("index.html", "model/toy.html", "task/t2iat_science_arts.html", "tasks.html",
          "encoders.html", "about.html", "compare.html#models=toy-fair,toy")  # fmt: skip
