@@ -106,10 +106,15 @@ def summarised(folders: Mapping[str, Path], fresh: bool) -> bool:
         for path in sorted(base.glob("*.json")):
             found = list(compared(path, folder / path.name))
             wrong = [one for one in found if one[0] != "number"]
-            moved = max((abs(a - b) for kind, _, a, b in found if kind == "number"), default=0.0)
+            moved = max(
+                ((abs(a - b), where) for kind, where, a, b in found if kind == "number"),
+                default=(0.0, "nowhere"),
+            )
             what = "generated anew" if fresh else "recomputed"
-            print(f"{label}: {path.stem} {what}: {len(wrong)} states or sentences differ, "
-                  f"{len(found) - len(wrong)} numbers by at most {moved:.1e}")  # fmt: skip
+            print(
+                f"{label}: {path.stem} {what}: {len(wrong)} states or sentences differ, "
+                f"{len(found) - len(wrong)} numbers by at most {moved[0]:.1e} ({moved[1]})"
+            )
             for kind, where, one, other in wrong[:10]:
                 print(f"  {kind} {where}: {one!r} / {other!r}")
             same = same and not wrong
