@@ -14,7 +14,7 @@ from PIL import Image
 from t2ibench import evaluate
 from t2ibench.leaderboard.board import Board, read_board
 from t2ibench.leaderboard.submission import Manifest, pack
-from t2ibench.leaderboard.verdicts import Finding, Verifier
+from t2ibench.leaderboard.verdicts import VERIFIED, Finding, Verifier
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import FILE, read_paired_run, write_paired
@@ -124,7 +124,8 @@ def said(level: str = "recomputed", **others: str) -> Callable[[Path], Finding]:
 
     def judge(folder: Path) -> Finding:
         name = folder.name.rpartition("-")[0].replace("-", "_")
-        return Finding(others.get(name, level), paired=read_paired_run(folder))
+        found = others.get(name, level)
+        return Finding(found, paired=read_paired_run(folder) if found in VERIFIED else {})
 
     return judge
 

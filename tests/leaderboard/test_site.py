@@ -178,7 +178,7 @@ def test_model_task_and_comparison(page: Any) -> None:
     expect(page.locator("#stated")).to_contain_text("fingerprint")
     expect(page.locator("#pictures img").first).to_have_js_property("naturalWidth", 64)
     assert not card.is_visible()
-    page.locator("summary", has_text="t2iat_flowers_insects").click()
+    page.locator("summary", has_text="flowers and insects t2iat_flowers_insects").click()
     expect(card).to_be_visible()
     page.goto(page.url.partition("#")[0] + "#t2iat_science_arts")  # as a row of the forest links
     expect(page.locator("#t2iat_science_arts")).to_be_in_viewport()

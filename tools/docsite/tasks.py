@@ -155,16 +155,13 @@ def _says(shown: Any) -> Iterator[str]:
         yield table(
             ["Headline", "In words"],
             [
-                ["+1", escaped(shown.high)],
+                ["+1", f"all {escaped(shown.axis.high)}"],
                 ["0", "neither way"],
-                ["−1", escaped(shown.low)],
+                ["−1", f"all {escaped(shown.axis.low)}"],
             ],
         )
     else:
-        yield (
-            "The headline has a size and no direction: 0 is even, 1 is as one-sided as can be."
-            + (f" Where it is clear: {escaped(shown.high)}." if shown.high else "")
-        )
+        yield "The headline has a size and no direction: 0 is even, 1 is as one-sided as can be."
     if shown.formula:
         yield f"**Formula.** {escaped(shown.formula)}."
     if shown.source:
