@@ -79,7 +79,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("time", [1, 2])
+@pytest.mark.parametrize("time", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_the_explorer_opens_and_answers_four_questions_at_once(place: Path, time: int) -> None:
     """The images of the task that asks a judge have no embedding: they are embedded first."""
     run = place / "runs" / "toy"
@@ -102,6 +102,7 @@ def test_a_finished_run_is_read(place: Path, verb: str) -> None:
     assert results.read_bytes() == before
 
 
+@pytest.mark.nightly
 def test_a_submission_is_verified(place: Path) -> None:
     warm = cold(place / "run")
     job = ("--model", "toy", "--tasks", "mcas_sports", "--images-per-prompt", "2")

@@ -31,7 +31,7 @@ def present(task: VibexTask) -> Presentation:
         return anchors.get(str(row.get("prompt"))) if name in row.get("similarities", {}) else None
 
     return Presentation(
-        name=f"{names} ({len(task.concepts)} concepts)",
+        name=f"{names} ({len(task.concepts)} concept{'s' if len(task.concepts) > 1 else ''})",
         axis=Axis("less than everyday words", "more than everyday words"),
         rows=inverse,
         images=ImageGroups(group, "of “{group}”", "beyond_words", _similarity),
