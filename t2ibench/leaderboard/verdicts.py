@@ -133,7 +133,7 @@ class Verifier:
 
     def keep(self, folder: Path, verdict: Verdict, key: str | None = None) -> Finding:
         """Remember a verdict that was made just now."""
-        record = {**verdict.record(), "problems": verdict.problems, "tasks": verdict.tasks}
+        record = verdict.record()
         found = replace(Finding.of(record), results=verdict.results, paired=verdict.paired)
         key = key or (None if self._file is None else key_of(folder))
         if key is None:

@@ -107,7 +107,9 @@ class Verdict:
         """What is remembered of it."""
         return {
             "level": self.level,
+            "problems": self.problems,
             "notes": self.notes,
+            "tasks": self.tasks,
             "parts": self.parts,
             "lacking": self.lacking,
             "stated": self.stated,
