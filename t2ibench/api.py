@@ -87,7 +87,7 @@ def evaluate(
     prepared = _prepare(model, tasks, encoder, judge, rewriter, preset, settings, call)
     destinations = chosen_by(prepared.settings)
     reporter = ConsoleReporter() if progress else SilentReporter()
-    with prepared.pushed(reporter):
+    with prepared.alone(reporter):
         if until_precise is None:
             results = execute(prepared, reporter).results
         else:
@@ -130,7 +130,7 @@ def generate(
     """
     prepared = _prepare(model, tasks, (), (), rewriter, preset, settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()
-    with prepared.pushed(reporter):
+    with prepared.alone(reporter):
         folder = generate_only(prepared, reporter).folder
     warn_of(prepared, reporter)
     return folder

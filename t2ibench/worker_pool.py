@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -127,7 +127,7 @@ def _in_processes(
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(min(workers, len(numbers)) - 1, context, _begin, (order,))
     try:
-        with _starting():
+        with new_processes({f"{one}_THREADS": "1" for one in _LIBRARIES}):
             futures: dict[Future[T], int] = {pool.submit(_run, one): one for one in numbers}
         for future, number in reversed(list(futures.items())):
             if future.cancel():  # no process has begun it
@@ -144,14 +144,14 @@ def _in_processes(
 
 
 @contextmanager
-def _starting() -> Iterator[None]:
-    """What processes that start meanwhile inherit: one thread each, no Ctrl-C, no script to run.
+def new_processes(environment: Mapping[str, str]) -> Iterator[None]:
+    """What processes that start meanwhile inherit: an environment, no Ctrl-C, no script to run.
 
     A new process would import the user's script, which may have no `if __name__ == "__main__"`.
     """
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
-    before = {name: os.environ.get(name) for name in (f"{one}_THREADS" for one in _LIBRARIES)}
-    os.environ.update(dict.fromkeys(before, "1"))
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
     handler = None
     with suppress(ValueError):  # not the main thread
         handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -168,13 +168,18 @@ def _starting() -> Iterator[None]:
                 os.environ[name] = value
 
 
+def end_with_parent() -> None:
+    """In a new process: end with the one that has started it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
 def _begin(order: bytes) -> None:
     """In each process: whoever started it decides when it ends, and it never outlives that one."""
     global _work  # noqa: PLW0603
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+    end_with_parent()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # as in the command line
     try:

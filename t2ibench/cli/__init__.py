@@ -8,12 +8,11 @@ from pathlib import Path
 
 # As `--help` lists them.
 GROUPS = {
-    "measure a model": ("run", "score", "power", "reproduce"),
+    "measure a model": ("run", "score", "merge", "power", "reproduce"),
     "look at a run": ("report", "compare", "explore", "skin-tone"),
     "tasks": ("ls", "validate", "propose", "caption"),
     "people and judges": ("check-judge", "label", "agree"),
     "publish": ("leaderboard", "push", "export", "export-tasks"),
-    "disk space": ("pack", "unpack"),
     "check t2ibench itself": ("check-adapter", "calibrate"),
 }
 VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
@@ -103,7 +102,4 @@ def _call(given: Sequence[str], places: list[str]) -> int:
     arguments.argv = ["t2ibench", *given]
     named = (getattr(arguments, name, None) for name in ("output_dir", "run", "to"))
     places += [str(name) for name in named if name]
-    from t2ibench.cli.elsewhere import runs_here
-
-    with runs_here(arguments):
-        return int(arguments.handler(arguments))
+    return int(arguments.handler(arguments))

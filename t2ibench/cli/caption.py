@@ -23,9 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.methods.core.evidence import UNKNOWN
     from t2ibench.models.judges import create_judges
     from t2ibench.models.protocols import ReportsWaits
-    from t2ibench.pipeline.asking import ask
     from t2ibench.pipeline.observers import open_judge
     from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.pipeline.work import ask
     from t2ibench.store.jsonl import append_rows, read_rows
 
     folder = Path(arguments.folder)

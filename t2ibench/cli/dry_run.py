@@ -16,7 +16,6 @@ from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.budget import Budget, pilot_of
-from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.plan import Plan, images_at
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import price_of, to_rewrite
@@ -42,7 +41,9 @@ def show(prepared: Prepared, budget: Budget | None = None, verbose: bool = False
     left: list[ImageRequest] = []
     removed = 0
     if prepared.images is not None:
-        for request in pending_images(plan, prepared.images):
+        for request in plan.requests:
+            if prepared.images.is_done(request.prompt, request.index):
+                continue
             attempt = prepared.images.get(request.prompt, request.index)
             if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
                 removed += 1

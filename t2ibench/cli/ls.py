@@ -104,7 +104,6 @@ KINDS = {
     "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
     "papers": Kind("t2ibench.reproduction.registry:PAPERS", _described),
     "destinations": Kind("t2ibench.reports.destinations:DESTINATIONS", _described),
-    "executors": Kind("t2ibench.pipeline.executors:EXECUTORS", _described),
 }
 CHOICES = ("tasks", "groups", "tags", *KINDS)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from t2ibench.cli import GROUPS
 from t2ibench.cli.calibrate_parser import add_calibrate, add_power
+from t2ibench.cli.export_parser import add_export
 from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
-from t2ibench.cli.pack_parser import add_pack
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.push_parser import add_push
 from t2ibench.cli.reproduce_parser import add_preset, add_reproduce
@@ -138,13 +138,13 @@ def build_parser() -> Parser:
     _add_run(verbs)
     _add_ls(verbs)
     _add_validate(verbs)
-    _add_score(verbs)
+    _add_score_and_merge(verbs)
     _add_report(verbs)
     _add_compare(verbs)
     _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
     _add_caption(verbs)
-    add_pack(verbs, _handler)
+    add_export(verbs, _handler)
     add_push(verbs, _handler)
     add_label(verbs, _handler)
     add_skin_tone(verbs, _handler)
@@ -237,7 +237,7 @@ def _add_validate(verbs: Any) -> None:
     validate.set_defaults(handler=_handler("validate"))
 
 
-def _add_score(verbs: Any) -> None:
+def _add_score_and_merge(verbs: Any) -> None:
     score = verbs.add_parser(
         "score",
         help="compute a run's scores again from what is stored; loads no model",
@@ -246,6 +246,18 @@ def _add_score(verbs: Any) -> None:
     score.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
     score.add_argument("--verbose", action="store_true", help=_VERBOSE)
     score.set_defaults(handler=_handler("score"))
+    merge = verbs.add_parser(
+        "merge",
+        help="join the parts that `run --shard I/N` made, and score the whole",
+        description="Join parts of a run that share nothing: jobs of an array, machines without a "
+        "common disk. The result is that of one machine.",
+    )
+    merge.add_argument("runs", nargs="+", metavar="RUN", help="such as runs/shard-*/toy")
+    merge.add_argument(
+        "--output-dir", metavar="DIR", help="folder of all runs (the one that holds the parts')"
+    )
+    merge.add_argument("--verbose", action="store_true", help=_VERBOSE)
+    merge.set_defaults(handler=_handler("merge"))
 
 
 def _add_report(verbs: Any) -> None:

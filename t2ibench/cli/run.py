@@ -36,25 +36,19 @@ def _prepare_and_run(arguments: argparse.Namespace, reporter: Any) -> int:
 
     gates = parse_gates(arguments.fail_on or [], RUN)
     settings = settings_of(arguments)
-    from t2ibench.pipeline.employing import check_engine
-    from t2ibench.pipeline.executors import Submits
+    from t2ibench.pipeline.engines import check_engine
     from t2ibench.pipeline.prepare import prepare
     from t2ibench.pipeline.stopping import on_sigterm
     from t2ibench.reports.destinations import chosen_by
 
     destinations = chosen_by(settings)
-    executor = check_engine(settings)
+    check_engine(settings)
     prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
     announce(prepared, reporter)
     if arguments.dry_run:
         from t2ibench.cli.dry_run import show
 
         show(prepared, arguments.budget, arguments.verbose)
-        return 0
-    if isinstance(executor, Submits):
-        _scoring(arguments, prepared, settings.engine)
-        for line in executor.submit(prepared):
-            reporter.say(line)
         return 0
     with on_sigterm():
         return _run(arguments, prepared, reporter, gates, destinations)
@@ -74,7 +68,7 @@ def _run(
 
     settings = prepared.settings
     total, closing, warnings = None, list[str](), list[str]()
-    with prepared.pushed(reporter):
+    with prepared.alone(reporter):
         if arguments.until_precise is not None:
             outcome, total, closing, warnings = _until_precise(arguments, prepared, reporter)
         elif arguments.budget is not None:
@@ -111,7 +105,7 @@ def send_results(destinations: list[Chosen], results: Results, folder: Path, rep
     return not failures
 
 
-def _scoring(arguments: argparse.Namespace, prepared: Prepared, engine: str | None = None) -> None:
+def _scoring(arguments: argparse.Namespace, prepared: Prepared) -> None:
     """Refuse what needs results where none are wanted, and two ways to choose sizes at once."""
     given = [
         flag
@@ -128,15 +122,11 @@ def _scoring(arguments: argparse.Namespace, prepared: Prepared, engine: str | No
         flag
         for flag, value in (
             ("--generate-only", settings.generate_only),
+            (f"--shard {settings.shard}", settings.shard),
             ("--no-score", settings.no_score),
-            (f"--engine {engine}", engine),
         )
         if value
     ]
-    if engine and arguments.fail_on:
-        given.append("--fail-on")
-    if engine and settings.log_to:
-        given.append("--log-to")
     if given and without:
         raise T2IBenchError(f"{given[0]} has to score; leave {without[0]} out.")
 
@@ -254,10 +244,6 @@ def _finish(
         total = total or len(prepared.plan.requests)
         if outcome.attempts:
             reporter.say(_counted(outcome, prepared, total))
-        elif outcome.by_others:
-            reporter.say(
-                f"Generated now: {outcome.by_others} by other processes (of {total} images)."
-            )
         elif not outcome.observed:
             reporter.say(_nothing(prepared, total))
         else:
@@ -275,6 +261,9 @@ def _finish(
 
 
 def _next(outcome: Outcome, prepared: Prepared) -> str:
+    if prepared.settings.shard is not None:
+        others = outcome.folder.parent.with_name("shard-*") / outcome.folder.name
+        return f"A part of a run. When all are done: t2ibench merge {others}"
     if prepared.settings.no_score:
         return f"Not scored yet: t2ibench score {outcome.folder}"
     return f"Images: {outcome.folder / 'images'}"
@@ -301,8 +290,7 @@ def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
         for status, n in sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
     )
     if not folder:
-        others = f"; {outcome.by_others} by other processes" if outcome.by_others else ""
-        return f"Generated now: {counts}{others} (of {total} images)."
+        return f"Generated now: {counts} (of {total} images)."
     absent = f"; {prepared.absent} more that the tasks ask for are not in the folder"
     return f"Read now: {counts} (of {total} images{absent if prepared.absent else ''})."
 

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from t2ibench.pipeline.progress import Reporter
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score a run again from its stored evidence."""
     from t2ibench.pipeline.progress import ConsoleReporter
+
+    return score(Path(arguments.run), ConsoleReporter(), verbose=arguments.verbose)
+
+
+def score(path: Path, reporter: Reporter, *, verbose: bool) -> int:
+    """Score a run, write its reports and show them; the exit status."""
     from t2ibench.pipeline.rescore import rescore
     from t2ibench.reports.files import task_files, write_reports
     from t2ibench.reports.terminal import print_results
 
-    reporter = ConsoleReporter()
-    rescored = rescore(Path(arguments.run), reporter)
-    write_reports(rescored.results, rescored.folder)
-    print_results(
-        rescored.results,
-        task_files(rescored.results, rescored.folder),
-        folder=rescored.folder,
-        verbose=arguments.verbose,
-    )
+    rescored = rescore(path, reporter)
+    results, folder = rescored.results, rescored.folder
+    write_reports(results, folder)
+    print_results(results, task_files(results, folder), folder=folder, verbose=verbose)
     return 0 if rescored.complete else 3

@@ -144,7 +144,7 @@ class GenerationQueue:
         for done, index in enumerate(itertools.islice(missing, job.total), start=1):
             job.first = index if job.first is None else job.first
             request = ImageRequest(job.text, index, image_seed(seed, job.text, index))
-            source.images.reload()  # a run may be adding to them
+            source.images.refresh()  # a run may be adding to them
             generate([request], generator, source.images)
             attempt = source.images.get(job.text, index)
             if attempt is not None and attempt.status == "ok":

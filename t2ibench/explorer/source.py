@@ -16,7 +16,7 @@ from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS, create_en
 from t2ibench.models.generators import default_encoder
 from t2ibench.models.hub import is_downloaded
 from t2ibench.models.protocols import Encoder
-from t2ibench.pipeline.encoding import naming
+from t2ibench.pipeline.embedding import naming
 from t2ibench.pipeline.mending import mend
 from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.progress import Reporter
@@ -256,7 +256,7 @@ def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: 
     if not todo:
         return
     with reporter.stage("Embedding images", len(todo), "images") as ticker:
-        report = embed(todo, [run], ticker.advance)
+        report = embed(pictures, [run], ticker.advance)
     report.check()
     for damage in report.damaged:
         reporter.warn(f"{damage}; it is excluded.")

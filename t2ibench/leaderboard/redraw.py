@@ -21,7 +21,7 @@ from t2ibench.models.protocols import (
     ReportsSettings,
 )
 from t2ibench.models.rewritten import Rewritten, rewritten
-from t2ibench.pipeline.work import generate_batch
+from t2ibench.pipeline.generation import generate_batch
 from t2ibench.store.images import Attempt
 from t2ibench.store.pixels import read_image
 from t2ibench.store.rewrites import StoredRewriting

@@ -16,7 +16,7 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.judges import JUDGES, create_judges
 from t2ibench.models.protocols import Encoder, HasUntrained, Judge, Query
 from t2ibench.models.resolve import find_registered
-from t2ibench.pipeline.encoding import checked_rows, encode, naming
+from t2ibench.pipeline.embedding import checked_rows, encode, naming
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import EncoderEvidence
 from t2ibench.settings import RunSettings

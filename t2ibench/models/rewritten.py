@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -52,6 +52,23 @@ class FindsRewritings(Protocol):
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRewritings:
+    """The rewritings of a few images.
+
+    Attributes:
+        rows: Prompt and index to the rewriting.
+    """
+
+    rows: Mapping[tuple[str, int], StoredRewriting]
+
+    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+        """The rewriting that an image is made from; of a prompt alone, that of its first image."""
+        return self.rows.get((prompt, index)) or next(
+            (row for (text, _), row in self.rows.items() if text == prompt), None
+        )
 
 
 def describe(rewriter: Rewriter, generator: Generator) -> RewriterInfo:

@@ -1,15 +1,15 @@
-"""The third kind of work: asking judges what they have not answered yet."""
+"""Asking judges: images and questions in, answers out. Nothing is stored here."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import Any
 
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Answer, AnswersInParts, Judge, LooksUp, Query
-from t2ibench.pipeline.observers import AskReport, Damaged, JudgeRun, Question
+from t2ibench.pipeline.generation import never
+from t2ibench.pipeline.observers import AskReport, Damaged, Question
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
@@ -18,14 +18,11 @@ MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _Part = list[tuple[Query, Answer]]
-
-
-def _ignore(_: Any) -> None:
-    pass
+Asked = tuple[StoredImage, Sequence[Question]]
 
 
 def unanswered(
-    questions: Iterable[tuple[StoredImage, Sequence[Question]]], store: AnswerStore
+    questions: Iterable[Asked], store: AnswerStore
 ) -> list[tuple[StoredImage, list[Question]]]:
     """Each image with its questions that have no answer yet; a file that occurs twice, once."""
     seen: set[tuple[str, Question]] = set()
@@ -42,40 +39,39 @@ def unanswered(
     return waiting
 
 
-def ask(
-    questions: Iterable[tuple[StoredImage, Sequence[Question]]],
-    run: JudgeRun,
+def answered(
+    questions: Sequence[Asked],
+    judge: Judge,
     *,
     streak: int = 0,
-    on_batch: Callable[[int], None] = _ignore,
-) -> AskReport:
-    """Ask a judge what it has not answered yet. What it answers is kept at once."""
-    report = AskReport(streak=streak)
-    waiting = unanswered(questions, run.store)
-    for queries in _batches(waiting, run.judge.batch_size, report):
-        # Closed whatever happens: a judge on a server has requests to end.
-        with closing(_parts(run.judge, queries)) as parts:
-            while report.stopped is None:
-                try:
-                    part = next(parts, None)
-                except T2IBenchError as error:
-                    report.stopped = str(error)
-                    break
-                if part is None:
-                    break
-                _keep(part, run.store, report)
-                on_batch(len(part))
-        gaps = isinstance(run.judge, LooksUp)  # an image without an answer is no failure of it
-        if report.stopped is None and report.streak >= MAX_CONSECUTIVE_FAILURES and not gaps:
-            report.stopped = f"{report.streak} questions in a row failed."
-        if report.stopped is not None:
+    stopping: Callable[[], bool] = never,
+) -> Generator[AskReport, None, None]:
+    """Ask a judge; each part of its answers comes as soon as it is there."""
+    unread = AskReport()
+    gaps = isinstance(judge, LooksUp)  # an image without an answer is no failure of it
+    for queries in _batches(questions, judge.batch_size, unread):
+        if stopping():
             break
-    return report
+        # Closed whatever happens: a judge on a server has requests to end.
+        with closing(_parts(judge, queries)) as parts:
+            try:
+                for part in parts:
+                    report = _report(part, streak)
+                    streak = report.streak
+                    yield report
+            except T2IBenchError as error:
+                yield AskReport(streak=streak, stopped=str(error))
+                break
+        if streak >= MAX_CONSECUTIVE_FAILURES and not gaps:
+            yield AskReport(streak=streak, stopped=f"{streak} questions in a row failed.")
+            break
+    unread.streak = streak
+    yield unread
 
 
-def _keep(part: _Part, store: AnswerStore, report: AskReport) -> None:
-    """Store the answers and count what has none."""
-    kept = []
+def _report(part: _Part, streak: int) -> AskReport:
+    """Answers as they are stored, and a count of what has none."""
+    report = AskReport(questions=len(part), streak=streak)
     for query, answer in part:
         if answer.answer is None:
             reason = answer.reason or "no answer"
@@ -85,9 +81,9 @@ def _keep(part: _Part, store: AnswerStore, report: AskReport) -> None:
         report.streak = 0
         # Texts are shown and compared; what was said is kept word for word in `raw`.
         text = _UNPRINTABLE.sub("\ufffd", answer.answer)
-        kept.append(StoredAnswer(query.sha256, query.question, query.classes, text, answer.raw))
-    store.add(kept)
-    report.answered += len(kept)
+        stored = StoredAnswer(query.sha256, query.question, query.classes, text, answer.raw)
+        report.answers.append(stored)
+    return report
 
 
 def _parts(judge: Judge, queries: Sequence[Query]) -> Generator[_Part, None, None]:
@@ -120,9 +116,7 @@ def _checked(answer: Answer) -> Answer:
     return answer
 
 
-def _batches(
-    waiting: Sequence[tuple[StoredImage, list[Question]]], size: int, report: AskReport
-) -> Iterator[list[Query]]:
+def _batches(waiting: Sequence[Asked], size: int, report: AskReport) -> Iterator[list[Query]]:
     """Queries in batches; each image is decoded once. Unreadable images go into the report."""
     batch: list[Query] = []
     for image, questions in waiting:

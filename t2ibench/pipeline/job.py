@@ -1,4 +1,9 @@
-"""The work of one run, cut into shards that do not depend on who does them."""
+"""The work of one run: what is missing of it, in pieces, and storing what comes back.
+
+The process that leads a run holds the job; it alone writes. Workers, here or elsewhere, get pieces
+and give back parts. A piece is cut from what is missing when it is handed out, so it may be handed
+out again after its worker has died.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Generator, ImageRequest, LooksUp, Releasable
-from t2ibench.pipeline.asking import ask, unanswered
+from t2ibench.models.protocols import ImageRequest, LooksUp
+from t2ibench.pipeline.asking import unanswered
+from t2ibench.pipeline.embedding import Wanted
 from t2ibench.pipeline.losses import all_failed
 from t2ibench.pipeline.made_with import record_generator
 from t2ibench.pipeline.observers import (
@@ -20,17 +26,32 @@ from t2ibench.pipeline.observers import (
     Question,
     problem_lines,
 )
-from t2ibench.pipeline.pending import unfinished
-from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.sharing import Piece, Sharing, claim_name
-from t2ibench.pipeline.work import embed, generate, missing_embeddings
+from t2ibench.pipeline.pieces import (
+    Answers,
+    EmbeddedTexts,
+    GeneratedImages,
+    ImagesToEmbed,
+    ImagesToGenerate,
+    Part,
+    Piece,
+    QuestionsToAsk,
+    TextsToEmbed,
+)
+from t2ibench.pipeline.plan import SMALLEST_SHARD, Plan
+from t2ibench.pipeline.work import (
+    missing_embeddings,
+    missing_texts,
+    store_answers,
+    store_images,
+    store_rows,
+)
 from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore
-from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_key
-from t2ibench.store.locks import SILENT, Claims, Notices
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.images import ImageStore, StoredImage
+from t2ibench.store.pixels import UnreadableImageError
 
-Stage = Literal["generate", "embed", "ask"]
+Stage = Literal["generate", "texts", "embed", "ask", "again"]
 # This many failures at the start, without a success, are the set-up's fault, not the images'.
 ABORT_AFTER_FAILURES = 8
 
@@ -39,244 +60,157 @@ ABORT_AFTER_FAILURES = 8
 class Job:
     """A run while it is worked on.
 
-    `run(stage, number)` is idempotent: it does what is missing of one shard. Shards depend on the
-    plan alone, so any number of workers, in any order, give the same store.
-
     Attributes:
         plan: What has to be there.
         folder: The run.
         images: Its images; None without a generator.
-        generator: The model; None if nothing is generated.
         encoders: Encoders with their embeddings.
         judges: Judges with their answers.
         controls: Encoders of random weights, by the name of the encoder that they are held
             against; they embed what that one is scored on.
-        batch_size: Images in one call of the generator; None for its own choice.
+        generates: Whether images are made or read; else only what is stored counts.
+        from_object: Whether the generator was given as a Python object.
+        gives_up: Whether failures from the start on, without a success, stop the run.
+        settle: Writes down what images have cost; called with everything that is stored.
         attempts: Attempts by status.
         embedded: Images and texts embedded now.
         damaged: Image files that could not be read.
         reports: Judge to the outcome of asking it.
         stopped: Encoders and judges that were stopped, with the reason.
-        from_object: Whether the generator was given as a Python object.
         changed: Images generated again now whose files have other hashes than before.
-        notices: Told for whom the run waits.
-        news: How often other processes were seen to have added to the stores.
-        sharing: What this process and others do.
-        gives_up: Whether failures from the start on, without a success, stop the run.
         lost: Images that were tried now and not got, by status and reason.
-        pieces: What every shard of a stage lacked when the stage began.
-        settle: Writes down what images have cost; called with everything that is stored.
     """
 
     plan: Plan
     folder: RunFolder
     images: ImageStore | None
-    generator: Generator | None = None
     encoders: Sequence[EncoderRun] = ()
     judges: Sequence[JudgeRun] = ()
-    batch_size: int | None = None
+    controls: Mapping[str, EncoderRun] = field(default_factory=dict)
+    generates: bool = False
+    from_object: bool = False
+    gives_up: bool = True
+    settle: Callable[[], None] = lambda: None
     attempts: Counter[str] = field(default_factory=Counter)
     embedded: int = 0
     damaged: list[Damaged] = field(default_factory=list)
     reports: dict[str, AskReport] = field(default_factory=dict)
     stopped: dict[str, str] = field(default_factory=dict)
-    from_object: bool = False
-    controls: Mapping[str, EncoderRun] = field(default_factory=dict)
     changed: int = 0
-    gives_up: bool = True
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
-    notices: Notices = SILENT
-    news: int = 0
-    sharing: Sharing = field(init=False)
-    pieces: dict[Stage, list[Piece]] = field(default_factory=dict)
-    settle: Callable[[], None] = lambda: None
-    _failed: set[str] = field(default_factory=set)  # keys of images that others failed to make
+    _tried: set[tuple[str, int]] = field(default_factory=set)
+    _again: list[ImageRequest] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.sharing = Sharing(Claims(self.folder.path, self.notices), self.notices.say)
+    def numbers(self, stage: Stage) -> range:
+        """The numbers of a stage's pieces: shards of the plan, encoders, or damaged images."""
+        if stage == "texts":
+            return range(len(self._texts()))
+        if stage == "again":
+            return range(-(-len(self._again) // SMALLEST_SHARD))
+        judges = max(len(self.judges), 1) if stage == "ask" else 1
+        return range(self.plan.n_shards * judges)
 
-    @property
-    def n_shards(self) -> int:
-        """Shards of every stage."""
-        return self.plan.n_shards
-
-    def order(self) -> list[int]:
-        """The shards in the order in which this process had best try them."""
-        start = int(self.sharing.claims.start() * self.n_shards)
-        return [*range(start, self.n_shards), *range(start)]
+    def piece(self, stage: Stage, number: int) -> Piece | None:
+        """What is missing of one piece; None where nothing is."""
+        if stage == "texts":
+            return self._texts_to_embed(number)
+        if self.images is None:
+            return None
+        if stage == "ask":
+            return self._questions(number)
+        if stage == "embed":
+            images = self._images_to_embed(number)
+            widths = {run.encoder.name: run.store.width for run in self._runs()}
+            return ImagesToEmbed(tuple(images), widths) if images else None
+        if stage == "generate":
+            requests = self._to_generate(number) if self.generates else []
+        else:
+            start = number * SMALLEST_SHARD
+            requests = self._again[start : start + SMALLEST_SHARD]
+        requests = [one for one in requests if (one.prompt, one.index) not in self._tried]
+        return ImagesToGenerate(tuple(requests)) if requests else None
 
     def pending(self, stage: Stage) -> int:
-        """How many images or questions a stage has left; `run` then skips finished shards."""
-        self.refresh()
-        self.pieces[stage] = [self._piece(stage, number) for number in range(self.n_shards)]
-        return sum(piece.known for piece in self.pieces[stage])
+        """How many images, texts or questions a stage has left."""
+        return sum(_size(self.piece(stage, number)) for number in self.numbers(stage))
 
-    def refresh(self, stage: Stage | None = None) -> None:
-        """Read what other processes have stored since."""
-        found = False
-        if self.images is not None and stage in {None, "generate"}:
-            new = self.images.reload()
-            self._failed |= {attempt.key for attempt in new if attempt.status == "failed"}
-            found = bool(new)
-        if stage in {None, "embed"}:
-            for run in (*self.encoders, *self.controls.values()):
-                found |= run.store.refresh()
-        if stage in {None, "ask"}:
-            for judge in self.judges:
-                found |= judge.store.refresh()
-        self.news += found
-
-    def _piece(self, stage: Stage, number: int) -> Piece:
-        known, news = self._pending_in(stage, number), self.news
-
-        def left() -> int:
-            nonlocal known, news
-            self.refresh(stage)
-            if news != self.news:  # else it would be counted for nothing
-                known, news = self._pending_in(stage, number), self.news
-            return known
-
-        def work(advance: Callable[[int], None]) -> None:
-            self._work(stage, number, advance)
-
-        return Piece(self._claim(stage, number), stage, left, work, known)
-
-    def _claim(self, stage: Stage, number: int) -> str:
-        requests = self.plan.shard(number)
-        wanted = [(one.prompt, one.index) for one in requests]
-        if stage == "embed":
-            runs = (*self._working(self.encoders), *self._working(self.controls.values()))
-            return claim_name(stage, number, wanted, sorted(r.encoder.fingerprint for r in runs))
-        if stage == "ask":
-            asked = {one.prompt: self.plan.questions.get(one.prompt) for one in requests}
-            judges = sorted(run.judge.fingerprint for run in self.judges)
-            return claim_name(stage, number, wanted, judges, asked)
-        return claim_name(stage, number, wanted)
-
-    def _pending_in(self, stage: Stage, number: int) -> int:
-        if self.images is None:
-            return 0
-        if stage == "generate":
-            return len(self._unfinished(number)) if self.generator else 0
-        if stage == "embed":
-            return sum(
-                len(missing_embeddings(images, encoders))
-                for images, encoders in self._to_embed(number)
-            )
-        questions = list(self._to_ask(number)) if self.judges else []
-        return sum(
-            len(missing)
-            for judge in self.judges
-            for _, missing in unanswered(questions, judge.store)
-        )
-
-    def run(self, stage: Stage, number: int, advance: Callable[[int], None]) -> None:
-        """Do what is missing of one shard, unless another process is at it."""
-        if self.images is None:
-            return
-        pieces = self.pieces.get(stage)
-        piece = pieces[number] if pieces else self._piece(stage, number)
-        if piece.known:
-            self.sharing.do(piece, advance)
-
-    def _work(self, stage: Stage, number: int, advance: Callable[[int], None]) -> None:
-        if stage == "generate":
-            self.generate(self._unfinished(number), advance)
-        elif stage == "embed":
-            for images, encoders in self._to_embed(number):
-                report = embed(images, encoders, advance)
-                self.embedded += report.embedded
-                self.damaged += report.damaged
-                self.stopped |= report.failures
-        elif stage == "ask":
-            questions = list(self._to_ask(number))
-            for judge in self.judges:
-                self._ask(judge, questions, advance)
-
-    def _unfinished(self, number: int) -> list[ImageRequest]:
-        """What a shard lacks, without what another process has just failed to make."""
-        assert self.images is not None
-        missing = self._to_generate(number)
-        if not self._failed:
-            return missing
-        keys = [image_key(self.images.fingerprint, one.prompt, one.index) for one in missing]
-        return [one for one, key in zip(missing, keys, strict=True) if key not in self._failed]
-
-    def texts(self) -> list[tuple[EncoderRun, Sequence[str]]]:
-        """What each encoder and each control has to embed of the plan's texts."""
-        plan = self.plan
-        pairs = [(run, plan.texts_for(run.encoder.embeds_images)) for run in self.encoders]
-        return [*pairs, *((run, plan.controlled_texts) for run in self.controls.values())]
-
-    def generate(
-        self,
-        requests: Sequence[ImageRequest],
-        advance: Callable[[int], None],
-        again: frozenset[tuple[str, int]] = frozenset(),
-    ) -> None:
-        """Generate what is missing of some images.
-
-        Args:
-            requests: The images.
-            advance: Told how many are done.
-            again: Prompt and index of those to generate although they are stored.
+    def store(self, part: Part) -> int:
+        """Store a part of a piece; how many items it is.
 
         Raises:
-            T2IBenchError: the generator cannot go on; what was generated is kept.
+            T2IBenchError: the disk takes no more, or the first images all failed.
         """
-        if self.generator is None or self.images is None:
-            return
-        before = {
-            attempt.key: attempt.sha256
-            for request in requests
-            if (attempt := self.images.get(request.prompt, request.index)) and attempt.sha256
-        }
+        if isinstance(part, GeneratedImages):
+            return self._store_images(part)
+        if isinstance(part, Answers):
+            run = next(run for run in self.judges if run.judge.name == part.judge)
+            store_answers(part.report, run, self.reports.setdefault(part.judge, AskReport()))
+            if part.report.stopped is not None:
+                self.stopped[part.judge] = part.report.stopped
+            return part.report.questions
+        stores = {run.encoder.name: run.store for run in self._runs()}
+        if isinstance(part, EmbeddedTexts):
+            if part.failure is not None:
+                self.stopped[part.encoder] = part.failure
+            else:
+                stores[part.encoder].add("texts", list(map(text_key, part.texts)), part.rows)
+                self.embedded += len(part.texts)
+            return len(part.texts)
+        store_rows(part, stores)
+        self.embedded += part.images - len(part.damaged)
+        self.damaged += part.damaged
+        self.stopped |= part.failures
+        return part.images
 
-        def note(batch: Sequence[Attempt]) -> None:
-            self.settle()
-            self.changed += sum(
-                one.sha256 is not None and before.get(one.key, one.sha256) != one.sha256
-                for one in batch
-            )
-            self.attempts.update(one.status for one in batch)
-            self.lost.update(
-                (one.status, one.reason or "unknown") for one in batch if one.status != "ok"
-            )
-            advance(len(batch))
-            failed = all_failed(self.attempts, self.lost)
-            if failed >= ABORT_AFTER_FAILURES and self.gives_up and not again:
-                reason = (batch[-1].reason or "unknown").rstrip(".")
-                raise T2IBenchError(
-                    f"The first {failed} images all failed; the last error: {reason}.",
-                    "Fix the cause and re-run the same command.",
-                )
-
-        generate(
-            requests,
-            self.generator,
-            self.images,
-            batch_size=self.batch_size,
-            again=again,
-            before_storing=self._record_generator,
-            on_batch=note,
+    def _store_images(self, part: GeneratedImages) -> int:
+        assert self.images is not None
+        places = [(one.request.prompt, one.request.index) for one in part.files]
+        known = [self.images.get(*place) for place in places]
+        record_generator(
+            self.folder, part.settings, part.libraries, self.from_object, len(self.images)
         )
-
-    def _record_generator(self) -> None:
-        record_generator(self.folder, self.generator, self.from_object, len(self.images or ()))
+        batch = store_images(part.files, self.images)
+        self.settle()
+        self._tried.update(places)
+        hashes = [
+            (before.sha256, now.sha256) for before, now in zip(known, batch, strict=True) if before
+        ]
+        self.changed += sum(None not in pair and len(set(pair)) > 1 for pair in hashes)
+        self.attempts.update(one.status for one in batch)
+        self.lost.update(
+            (one.status, one.reason or "unknown") for one in batch if one.status != "ok"
+        )
+        failed = all_failed(self.attempts, self.lost)
+        if failed >= ABORT_AFTER_FAILURES and self.gives_up and not self._again:
+            reason = (batch[-1].reason or "unknown").rstrip(".")
+            raise T2IBenchError(
+                f"The first {failed} images all failed; the last error: {reason}.",
+                "Fix the cause and re-run the same command.",
+            )
+        return len(batch)
 
     def stores(self) -> list[EvidenceStore | AnswerStore]:
         """What its encoders, controls and judges have observed."""
-        encoders = [run.store for run in (*self.encoders, *self.controls.values())]
-        return [*encoders, *(run.store for run in self.judges)]
+        return [*(run.store for run in self._runs()), *(run.store for run in self.judges)]
 
     def names(self) -> list[str]:
         """Names of the encoders."""
         return [run.encoder.name for run in self.encoders]
 
-    def release(self) -> None:
-        """Let a generator that can free its memory do so, before encoders load."""
-        if isinstance(self.generator, Releasable):
-            self.generator.release()
+    def _runs(self) -> list[EncoderRun]:
+        return [*self.encoders, *self.controls.values()]
+
+    def _texts(self) -> list[tuple[EncoderRun, Sequence[str]]]:
+        """What each encoder and each control has to embed of the plan's texts."""
+        plan = self.plan
+        pairs = [(run, plan.texts_for(run.encoder.embeds_images)) for run in self.encoders]
+        return [*pairs, *((run, plan.controlled_texts) for run in self.controls.values())]
+
+    def _texts_to_embed(self, number: int) -> TextsToEmbed | None:
+        run, texts = self._texts()[number]
+        name = run.encoder.name
+        missing = [] if name in self.stopped else missing_texts(texts, run.store)
+        return TextsToEmbed(name, tuple(missing), run.store.width) if missing else None
 
     def _working(self, runs: Iterable[EncoderRun]) -> list[EncoderRun]:
         return [
@@ -285,80 +219,78 @@ class Job:
             if run.encoder.embeds_images and run.encoder.name not in self.stopped
         ]
 
-    def _stored(self, number: int) -> Iterator[StoredImage]:
+    def _stored(self, shard: int) -> Iterator[StoredImage]:
         assert self.images is not None
-        for request in self.plan.shard(number):
+        for request in self.plan.shard(shard):
             attempt = self.images.get(request.prompt, request.index)
             if attempt is not None and attempt.sha256 is not None:
                 # One file may belong to several prompts: each asks its own questions.
                 yield self.images.image(attempt)
 
-    def _to_generate(self, number: int) -> list[ImageRequest]:
+    def _to_generate(self, shard: int) -> list[ImageRequest]:
         """A shard's images without an outcome, and those whose removed file is needed."""
         # Scores need the hash of an image alone. Its pixels are needed by an encoder or a judge
         # that has not seen them yet, and by a run that only generates.
         assert self.images is not None
-        requests = unfinished(self.plan.shard(number), self.images)
+        images = self.images
+        requests = [one for one in self.plan.shard(shard) if not images.is_done(*_place(one))]
         removed = {
-            (request.prompt, request.index)
+            _place(request)
             for request in requests
-            if (attempt := self.images.get(request.prompt, request.index))
-            and attempt.status == "ok"
+            if (attempt := images.get(*_place(request))) and attempt.status == "ok"
         }
         if not removed or not (self.encoders or self.judges):
             return requests
-        for images, encoders in self._to_embed(number):
-            removed -= {
-                (image.prompt, image.index) for image in missing_embeddings(images, encoders)
-            }
-        questions = list(self._to_ask(number)) if removed and self.judges else []
+        needed = {_place(image) for image, _ in self._images_to_embed(shard)}
         for judge in self.judges:
-            removed -= {
-                (image.prompt, image.index) for image, _ in unanswered(questions, judge.store)
-            }
-        return [one for one in requests if (one.prompt, one.index) not in removed]
+            needed |= {_place(image) for image, _ in unanswered(self.questions(shard), judge.store)}
+        removed -= needed
+        return [one for one in requests if _place(one) not in removed]
 
-    def _to_embed(self, number: int) -> Iterator[tuple[list[StoredImage], list[EncoderRun]]]:
-        """A shard's images with who embeds them; those that controls embed too come apart."""
+    def unfinished(self) -> bool:
+        """Whether an image of the plan has no outcome, or no file any more."""
+        images = self.images
+        return images is not None and not all(
+            images.is_done(*_place(one)) for one in self.plan.requests
+        )
+
+    def _images_to_embed(self, shard: int) -> list[Wanted]:
+        """A shard's images with who has not embedded them; controls embed some of them."""
         encoders, controls = self._working(self.encoders), self._working(self.controls.values())
         parts: tuple[list[StoredImage], list[StoredImage]] = ([], [])
-        for image in self._stored(number) if encoders or controls else ():
+        for image in self._stored(shard) if encoders or controls else ():
             if image.index < self.plan.embedded.get(image.prompt, 0):
                 alone = image.index >= self.plan.controlled.get(image.prompt, 0)
                 parts[alone].append(image)
-        for images, runs in zip(parts, ([*encoders, *controls], encoders), strict=True):
-            if images and runs:
-                yield images, runs
+        both = missing_embeddings(parts[0], [*encoders, *controls])
+        return [*both, *missing_embeddings(parts[1], encoders)]
 
-    def _to_ask(self, number: int) -> Iterator[tuple[StoredImage, list[Question]]]:
-        for image in self._stored(number):
+    def questions(self, shard: int) -> Iterator[tuple[StoredImage, list[Question]]]:
+        """What judges are asked about the images of a shard."""
+        for image in self._stored(shard):
             asked = self.plan.questions.get(image.prompt, {})
             wanted = [question for question, count in asked.items() if image.index < count]
             if wanted:
                 yield image, wanted
 
-    def check_looked_up(self) -> None:
+    def _questions(self, number: int) -> QuestionsToAsk | None:
+        if not self.judges:
+            return None
+        shard, which = divmod(number, len(self.judges))
+        run = self.judges[which]
+        name = run.judge.name
+        missing = [] if name in self.stopped else unanswered(self.questions(shard), run.store)
+        streak = self.reports[name].streak if name in self.reports else 0
+        return QuestionsToAsk(name, tuple(missing), streak) if missing else None
+
+    def check_looked_up(self, warn: Callable[[str], None]) -> None:
         """Warn of answers that judges look up and that are about no image of this run."""
         for run in self.judges:
             if isinstance(run.judge, LooksUp) and self.images is not None:
                 shards = range(self.plan.n_shards)
-                line = run.judge.check_images(one for k in shards for one in self._to_ask(k))
+                line = run.judge.check_images(one for k in shards for one in self.questions(k))
                 if line is not None:
-                    self.notices.warn(line)
-
-    def _ask(
-        self,
-        run: JudgeRun,
-        questions: Sequence[tuple[StoredImage, Sequence[Question]]],
-        advance: Callable[[int], None],
-    ) -> None:
-        name = run.judge.name
-        if name in self.stopped:
-            return
-        report = self.reports.setdefault(name, AskReport())
-        report.add(ask(questions, run, streak=report.streak, on_batch=advance))
-        if report.stopped is not None:
-            self.stopped[name] = report.stopped
+                    warn(line)
 
     def take_damaged(self) -> list[Damaged]:
         """The images that could not be read, and forget that they could not."""
@@ -367,6 +299,41 @@ class Job:
             damaged, report.damaged = damaged + report.damaged, []
         return damaged
 
+    def make_again(self, damaged: Iterable[Damaged]) -> None:
+        """Have damaged images generated again, in the stage 'again'."""
+        names = {_place(one.image) for one in damaged}
+        self._again = [
+            one for one in self.plan.requests if _place(one) in names and not self._is_readable(one)
+        ]
+        self._tried -= names
+
+    def _is_readable(self, request: ImageRequest) -> bool:
+        attempt = self.images.get(*_place(request)) if self.images is not None else None
+        if self.images is None or attempt is None or attempt.sha256 is None:
+            return False
+        try:
+            self.images.image(attempt).read()
+        except UnreadableImageError:
+            return False
+        return True
+
     def problems(self) -> list[str]:
         """What was not embedded or answered, one line each."""
         return problem_lines(self.reports, self.stopped, self.changed)
+
+
+def _place(one: ImageRequest | StoredImage) -> tuple[str, int]:
+    return one.prompt, one.index
+
+
+def _size(piece: Piece | None) -> int:
+    """Items of a piece."""
+    if isinstance(piece, ImagesToGenerate):
+        return len(piece.requests)
+    if isinstance(piece, ImagesToEmbed):
+        return len(piece.images)
+    if isinstance(piece, TextsToEmbed):
+        return len(piece.texts)
+    if isinstance(piece, QuestionsToAsk):
+        return sum(len(asked) for _, asked in piece.questions)
+    return 0

@@ -40,4 +40,4 @@ def record_label_judge(folder: RunFolder, scored: Scored) -> None:
         if not name.startswith(LABELS_BY)
     }
     if folder.record.judges != {**others, **used}:
-        folder.change(lambda _: {"judges": {**others, **used}})
+        folder.update(judges={**others, **used})

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Encoder, Judge
-from t2ibench.store.answers import AnswerStore
+from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import StoredImage
 
@@ -48,37 +47,21 @@ class Damaged:
 
 
 @dataclass(slots=True)
-class EmbedReport:
-    """The outcome of embedding.
-
-    Attributes:
-        embedded: Images embedded now.
-        damaged: Image files that could not be read.
-        failures: Encoder to why it cannot go on; the other encoders did their part.
-    """
-
-    embedded: int = 0
-    damaged: list[Damaged] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
-
-    def check(self) -> None:
-        """Raise if an encoder failed."""
-        for reason in self.failures.values():
-            raise T2IBenchError(reason)
-
-
-@dataclass(slots=True)
 class AskReport:
-    """The outcome of asking a judge.
+    """The outcome of asking a judge, or of a part of it.
 
     Attributes:
-        answered: Answers got now.
+        answers: What it answered, until that is stored.
+        questions: How many questions were tried.
+        answered: Answers that were stored.
         reasons: Why questions were not answered, with the number of questions.
         damaged: Image files that could not be read.
         streak: Questions without an answer at the end, one after another.
         stopped: Why the judge is no longer asked.
     """
 
+    answers: list[StoredAnswer] = field(default_factory=list)
+    questions: int = 0
     answered: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     damaged: list[Damaged] = field(default_factory=list)
@@ -91,7 +74,8 @@ class AskReport:
         return sum(self.reasons.values())
 
     def add(self, other: AskReport) -> None:
-        """Add the outcome of further questions to the same judge."""
+        """Add the outcome of further questions to the same judge, once it is stored."""
+        self.questions += other.questions
         self.answered += other.answered
         for reason, count in other.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count

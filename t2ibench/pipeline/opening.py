@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, failing
+from t2ibench.models.encoders import create_encoder
 from t2ibench.models.hub import NotDownloadedError
-from t2ibench.models.protocols import Encoder, Judge, ReportsWaits
+from t2ibench.models.judges import create_judges
+from t2ibench.models.protocols import Encoder, HasUntrained, Judge, ReportsWaits
+from t2ibench.models.resolve import checked
 from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.made_with import settle
 from t2ibench.pipeline.observers import open_encoder, open_judge
-from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.prepare import Objects, Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rewriting import open_rewritings
+from t2ibench.pipeline.worker import Observers
+from t2ibench.settings import RunSettings
 
 _Model = TypeVar("_Model")
 _JUDGES = "Without a download: --judge answers:FILE (people's answers), --judge skin (skin tone)."
@@ -25,29 +29,25 @@ _ENCODERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Observers:
-    """Who looks at the images.
+def load_observers(
+    settings: RunSettings, objects: Objects, reporter: Reporter, *, embeds: bool, asks: bool
+) -> Observers:
+    """Load encoders and judges.
 
-    Attributes:
-        encoders: In the order of the settings.
-        controls: Encoder to its control of random weights.
-        judges: In the order of the settings.
+    Args:
+        settings: What was asked for, with encoders and judges by name.
+        objects: Adapters that were given as objects.
+        reporter: Told what a model waits for.
+        embeds: Whether anything is embedded.
+        asks: Whether anything is asked.
     """
-
-    encoders: Sequence[Encoder] = ()
-    controls: Mapping[str, Encoder] = field(default_factory=dict)
-    judges: Sequence[Judge] = ()
-
-
-def load_observers(prepared: Prepared, reporter: Reporter) -> Observers:
-    """Load the encoders and judges of a run."""
-    judges = _here(prepared.judges, _JUDGES)
-    encoders = _here(prepared.encoders, _ENCODERS)
+    judges = _here(partial(_judges, settings, objects), _JUDGES) if asks else []
+    encoders = _here(partial(_encoders, settings, objects), _ENCODERS) if embeds else []
     for judge in judges:
         if isinstance(judge, ReportsWaits):
             judge.report_waits(reporter.say)
-    return Observers(encoders, prepared.controls(encoders, reporter.warn), judges)
+    controls = {} if settings.control_encoder == "none" else _controls(encoders, reporter.warn)
+    return Observers(encoders, controls, judges)
 
 
 def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
@@ -58,30 +58,57 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
         raise T2IBenchError(error.message, f"{error.hint} {otherwise}") from error
 
 
-def gives_up(prepared: Prepared) -> bool:
-    """Whether failures alone, from the start on, are the set-up's fault; files fail one by one."""
-    return not (prepared.settings.allow_missing or prepared.from_folder)
+def _encoders(settings: RunSettings, objects: Objects) -> list[Encoder]:
+    return [
+        objects.encoders.get(name)
+        or create_encoder(name, device=settings.device, dtype=settings.dtype)
+        for name in settings.encoder
+    ]
 
 
-def open_job(prepared: Prepared, observers: Observers, reporter: Reporter) -> Job:
+def _controls(encoders: Sequence[Encoder], warn: Callable[[str], None]) -> dict[str, Encoder]:
+    """Encoders of random weights, which have learnt nothing."""
+    controls: dict[str, Encoder] = {}
+    for encoder in encoders:
+        if not isinstance(encoder, HasUntrained):
+            continue
+        try:
+            with failing(f"The encoder '{encoder.name}' failed in untrained() with"):
+                controls[encoder.name] = checked(
+                    encoder.untrained(), Encoder, "encoder", f"{encoder.name}, untrained"
+                )
+        except T2IBenchError as error:
+            warn(f"{str(error).rstrip('.')}. There is no control of random weights.")
+    return controls
+
+
+def _judges(settings: RunSettings, objects: Objects) -> list[Judge]:
+    named = [name for name in settings.judge if name not in objects.judges]
+    created = create_judges(
+        named,
+        settings.judge_args,
+        device=settings.device,
+        dtype=settings.dtype,
+        encoders=[name for name in settings.encoder if name not in objects.encoders],
+    )
+    by_name = dict(zip(named, created, strict=True)) | dict(objects.judges)
+    return [by_name[name] for name in settings.judge]
+
+
+def open_job(prepared: Prepared, observers: Observers) -> Job:
     """Open the stores of a run."""
     evidence = prepared.folder.evidence
     open_rewritings(prepared.generator, prepared.folder.path)
-    settled = partial(settle, prepared.folder, prepared.generator, prepared.settings.max_cost)
-    settled()  # a worker knows of no limit yet
     return Job(
         prepared.plan,
         prepared.folder,
         prepared.images,
-        prepared.generator,
         [open_encoder(encoder, evidence) for encoder in observers.encoders],
         [open_judge(judge, evidence) for judge in observers.judges],
-        prepared.settings.batch_size,
+        {name: open_encoder(control, evidence) for name, control in observers.controls.items()},
+        generates=prepared.generator is not None,
         from_object=prepared.objects.generator is not None,
-        controls={
-            name: open_encoder(control, evidence) for name, control in observers.controls.items()
-        },
-        notices=reporter,
-        gives_up=gives_up(prepared),
-        settle=settled,
+        # Failures alone, from the start on, are the set-up's fault; files fail one by one.
+        gives_up=not (prepared.settings.allow_missing or prepared.from_folder),
+        settle=partial(settle, prepared.folder, prepared.generator, prepared.settings.max_cost),
     )

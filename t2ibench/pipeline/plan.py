@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from t2ibench.methods import needs
@@ -107,6 +108,16 @@ class Plan:
     def shard(self, number: int) -> Sequence[ImageRequest]:
         """The images of one shard."""
         return self.requests[number * self.shard_size : (number + 1) * self.shard_size]
+
+
+def part_of(plan: Plan, number: int, count: int) -> Plan:
+    """The images of one of several parts of a plan; a prompt's images stay together."""
+
+    def mine(prompt: str) -> bool:
+        digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") % count == number - 1
+
+    return replace(plan, requests=tuple(one for one in plan.requests if mine(one.prompt)))
 
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, failing, first_line
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import needs
 from t2ibench.methods.core.needs import Needs
 from t2ibench.models.devices import dtype_name
-from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import (
     can_regenerate,
     create_generator,
     default_encoder,
     default_judge,
 )
-from t2ibench.models.judges import check_judges, create_judges, recorded_name
+from t2ibench.models.judges import check_judges, recorded_name
 from t2ibench.models.language import Rewriter
-from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, KnowsWords
-from t2ibench.models.resolve import checked
+from t2ibench.models.protocols import Encoder, Generator, Judge, KnowsWords
 from t2ibench.models.rewritten import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.feasible import (
@@ -32,7 +30,7 @@ from t2ibench.pipeline.feasible import (
     without_images,
 )
 from t2ibench.pipeline.made_with import limit_cost
-from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, run_folder
@@ -40,8 +38,7 @@ from t2ibench.results.schema import GeneratorInfo
 from t2ibench.results.write import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import ImageStore
-from t2ibench.store.locks import SILENT, Notices
-from t2ibench.store.syncing import fetch_run, pushed, working_folder
+from t2ibench.store.locks import Notices, locked
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, shipped_tasks
 
@@ -107,11 +104,6 @@ class Prepared:
         round_.together = [task.id for task in self.plan.tasks]
         return round_
 
-    def pushed(self, notices: Notices = SILENT) -> AbstractContextManager[None]:
-        """Copy what is made to where the run is kept, if that is not here."""
-        fingerprint = self.generator.fingerprint if self.generator else None
-        return pushed(self.settings.output_dir, self.folder.path, fingerprint, notices)
-
     @property
     def exclusions(self) -> list[str]:
         """Which tasks are not run, and why: lines."""
@@ -136,49 +128,14 @@ class Prepared:
             if prompt in self.lacking
         )
 
-    def encoders(self) -> list[Encoder]:
-        """The encoders, loaded; none if no task needs embeddings."""
-        if not self.plan.needs_encoder:
-            return []
-        return [
-            self.objects.encoders.get(name)
-            or create_encoder(name, device=self.settings.device, dtype=self.settings.dtype)
-            for name in self.settings.encoder
-        ]
-
-    def controls(
-        self, encoders: Sequence[Encoder], warn: Callable[[str], None]
-    ) -> dict[str, Encoder]:
-        """Encoders of random weights, which have learnt nothing."""
-        if self.settings.control_encoder == "none":
-            return {}
-        controls: dict[str, Encoder] = {}
-        for encoder in encoders:
-            if not isinstance(encoder, HasUntrained):
-                continue
-            try:
-                with failing(f"The encoder '{encoder.name}' failed in untrained() with"):
-                    controls[encoder.name] = checked(
-                        encoder.untrained(), Encoder, "encoder", f"{encoder.name}, untrained"
-                    )
-            except T2IBenchError as error:
-                warn(f"{str(error).rstrip('.')}. There is no control of random weights.")
-        return controls
-
-    def judges(self) -> list[Judge]:
-        """The judges; none if no task asks questions."""
-        if not self.plan.questions:
-            return []
-        named = [name for name in self.settings.judge if name not in self.objects.judges]
-        created = create_judges(
-            named,
-            self.settings.judge_args,
-            device=self.settings.device,
-            dtype=self.settings.dtype,
-            encoders=[name for name in self.settings.encoder if name not in self.objects.encoders],
-        )
-        by_name = dict(zip(named, created, strict=True)) | dict(self.objects.judges)
-        return [by_name[name] for name in self.settings.judge]
+    @contextmanager
+    def alone(self, notices: Notices) -> Iterator[None]:
+        """Keep other commands from writing to the run's folder; waits for one that does."""
+        with locked(self.folder.path, notices=notices):
+            self.folder.reread()
+            if self.images is not None:
+                self.images.refresh()
+            yield
 
 
 def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "") -> Prepared:
@@ -200,6 +157,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         )
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
+    part = _part(settings)
     measurement = _measurement(settings, generator)
     left_out: list[str] = []
     loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
@@ -219,6 +177,8 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         check_judges(named, settings.judge_args)
     if skipped or lacking:
         plan = cut(make_plan(tasks, measurement, needs_of), lacking)
+    if part is not None:
+        plan = part_of(plan, *part)
     old, lines = stored_results(folder)
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
@@ -243,18 +203,29 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     return prepared
 
 
+def _part(settings: RunSettings) -> tuple[int, int] | None:
+    """Which part of how many; None for the whole run."""
+    if settings.shard is None:
+        return None
+    number, count = map(int, settings.shard.split("/"))
+    if number > count:
+        raise T2IBenchError(f"--shard {settings.shard}: there are {count} parts, 1 to {count}.")
+    return number, count
+
+
 def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFolder, list[str]]:
-    """The run's folder, fetched if it is elsewhere, and lines about what was set aside."""
-    folder, warnings = run_folder(
-        working_folder(settings.output_dir),
+    """The run's folder, and lines about what was set aside."""
+    output = Path(settings.output_dir)
+    if settings.shard is not None:
+        output /= f"shard-{settings.shard.replace('/', '-of-')}"
+    return run_folder(
+        output,
         generator.name if generator else _texts_name(settings.encoder),
         generator.fingerprint if generator else None,
         plain=not (settings.model_args or settings.rewriter_args or settings.seed)
         and settings.dtype is None,
         given=settings.name,
     )
-    fetch_run(settings.output_dir, folder.path)
-    return folder, warnings
 
 
 def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:
@@ -308,11 +279,15 @@ def create_model(settings: RunSettings, objects: Objects) -> Generator | None:
 
 
 def _with_defaults(settings: RunSettings) -> RunSettings:
-    """Encoders and judges by name, each once."""
+    """Encoders and judges by name, each once; a part of a run scores nothing."""
     encoders = settings.encoder or (default_encoder(settings.model),)
     judges = map(recorded_name, settings.judge or (default_judge(settings.model),))
     return settings.model_copy(
-        update={"encoder": tuple(dict.fromkeys(encoders)), "judge": tuple(dict.fromkeys(judges))}
+        update={
+            "encoder": tuple(dict.fromkeys(encoders)),
+            "judge": tuple(dict.fromkeys(judges)),
+            "no_score": settings.no_score or settings.shard is not None,
+        }
     )
 
 

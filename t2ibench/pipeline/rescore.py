@@ -19,6 +19,7 @@ from t2ibench.results.write import stored_results, write_results
 from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
+from t2ibench.store.locks import locked
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.kept import with_kept
 
@@ -44,8 +45,7 @@ def rescore(path: Path, reporter: Reporter) -> Rescored:
     A task whose evidence is gone keeps the better result that results.json has.
     """
     folder = open_run(path)
-    folder.notices = reporter
-    with folder.locked("results"):
+    with locked(folder.path, notices=reporter):
         folder.reread()
         return _rescore(folder, reporter)
 

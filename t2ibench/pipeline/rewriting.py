@@ -29,7 +29,6 @@ from t2ibench.models.protocols import (
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten import RewriterInfo, Rewritten
 from t2ibench.pipeline.made_with import add_cost, limit_cost, spent, tell_cost
-from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stopping import between_batches, check
 from t2ibench.settings import RunSettings
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 ABORT_AFTER_FAILURES = 8
 _AT_ONCE = 64  # prompts that a rewriter without parts is given: what a kill can cost
 _WORDS = 12  # in a warning
-_PATIENCE = 86_400.0  # seconds; a large language model may rewrite for hours
 
 
 def create_rewriting(
@@ -103,7 +101,8 @@ def to_rewrite(prepared: Prepared) -> list[RewriteRequest]:
     store = generator.rewritings
     assert isinstance(store, RewriteStore)
     plan = prepared.plan
-    asked = requests_of(pending_images(plan, images), generator.info.per, plan.settings.seed)
+    pending = [one for one in plan.requests if not images.is_done(one.prompt, one.index)]
+    asked = requests_of(pending, generator.info.per, plan.settings.seed)
     return [one for one in asked if not store.is_done(one.prompt, one.index)]
 
 
@@ -116,16 +115,13 @@ def requests_of(requests: Sequence[ImageRequest], per: Per, seed: int) -> list[R
 
 
 def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
-    """Rewrite what the missing images of a run need; what is stored is not asked for again.
-
-    Of several processes on one run, one rewrites and the others wait for it.
-    """
+    """Rewrite what the missing images of a run need; what is stored is not asked for again."""
     generator, rewriter = prepared.generator, prepared.rewriter
     if not isinstance(generator, Rewritten) or rewriter is None or not to_rewrite(prepared):
         return
     store = generator.rewritings
     assert isinstance(store, RewriteStore) and prepared.images is not None
-    with locked(prepared.folder.path, "rewrites", reporter, _PATIENCE):
+    with locked(prepared.folder.path, "rewrites", reporter):
         store.refresh()
         if store.damage:
             reporter.warn(store.damage.mended())

@@ -154,6 +154,5 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         complete=before.complete and after.complete,
         scored={**before.scored, **after.scored},
         paired={**before.paired, **after.paired},
-        by_others=before.by_others + after.by_others,
         lost=before.lost + after.lost,
     )

@@ -12,21 +12,19 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline.captions import carried, keep
-from t2ibench.pipeline.employing import employed
+from t2ibench.pipeline.engines import executor_of, generating
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.kept import KeptScores
 from t2ibench.pipeline.label_judge import label_judge, record_label_judge
 from t2ibench.pipeline.made_with import spent, tell_cost
 from t2ibench.pipeline.mending import mend, warn_of
-from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.opening import open_job
-from t2ibench.pipeline.pending import pending_images
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Scored, Stores, score_plan
-from t2ibench.pipeline.stages import embed_all_texts, repair, run_stage
+from t2ibench.pipeline.stages import repair, run_stage
 from t2ibench.results.build import is_complete
 from t2ibench.results.environment import versions
 from t2ibench.results.paired import PairedTask
@@ -35,12 +33,10 @@ from t2ibench.results.record import (
     EncoderRecord,
     GeneratorRecord,
     HistoryEntry,
-    RunRecord,
 )
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.results.write import Written, write_results
 from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
 
 
@@ -58,7 +54,6 @@ class Outcome:
         complete: False if evidence is missing.
         scored: Task id to what this call scored, whatever others have written since.
         paired: Task id to how each image moves those scores.
-        by_others: Images that other processes attempted meanwhile.
         lost: Images that were tried now and not got, by status and reason.
     """
 
@@ -71,24 +66,22 @@ class Outcome:
     complete: bool
     scored: Mapping[str, TaskResult] = field(default_factory=dict)
     paired: Mapping[str, PairedTask] = field(default_factory=dict)
-    by_others: int = 0
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate what is missing, and stop there."""
-    started = _now()
-    with employed(prepared, reporter, observing=False) as (executor, observers):
-        job = open_job(prepared, observers, reporter)
+    with (
+        prepared.alone(reporter),
+        executor_of(prepared, reporter, observing=False) as executor,
+    ):
+        started = _now()
+        job = open_job(prepared, executor.observers)
         mend(prepared.folder.path, [prepared.images], reporter)
-        _save_record(prepared, reporter)
+        _save_record(prepared)
         _generate(job, prepared, executor, reporter)
-    complete = (
-        prepared.images is None
-        or prepared.settings.allow_missing
-        or not pending_images(prepared.plan, prepared.images)
-    )
-    return _unscored(prepared, job, started, complete)
+        complete = prepared.settings.allow_missing or not job.unfinished()
+        return _unscored(prepared, job, started, complete)
 
 
 def _unscored(prepared: Prepared, job: Job, started: str, complete: bool) -> Outcome:
@@ -101,26 +94,24 @@ def _unscored(prepared: Prepared, job: Job, started: str, complete: bool) -> Out
         list(dict.fromkeys(map(str, job.damaged))),
         job.problems(),
         complete,
-        by_others=job.sharing.others["generate"],
         lost=job.lost,
     )
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate, embed, ask and score what is missing, and write the results."""
-    started, folder = _now(), prepared.folder
-    with employed(prepared, reporter, observing=True) as (executor, observers):
-        job = open_job(prepared, observers, reporter)
-        _check_names(job)
-        mend(folder.path, [prepared.images, *job.stores()], reporter)
-        _save_record(prepared, reporter, job)
-        _observe(job, prepared, executor, reporter)
-    if prepared.settings.no_score:
-        stages: tuple[Stage, ...] = ("generate", "embed", "ask")
-        left = sum(job.pending(stage) for stage in stages)
-        return _unscored(prepared, job, started, not (left or job.stopped or job.damaged))
-    # From here to the end no other process scores: what is written last saw what was stored last.
-    with folder.locked("results"):
+    with prepared.alone(reporter):
+        started, folder = _now(), prepared.folder
+        with executor_of(prepared, reporter, observing=True) as executor:
+            job = open_job(prepared, executor.observers)
+            _check_names(job)
+            mend(folder.path, [prepared.images, *job.stores()], reporter)
+            _save_record(prepared, job)
+            _observe(job, prepared, executor, reporter)
+        if prepared.settings.no_score:
+            stages: tuple[Stage, ...] = ("generate", "embed", "ask")
+            left = sum(job.pending(stage) for stage in stages)
+            return _unscored(prepared, job, started, not (left or job.stopped or job.damaged))
         labels = LabelStore(folder.evidence)
         damaged = warn_of([labels.damage], reporter)
         scored, written = _score(prepared, job, labels, reporter)
@@ -130,28 +121,26 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
         lost = job.damaged or damaged or written.kept or failed or prepared.skipped
         complete = not lost and is_complete(task_results, prepared.settings.allow_missing)
         _log(prepared, started, job.attempts, complete)
-    return Outcome(
-        results,
-        folder.path,
-        job.attempts,
-        _observed(job),
-        list(dict.fromkeys(map(str, job.damaged))),
-        job.problems(),
-        complete,
-        scored.results,
-        scored.paired,
-        job.sharing.others["generate"],
-        job.lost,
-    )
+        return Outcome(
+            results,
+            folder.path,
+            job.attempts,
+            _observed(job),
+            list(dict.fromkeys(map(str, job.damaged))),
+            job.problems(),
+            complete,
+            scored.results,
+            scored.paired,
+            job.lost,
+        )
 
 
 def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
     """Everything before scoring."""
     _check_access(job)
     _generate(job, prepared, executor, reporter)
-    job.check_looked_up()
-    job.release()
-    embed_all_texts(job, executor, reporter)
+    job.check_looked_up(reporter.warn)
+    run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
     if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
         raise T2IBenchError(next(iter(job.stopped.values())))
@@ -186,16 +175,15 @@ def _check_names(job: Job) -> None:
 
 
 def _generate(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
-    def warn() -> None:
-        for line in mixed_libraries(prepared):
-            reporter.warn(line)
-
     rewrite_prompts(prepared, reporter)
     generator, before = prepared.generator, spent(prepared.folder)
     if isinstance(generator, ReportsWaits):
         generator.report_waits(reporter.say)
+    if job.pending("generate"):
+        for line in mixed_libraries(prepared):
+            reporter.warn(line)
     try:
-        run_stage(job, "generate", executor, reporter, warn)
+        run_stage(job, "generate", generating(executor, prepared, reporter), reporter)
     finally:
         if isinstance(generator, Charges):
             job.settle()
@@ -224,20 +212,8 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
 def _score(
     prepared: Prepared, job: Job, labels: LabelStore, reporter: Reporter
 ) -> tuple[Scored, Written]:
-    """Score what is stored, and write it; the folder is locked."""
-    folder = prepared.folder
-    folder.reread()
-    job.refresh()
-    images = prepared.images
-    if job.news:
-        # Of what was made twice, each process kept its own; what is on disk says the same to all.
-        if images is not None:
-            images = ImageStore(images.root, images.fingerprint)
-        job.encoders = [open_encoder(run.encoder, folder.evidence) for run in job.encoders]
-        job.judges = [open_judge(run.judge, folder.evidence) for run in job.judges]
-        job.controls = {
-            name: open_encoder(run.encoder, folder.evidence) for name, run in job.controls.items()
-        }
+    """Score what is stored, and write it."""
+    folder, images = prepared.folder, prepared.images
     stores = Stores(
         {
             run.encoder.name: EncoderEvidence(
@@ -287,39 +263,35 @@ def _observers(job: Job) -> dict[str, object]:
     }
 
 
-def _save_record(prepared: Prepared, reporter: Reporter, observing: Job | None = None) -> None:
+def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
     """Write run.json before the work starts, so that a killed run can be scored and resumed.
 
     A call that only generates leaves what the record says of encoders and judges.
     """
     folder = prepared.folder
-    folder.notices = reporter
     keep(prepared.plan.tasks, folder.path)
     observers = _observers(observing) if observing else {}
 
-    def changes(record: RunRecord) -> dict[str, object]:
-        settings, from_objects = prepared.settings, bool(prepared.objects)
-        if observing is None and (record.encoders or record.judges):
-            names = ("encoder", "judge", "judge_args", "control_encoder")
-            kept = {name: getattr(record.settings, name) for name in names}
-            settings = settings.model_copy(update=kept)
-            from_objects = from_objects or record.from_objects
-        captions = carried(record.settings.captions, settings.captions)
-        settings = settings.model_copy(update={"captions": captions})
-        return {
-            "status": "running",
-            "from_objects": from_objects,
-            "generator": _generator_record(prepared, settings, record.generator),
-            "settings": settings,
-            "measurement": Measurement.of(prepared.plan.settings),
-            "tasks": [task.id for task in prepared.plan.tasks],
-            "pools": record.pools
-            | {task.id: pool for task in prepared.plan.tasks if (pool := task.spec.drawn_from)},
-            "include_path": _include_path(record.include_path, settings.include_path),
-            **observers,
-        }
-
-    folder.change(changes)
+    record, settings, from_objects = folder.record, prepared.settings, bool(prepared.objects)
+    if observing is None and (record.encoders or record.judges):
+        names = ("encoder", "judge", "judge_args", "control_encoder")
+        kept = {name: getattr(record.settings, name) for name in names}
+        settings = settings.model_copy(update=kept)
+        from_objects = from_objects or record.from_objects
+    captions = carried(record.settings.captions, settings.captions)
+    settings = settings.model_copy(update={"captions": captions})
+    pools = {task.id: pool for task in prepared.plan.tasks if (pool := task.spec.drawn_from)}
+    folder.update(
+        status="running",
+        from_objects=from_objects,
+        generator=_generator_record(prepared, settings, record.generator),
+        settings=settings,
+        measurement=Measurement.of(prepared.plan.settings),
+        tasks=[task.id for task in prepared.plan.tasks],
+        pools=record.pools | pools,
+        include_path=_include_path(record.include_path, settings.include_path),
+        **observers,
+    )
 
 
 def _generator_record(
@@ -362,5 +334,5 @@ def _log(prepared: Prepared, started: str, attempts: Counter[str], complete: boo
     entry = HistoryEntry(
         command=prepared.call, started=started, finished=_now(), generated=dict(attempts)
     )
-    status = "complete" if complete else "incomplete"
-    prepared.folder.change(lambda record: {"status": status, "history": [*record.history, entry]})
+    history = [*prepared.folder.record.history, entry]
+    prepared.folder.update(status="complete" if complete else "incomplete", history=history)

@@ -13,9 +13,9 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.protocols import Judge
 from t2ibench.models.skin_tone import ITA_CLASSES, ita_class
-from t2ibench.pipeline.asking import ask
 from t2ibench.pipeline.observers import JudgeRun
 from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.work import ask
 from t2ibench.stats.cluster_means import Mean, cluster_mean, mean_difference
 from t2ibench.stats.proportions import clustered_proportion
 from t2ibench.store.answers import AnswerStore

@@ -13,9 +13,20 @@ _handler: Callable[[int, FrameType | None], None] | None = None
 _working = 0  # stages that look for the request themselves, between two batches
 
 
+def ask() -> None:
+    """Ask the run to stop after the batch in hand."""
+    _asked.set()
+
+
+def asked() -> bool:
+    """Whether the run was asked to stop."""
+    return _asked.is_set()
+
+
 def check() -> None:
     """Stop here, between two batches, if that was asked for."""
     if _asked.is_set():
+        _asked.clear()
         raise KeyboardInterrupt
 
 
@@ -37,15 +48,15 @@ def on_sigterm() -> Iterator[None]:
         yield  # only the main thread may say what a signal does
         return
 
-    def ask(number: int, _: FrameType | None) -> None:
+    def hear(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
-        _asked.set()
+        ask()
         if not _working:
             raise KeyboardInterrupt
 
     global _handler  # noqa: PLW0603
-    _handler = ask
-    before = signal.signal(signal.SIGTERM, ask)
+    _handler = hear
+    before = signal.signal(signal.SIGTERM, hear)
     try:
         yield
     finally:

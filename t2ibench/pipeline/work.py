@@ -1,92 +1,48 @@
-"""Two of the three kinds of work: generating images and embedding them; `asking` has the third.
+"""Generating, embedding and asking in this process, each stored as it comes.
 
-Each is idempotent in the store: what is stored is not made again. A run, the explorer, the
-leaderboard's verification and the caption command all work through these functions.
+Each is idempotent in the store: what is stored is not made again. The explorer and the caption
+command work through these functions; a run hands the same parts to several workers.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from functools import partial
-from typing import Any, get_args
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import (
-    Drawn,
-    ExpectsPrompts,
-    GeneratesInParts,
-    Generator,
-    ImageRequest,
-    Status,
-)
-from t2ibench.pipeline.encoding import Feed, checked_rows, in_order, naming
-from t2ibench.pipeline.observers import Damaged, EmbedReport, EncoderRun
-from t2ibench.pipeline.storing import Storing
-from t2ibench.store.evidence import text_key
+from t2ibench.models.protocols import Generator, ImageRequest
+from t2ibench.pipeline.asking import Asked, answered, unanswered
+from t2ibench.pipeline.embedding import EmbeddedImages, Wanted, embedded_images, embedded_texts
+from t2ibench.pipeline.generation import ImageFile, generated
+from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun
+from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
-from t2ibench.store.pixels import UnreadableImageError, is_black
 
-_THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
-_LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
-_PART = 256  # embeddings in one part on disk: what a kill can cost, and what memory holds
+
+@dataclass(slots=True)
+class EmbedReport:
+    """The outcome of embedding.
+
+    Attributes:
+        embedded: Images embedded now.
+        damaged: Image files that could not be read.
+        failures: Encoder to why it cannot go on; the other encoders did their part.
+    """
+
+    embedded: int = 0
+    damaged: list[Damaged] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Raise if an encoder failed."""
+        for reason in self.failures.values():
+            raise T2IBenchError(reason)
 
 
 def _ignore(_: Any) -> None:
     pass
-
-
-def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:
-    """Generate a batch; if it fails as a whole, generate its images one by one."""
-    try:
-        outcomes = generator.generate(batch)
-        if len(outcomes) != len(batch):
-            raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
-        return [_checked(outcome) for outcome in outcomes]
-    except T2IBenchError:
-        raise
-    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
-        if len(batch) == 1:
-            return [Drawn("failed", reason=f"{type(error).__name__}: {error}"[:500])]
-    return [generate_batch(generator, [request])[0] for request in batch]
-
-
-def _generated(
-    generator: Generator, batch: Sequence[ImageRequest]
-) -> Iterator[list[tuple[ImageRequest, Drawn]]]:
-    """A batch, as a whole or as its parts come; what a failure leaves is generated one by one."""
-    if not isinstance(generator, GeneratesInParts):
-        yield list(zip(batch, generate_batch(generator, batch), strict=True))
-        return
-    waiting = dict(enumerate(batch))
-    try:
-        for part in generator.generate_in_parts(batch):
-            new = [(number, outcome) for number, outcome in part if number in waiting]
-            yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
-    except T2IBenchError:
-        raise
-    except (Exception, SystemExit):  # no failure of a model may lose the other images
-        pass
-    for request in waiting.values():
-        yield [(request, generate_batch(generator, [request])[0])]
-
-
-def _checked(outcome: Drawn) -> Drawn:
-    if not isinstance(outcome, Drawn):
-        return Drawn("failed", reason=f"the generator gave a {type(outcome).__name__}, not a Drawn")
-    if outcome.status not in get_args(Status):
-        return Drawn("failed", reason=f"the generator gave the status '{outcome.status}'")
-    if outcome.status != "ok":
-        return outcome if outcome.reason else Drawn(outcome.status, reason="no reason was given")
-    if outcome.image is None and outcome.path is None:
-        return Drawn("failed", reason="the generator gave no image")
-    if outcome.image is not None and is_black(outcome.image):
-        return Drawn(
-            "filtered", reason="the image is all black", revised_prompt=outcome.revised_prompt
-        )
-    return outcome
 
 
 def generate(
@@ -95,75 +51,49 @@ def generate(
     store: ImageStore,
     *,
     batch_size: int | None = None,
-    again: Collection[tuple[str, int]] = (),
-    before_storing: Callable[[], None] = lambda: None,
     on_batch: Callable[[Sequence[Attempt]], None] = _ignore,
 ) -> list[Attempt]:
-    """Generate what is missing; a batch is stored while the next one is generated.
-
-    Args:
-        requests: The images that have to be there.
-        generator: The model.
-        store: Where images go.
-        batch_size: Images at once; None for the generator's own choice.
-        again: Prompt and index of images to generate although they are stored.
-        before_storing: Called after a batch is generated, before it is stored.
-        on_batch: Told of every batch, once it is stored.
-
-    Returns:
-        The outcome of each attempt.
-
-    Raises:
-        T2IBenchError: the generator cannot work at all, or the disk is full. What was generated
-            before is kept.
-    """
-    todo = [
-        request
-        for request in requests
-        if (request.prompt, request.index) in again
-        or not store.is_done(request.prompt, request.index)
-    ]
-    if isinstance(generator, ExpectsPrompts):
-        generator.expect(list(dict.fromkeys(request.prompt for request in todo)))
-    in_parts = isinstance(generator, GeneratesInParts)
-    with Storing(store, on_batch, behind=not in_parts) as storing:
-        start = 0
-        while start < len(todo):
-            size = max(1, batch_size or generator.batch_size)  # it may grow
-            for part in _generated(generator, todo[start : start + size]):
-                before_storing()
-                storing.add([request for request, _ in part], [outcome for _, outcome in part])
-            start += size
-    return storing.attempts
+    """Generate what is missing; what was generated before an error is kept."""
+    todo = [request for request in requests if not store.is_done(request.prompt, request.index)]
+    attempts: list[Attempt] = []
+    with closing(generated(todo, generator, batch_size=batch_size)) as parts:
+        for files in parts:
+            stored = store_images(files, store)
+            attempts += stored
+            on_batch(stored)
+    return attempts
 
 
-def embed_texts(
-    texts: Iterable[str], run: EncoderRun, on_part: Callable[[int], None] = _ignore
-) -> int:
-    """Embed the texts that have no embedding yet."""
-    by_key = {text_key(text): text for text in texts}
-    missing = run.store.missing("texts", by_key)
-    for start in range(0, len(missing), _PART):
-        keys = missing[start : start + _PART]
-        part = [by_key[key] for key in keys]
-        with naming(run.encoder.name):
-            rows = run.encoder.encode_texts(part)
-        run.store.add("texts", keys, checked_rows(run.encoder, rows, len(part), run.store.width))
-        on_part(len(keys))
-    return len(missing)
+def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]:
+    """Write the files of images, then their rows: a row without its file never exists."""
+    attempts: list[Attempt] = []
+    failure: T2IBenchError | None = None
+    for one in files:
+        at = one.request.prompt, one.request.index, one.request.seed
+        if one.data is None:
+            attempt = store.add_missing(*at, one.status, one.reason or "no reason was given")
+        else:
+            try:
+                attempt = store.add_image(*at, one.data, one.suffix)
+            except T2IBenchError as error:  # of the disk; the others of the batch are recorded
+                failure = failure or error
+                continue
+        attempts.append(replace(attempt, revised_prompt=one.revised_prompt))
+    store.record(attempts)
+    if failure is not None:
+        raise failure
+    return attempts
 
 
-def missing_embeddings(
-    images: Iterable[StoredImage], runs: Sequence[EncoderRun]
-) -> list[StoredImage]:
-    """The images that any of the encoders has not embedded yet, each file once."""
+def missing_embeddings(images: Iterable[StoredImage], runs: Sequence[EncoderRun]) -> list[Wanted]:
+    """The images that an encoder has not embedded yet, each file once, with who has not."""
     seen: set[str] = set()
-    missing = []
+    missing: list[Wanted] = []
     for image in images:
-        if image.sha256 not in seen and any(
-            not run.store.has("images", image.sha256) for run in runs
-        ):
-            missing.append(image)
+        if image.sha256 not in seen:
+            names = [run.encoder.name for run in runs if not run.store.has("images", image.sha256)]
+            if names:
+                missing.append((image, names))
         seen.add(image.sha256)
     return missing
 
@@ -173,59 +103,61 @@ def embed(
     runs: Sequence[EncoderRun],
     on_part: Callable[[int], None] = _ignore,
 ) -> EmbedReport:
-    """Embed the images that have no embedding yet; each file is decoded once for all encoders.
-
-    Threads decode and prepare images ahead of the encoders, once these are loaded.
-    """
-    todo = missing_embeddings(images, runs)
+    """Embed the images that have no embedding yet."""
     report = EmbedReport()
-    _load([run for run in runs if missing_embeddings(todo, [run])], todo)
-    ahead = 2 * max((run.encoder.batch_size for run in runs), default=1)
-    with ThreadPoolExecutor(_THREADS) as pool:
-        prepared = in_order(pool, partial(_prepare, runs, report), todo, max(ahead, _LEAST_AHEAD))
-        for start in range(0, len(todo), _PART):
-            part = todo[start : start + _PART]
-            feeds = [Feed(run, report.failures) for run in runs]
-            for image, found in zip(part, prepared, strict=False):
-                if isinstance(found, str):
-                    report.damaged.append(Damaged(image, found))
-                    continue
-                for feed in feeds:
-                    if feed.run.encoder.name in found:
-                        feed.take(image.sha256, found[feed.run.encoder.name])
-            for feed in feeds:
-                feed.store()
-            on_part(len(part))
-    report.embedded = len(todo) - len(report.damaged)
+    stores = {run.encoder.name: run.store for run in runs}
+    encoders = {run.encoder.name: run.encoder for run in runs}
+    widths = {name: store.width for name, store in stores.items()}
+    for part in embedded_images(missing_embeddings(images, runs), encoders, widths):
+        store_rows(part, stores)
+        report.embedded += part.images - len(part.damaged)
+        report.damaged += part.damaged
+        report.failures |= part.failures
+        on_part(part.images)
     return report
 
 
-def _load(runs: Sequence[EncoderRun], images: Iterable[StoredImage]) -> None:
-    """Load here what loads with a first image: threads that import a library at once break it."""
-    for image in images:
-        with suppress(UnreadableImageError):
-            pixels = image.read()
-            for run in runs:
-                with suppress(T2IBenchError), naming(run.encoder.name):  # reported with its images
-                    run.encoder.prepare(pixels)
-            return
+def store_rows(part: EmbeddedImages, stores: dict[str, EvidenceStore]) -> None:
+    """Store the embeddings of images."""
+    for name, (keys, rows) in part.rows.items():
+        stores[name].add("images", keys, rows)
 
 
-def _prepare(
-    runs: Sequence[EncoderRun], report: EmbedReport, image: StoredImage
-) -> dict[str, Any] | str:
-    """An image as each encoder takes it; why it cannot be read."""
-    try:
-        pixels = image.read()
-    except UnreadableImageError as error:
-        return str(error)
-    inputs: dict[str, Any] = {}
-    for run in runs:
-        name = run.encoder.name
-        if name not in report.failures and not run.store.has("images", image.sha256):
-            try:
-                with naming(name):
-                    inputs[name] = run.encoder.prepare(pixels)
-            except T2IBenchError as error:
-                inputs[name] = error
-    return inputs
+def embed_texts(
+    texts: Iterable[str], run: EncoderRun, on_part: Callable[[int], None] = _ignore
+) -> int:
+    """Embed the texts that have no embedding yet."""
+    todo = missing_texts(texts, run.store)
+    for part, rows in embedded_texts(todo, run.encoder, run.store.width):
+        run.store.add("texts", list(map(text_key, part)), rows)
+        on_part(len(part))
+    return len(todo)
+
+
+def missing_texts(texts: Iterable[str], store: EvidenceStore) -> list[str]:
+    """The texts that have no embedding yet, each once."""
+    by_key = {text_key(text): text for text in texts}
+    return [by_key[key] for key in store.missing("texts", by_key)]
+
+
+def ask(
+    questions: Iterable[Asked],
+    run: JudgeRun,
+    *,
+    streak: int = 0,
+    on_batch: Callable[[int], None] = _ignore,
+) -> AskReport:
+    """Ask a judge what it has not answered yet. What it answers is kept at once."""
+    report = AskReport(streak=streak)
+    with closing(answered(unanswered(questions, run.store), run.judge, streak=streak)) as parts:
+        for part in parts:
+            store_answers(part, run, report)
+            on_batch(part.questions)
+    return report
+
+
+def store_answers(part: AskReport, run: JudgeRun, report: AskReport) -> None:
+    """Store a part of a judge's answers, and count them."""
+    run.store.add(part.answers)
+    part.answered = len(part.answers)
+    report.add(part)

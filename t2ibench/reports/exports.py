@@ -1,4 +1,4 @@
-"""A run's images with their prompts, as other tools read them: imagefolder, `datasets`, GenEval.
+"""A run's images with their prompts, as other tools read them.
 
 Prompts are data, never names: files are called by their number or their key. Images are copied byte
 for byte, but for GenEval, which reads PNG alone.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,10 @@ from t2ibench.store.attempts import Attempt
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import ImageStore
 from t2ibench.store.jsonl import write_rows
-from t2ibench.store.packing import Report
 from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.store.problems import disk_errors
 
-_SHARD = 256 * 2**20  # bytes of images in one Parquet file
+_SHARD = 256 * 2**20  # bytes of images in one file
 Advance = Callable[[int], None]
 Pairs = Iterator[tuple[Attempt, bytes]]
 
@@ -42,20 +43,22 @@ stereotypes in order to measure them.
 
 def export(
     images: ImageStore, model: str, form: str, target: Path, advance: Advance = lambda _: None
-) -> Report:
-    """Write the images of a run."""
-    writers = {"imagefolder": _imagefolder, "datasets": _parquet, "geneval": _geneval}
+) -> tuple[int, list[str]]:
+    """Write the images of a run; how many, and the files that are not as they were stored."""
+    writers = {
+        "imagefolder": _imagefolder, "datasets": _parquet, "webdataset": _tars, "geneval": _geneval
+    }  # fmt: skip
     with disk_errors(target):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise T2IBenchError(f"{shown(target, 400)} is there already.", "Name a new folder.")
-    report = Report()
+    count, damaged = Counter[str](), list[str]()
     made = target.with_name(f".{target.name[:60]}.part")
     with disk_errors(target):
         shutil.rmtree(made, ignore_errors=True)
         made.mkdir(parents=True)
         try:
-            writers[form](_pairs(images, report, advance), model, made)
-            if not report.images:
+            writers[form](_pairs(images, count, damaged, advance), model, made)
+            if not count["images"]:
                 raise T2IBenchError(
                     f"{images.root} holds no images that could be exported.",
                     "The run's own command with --generate-only generates them again.",
@@ -65,10 +68,10 @@ def export(
             made.replace(target)
         finally:
             shutil.rmtree(made, ignore_errors=True)
-    return report
+    return count["images"], damaged
 
 
-def _pairs(images: ImageStore, report: Report, advance: Advance) -> Pairs:
+def _pairs(images: ImageStore, count: Counter[str], damaged: list[str], advance: Advance) -> Pairs:
     """The images with their bytes, ordered by prompt and index, in constant memory."""
     known = (one for one in images.all_attempts() if one.status == "ok")
     for attempt in sorted(known, key=lambda one: (one.prompt, one.index)):
@@ -76,10 +79,9 @@ def _pairs(images: ImageStore, report: Report, advance: Advance) -> Pairs:
         try:
             data = images.image(attempt).data()
         except UnreadableImageError:
-            report.damaged.append(str(images.path(attempt)))
+            damaged.append(str(images.path(attempt)))
             continue
-        report.images += 1
-        report.size += len(data)
+        count["images"] += 1
         yield attempt, data
 
 
@@ -143,6 +145,25 @@ def _parquet(pairs: Pairs, model: str, folder: Path) -> None:
     for number, part in enumerate(parts):
         part.replace(part.with_name(f"train-{number:05d}-of-{len(parts):05d}.parquet"))
     write_text(folder / "README.md", _CARD.format(title=json.dumps(f"Images by {model}")))
+
+
+def _tars(pairs: Pairs, model: str, folder: Path) -> None:
+    """WebDataset's layout: an image and its JSON, of one name, beside each other."""
+    number, size = 0, _SHARD
+    with ExitStack() as opened:
+        for attempt, data in pairs:
+            if size >= _SHARD:
+                opened.close()
+                path = folder / f"images-{number:06d}.tar"
+                tar = opened.enter_context(tarfile.open(path, "w"))
+                number, size = number + 1, 0
+            row = json.dumps(_row(attempt, model)).encode()
+            suffix = (attempt.file or "").rpartition(".")[2]
+            for name, content in ((suffix, data), ("json", row)):
+                member = tarfile.TarInfo(f"{attempt.key}.{name}")
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+            size += len(data)
 
 
 def _geneval(pairs: Pairs, model: str, folder: Path) -> None:

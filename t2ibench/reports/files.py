@@ -33,7 +33,7 @@ _LIGHT = 330_000  # bytes of images, above which only tests that the summary nam
 
 def write_reports(results: Results, folder: Path) -> None:
     """Write results.md, report.html and the figures, of the results.json that is there now."""
-    with locked(folder, "results"):
+    with locked(folder):
         try:
             latest = read_results(folder)
         except T2IBenchError:

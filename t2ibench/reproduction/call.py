@@ -11,8 +11,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.calls import given_by, warn_of
-from t2ibench.pipeline.employing import check_engine
-from t2ibench.pipeline.executors import Submits
+from t2ibench.pipeline.engines import check_engine
 from t2ibench.pipeline.prepare import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.reproduction.build import Reproduction, build, choose
@@ -71,7 +70,8 @@ def prepared_paper(
             "These exhibits need no run, and no setting of one.",
             "Leave the settings out, or give a run that is done, to put them on its page.",
         )
-    if isinstance(check_engine(settings), Submits) or settings.no_score or settings.generate_only:
+    check_engine(settings)
+    if settings.no_score or settings.generate_only:
         raise T2IBenchError(
             "reproduce has to score, and then builds tables.",
             f"`t2ibench run --preset {paper.name} …` does as you wish; `t2ibench reproduce "

@@ -16,7 +16,6 @@ from t2ibench.models.judges import DEFAULT_JUDGE
 from t2ibench.reproduction.paper import Paper, PresetTask
 from t2ibench.settings import RunSettings, read_settings
 from t2ibench.store.files import write_text
-from t2ibench.store.syncing import working_folder
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.source import read_yaml
 
@@ -47,7 +46,7 @@ def with_preset(
         named["model"] = preset.model
     checked = read_settings(named)
     chosen = _with_captions(_chosen(paper, checked.tasks, exhibits), checked)
-    folder = write_tasks(paper, chosen, working_folder(checked.output_dir) / FOLDER)
+    folder = write_tasks(paper, chosen, Path(checked.output_dir) / FOLDER)
     values = {**preset.settings, **named}
     if "encoder" not in named and default_encoder(checked.model) != DEFAULT_ENCODER:
         values.pop("encoder", None)

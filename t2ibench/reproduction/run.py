@@ -39,7 +39,7 @@ def reproduce(
     Raises:
         T2IBenchError: something cannot work; everything done before is kept.
     """
-    with prepared.pushed(reporter):
+    with prepared.alone(reporter):
         outcome = execute(prepared, reporter)
         if outcome.results is None:
             raise AssertionError("execute scores, unless it is told not to")

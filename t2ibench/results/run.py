@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,11 +14,8 @@ from t2ibench.results.record import MIGRATIONS, RUN_SCHEMA, RunRecord
 from t2ibench.store.checks import sealed, unsealed
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import set_aside, write_text
-from t2ibench.store.locks import SILENT, Notices, locked
+from t2ibench.store.locks import locked
 from t2ibench.store.problems import reading
-
-# What all calls write together; of the other fields the latest call has its own.
-_SHARED = {"generator", "include_path", "history"}
 
 
 @dataclass(slots=True)
@@ -28,41 +24,22 @@ class RunFolder:
 
     Attributes:
         path: The folder.
-        record: The content of run.json, with what this process has set.
-        notices: Told for whom a lock is waited for.
+        record: The content of run.json.
     """
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
-    notices: Notices = SILENT
-    _mine: dict[str, object] = field(default_factory=dict)
-
-    def locked(self, name: str = "record") -> AbstractContextManager[bool]:
-        """Keep other processes from writing to the folder."""
-        return locked(self.path, name, self.notices)
 
     def update(self, **changes: object) -> None:
         """Change fields of the record, and write run.json."""
-        self.change(lambda _: changes)
-
-    def change(self, make: Callable[[RunRecord], Mapping[str, object]]) -> None:
-        """Change fields of the record as it is on disk now, and write run.json."""
-        with self.locked():
-            self.reread()
-            changes = make(self.record)
-            self._mine |= {name: changes[name] for name in changes if name not in _SHARED}
-            self.record = self.record.model_copy(update=dict(changes))
-            self.save()
+        self.record = self.record.model_copy(update=changes)
+        self.save()
 
     def reread(self) -> None:
-        """Take over what other processes have written into run.json; this call's fields stay."""
-        if not (self.path / "run.json").is_file():
-            return
-        try:
-            latest = open_run(self.path).record
-        except BrokenRecordError:  # what is in memory is written anew
-            return
-        self.record = latest.model_copy(update=self._mine)
+        """Take over what other commands have written into run.json."""
+        if (self.path / "run.json").is_file():
+            with suppress(BrokenRecordError):  # what is in memory is written anew
+                self.record = open_run(self.path).record
 
     def save(self) -> None:
         """Write run.json, with its checksum."""
@@ -179,7 +156,7 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
         return open_run(path)
     except BrokenRecordError:
         pass
-    with locked(path, "record"):
+    with locked(path):
         if not (path / "run.json").is_file():
             return RunFolder(path)
         try:

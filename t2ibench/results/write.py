@@ -18,6 +18,7 @@ from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult
 from t2ibench.settings import RunSettings
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.jsonl import write_rows
+from t2ibench.store.locks import locked
 from t2ibench.version import __version__
 
 
@@ -79,7 +80,7 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
         return read_results(folder.results), []
     except BrokenResultsError:
         pass
-    with folder.locked("results"):
+    with locked(folder.path):
         if not folder.results.is_file():
             return None, []
         try:
@@ -147,35 +148,33 @@ def write_results(
     lacking: Collection[str] = (),
     together: Collection[str] = (),
 ) -> Written:
-    """Write results.json, the samples and the influences; no other process writes them meanwhile.
+    """Write results.json, the samples and the influences; the caller holds the folder's lock.
 
     Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
-    of earlier commands. Who reads evidence for this holds the folder's lock 'results' from there
-    on: the evidence written last is then that of the result written last.
+    of earlier commands.
     """
-    with folder.locked("results"):
-        old, _ = stored_results(folder)
-        generator = generator_info(folder.record.generator)
-        if old and old.model.fingerprint != generator.fingerprint:
-            old = None
-        before = {**old.earlier, **old.tasks} if old else {}
-        kept = [
-            name
-            for name in new
-            if name in lacking and name in before
-            if _is_worse(new[name], before[name])
-        ]
-        new = {name: result for name, result in new.items() if name not in kept}
-        mine = {name: before[name] for name in before if name in {*kept, *together}} | new
-        earlier = {name: result for name, result in before.items() if name not in mine}
-        results = assemble(generator, mine, settings, folder.record.settings.name, earlier)
-        write_text(folder.results, results.to_json(checked=True))
-        file = folder.path / FILE
-        stored = {
-            name: task for name, task in _stored_paired(file).items() if name in {*mine, *earlier}
-        }
-        write_paired(file, {**stored, **{name: paired[name] for name in paired if name in new}})
-        for task, rows in samples.items():
-            if rows and task in new:
-                write_rows(folder.path / "samples" / f"{task}.jsonl", rows)
-        return Written(results, kept)
+    old, _ = stored_results(folder)
+    generator = generator_info(folder.record.generator)
+    if old and old.model.fingerprint != generator.fingerprint:
+        old = None
+    before = {**old.earlier, **old.tasks} if old else {}
+    kept = [
+        name
+        for name in new
+        if name in lacking and name in before
+        if _is_worse(new[name], before[name])
+    ]
+    new = {name: result for name, result in new.items() if name not in kept}
+    mine = {name: before[name] for name in before if name in {*kept, *together}} | new
+    earlier = {name: result for name, result in before.items() if name not in mine}
+    results = assemble(generator, mine, settings, folder.record.settings.name, earlier)
+    write_text(folder.results, results.to_json(checked=True))
+    file = folder.path / FILE
+    stored = {
+        name: task for name, task in _stored_paired(file).items() if name in {*mine, *earlier}
+    }
+    write_paired(file, {**stored, **{name: paired[name] for name in paired if name in new}})
+    for task, rows in samples.items():
+        if rows and task in new:
+            write_rows(folder.path / "samples" / f"{task}.jsonl", rows)
+    return Written(results, kept)

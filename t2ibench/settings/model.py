@@ -212,9 +212,10 @@ class RunSettings(Measurement):
         dtype: Their precision; None to choose.
         name: What the run is called: its folder and the head of its pages; None for the model's.
         output_dir: Folder of all runs.
-        engine: The executor; see `t2ibench ls executors`.
+        engine: Who does the work: 'local' or 'ray'.
         workers: Processes that work; None for one a GPU, or one.
         engine_args: Arguments of the engine, as text.
+        shard: 'I/N': do the I-th of N parts, each a run of its own, and score nothing.
         no_score: Stop before scoring; the machine that scores needs no model.
         control_encoder: What images are embedded with beside each encoder, for the control of that
             name: 'random', one of the same architecture with random weights, or 'none'.
@@ -297,7 +298,7 @@ class RunSettings(Measurement):
         "runs"
     )
     engine: Annotated[
-        str, Flag("where and how", "E", "who does the work: local, ray or slurm", decides=False)
+        str, Flag("where and how", "E", "who does the work: local or ray", decides=False)
     ] = "local"
     workers: Annotated[
         Positive | None,
@@ -307,6 +308,13 @@ class RunSettings(Measurement):
     engine_args: Annotated[
         EngineArgs, Flag("where and how", "k=v,…", "of the engine; see the docs", decides=False)
     ] = Field(default_factory=dict)
+    shard: Annotated[
+        str | None,
+        Field(pattern=r"^[1-9][0-9]{0,4}/[1-9][0-9]{0,4}$"),
+        Flag(
+            "where and how", "I/N", "part I of N alone; `t2ibench merge` joins them", decides=False
+        ),
+    ] = None
     no_score: bool = False
     generate_only: bool = False
     max_cost: Annotated[

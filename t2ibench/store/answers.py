@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,9 @@ class AnswerStore:
         self.damage = Damage(f"line of answers by {name}", f"lines of answers by {name}")
         self._files = RowFolder(self.folder, "answers", self.damage)
         self.refresh()
+
+    def __iter__(self) -> Iterator[StoredAnswer]:
+        return iter(self._rows.values())
 
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
         """Look up one answer."""

@@ -189,6 +189,10 @@ class EvidenceStore:
         good = np.ones(len(keys), dtype=np.bool_)
         self._add(path, Part(part.kind, keys, rows, good, sums))
 
+    def keys(self, kind: Kind) -> list[str]:
+        """What has an embedding."""
+        return list(self._places[kind])
+
     def has(self, kind: Kind, key: str) -> bool:
         """Whether an embedding is there."""
         return key in self._places[kind]

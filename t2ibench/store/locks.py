@@ -1,8 +1,6 @@
-"""Locks between the processes that work on one run folder, and claims on parts of its work.
+"""The lock of a run folder: one command works on it at a time.
 
-Both are advisory. A lock keeps two processes from reading, merging and writing one file at the same
-time. A claim only saves work: whoever holds it makes a part of the evidence, and whoever does not
-get it makes another part. Where the file system knows no locks, a run goes on without.
+It is advisory. Where the file system knows no locks, a run goes on without.
 """
 
 from __future__ import annotations
@@ -13,22 +11,19 @@ import os
 import socket
 import threading
 import warnings
-import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import first_line
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 FOLDER = ".locks"
 QUIET = 1.0  # seconds that a wait may take before it is spoken of
-PATIENCE = 1800.0  # seconds; scoring many tasks takes minutes
-_GOLDEN = 0.6180339887498949
 _held = threading.local()
 
 
@@ -64,8 +59,8 @@ def _without_locks(folder: Path, error: Exception, notices: Notices) -> None:
     _warned.add(where)
     why = getattr(error, "strerror", None) or first_line(error)
     notices.warn(
-        f"{folder} cannot be locked ({why}): processes that work on it at the same time may do the "
-        "same work, and may replace each other's results."
+        f"{folder} cannot be locked ({why}): commands that work on it at the same time may replace "
+        "each other's results."
     )
 
 
@@ -103,7 +98,7 @@ class FileLocked:
         self._lock: BaseFileLock | None = None
 
     def acquire(self, seconds: float) -> bool:
-        """Try to get it."""
+        """Try to get it for so long; for ever where it is negative."""
         from filelock import FileLock, SoftFileLock, Timeout
 
         for kind in (FileLock, FileLock, SoftFileLock):
@@ -128,17 +123,12 @@ class FileLocked:
             self._note.write_text(json.dumps(asdict(owner)), encoding="utf-8")
         return True
 
-    def release(self, *, remove: bool = False) -> None:
+    def release(self) -> None:
         """Let others have it."""
         if self._lock is None:
             return
         with contextlib.suppress(OSError):
             self._note.unlink(missing_ok=True)
-        from filelock import SoftFileLock
-
-        if remove and os.name == "posix" and not isinstance(self._lock, SoftFileLock):
-            with contextlib.suppress(OSError):  # the other kinds remove theirs
-                self.path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self._lock.release()
         self._lock = None
@@ -170,10 +160,12 @@ def _now() -> str:
 
 
 @contextlib.contextmanager
-def locked(
-    folder: Path, name: str, notices: Notices = SILENT, patience: float | None = None
-) -> Iterator[bool]:
-    """Hold one of a folder's locks; a thread that holds it already goes on at once."""
+def locked(folder: Path, name: str = "run", notices: Notices = SILENT) -> Iterator[bool]:
+    """Hold one of a folder's locks; a thread that holds it already goes on at once.
+
+    Whoever waits is told for whom, once. One command works on a run at a time ('run'); people's
+    labels and rewritings for the explorer have locks of their own, and hold them for a moment.
+    """
     path = _resolved(folder) / FOLDER / f"{name}.lock"
     counts: dict[Path, int] = _held.__dict__.setdefault("counts", {})
     if counts.get(path):
@@ -185,7 +177,11 @@ def locked(
         return
     lock = FileLocked(path)
     try:
-        _wait(lock, folder, notices, PATIENCE if patience is None else patience)
+        if not lock.acquire(QUIET):
+            owner = lock.owner()
+            who = f"{owner}, which has held it since {owner.since}" if owner else "its owner"
+            notices.say(f"{folder} is in use: waiting for {who}.")
+            lock.acquire(-1)
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         _without_locks(folder, error, notices)
         yield False
@@ -196,87 +192,6 @@ def locked(
     finally:
         counts[path] = 0
         lock.release()
-
-
-def _wait(lock: FileLocked, folder: Path, notices: Notices, patience: float) -> None:
-    if lock.acquire(min(QUIET, patience)):
-        return
-    owner = lock.owner()
-    who = f"{owner}, which has been writing to it since {owner.since}" if owner else "its writer"
-    notices.say(f"{folder} is locked: waiting for {who}.")
-    if lock.acquire(max(patience - QUIET, 0.0)):
-        return
-    owner = lock.owner() or owner
-    raise T2IBenchError(
-        f"{folder} is locked by {owner or 'another process'}"
-        f"{f' since {owner.since}' if owner else ''}, and was not released in {patience:.0f} s.",
-        f"End that process, or, if it runs no more, remove {lock.path}; then run the same command "
-        "again: images and evidence are kept.",
-    )
-
-
-class Claims:
-    """Which process makes which part of a run's evidence. Nothing depends on it but time.
-
-    Args:
-        folder: The run folder.
-        notices: Told, once, that there are no locks here.
-    """
-
-    def __init__(self, folder: Path, notices: Notices = SILENT) -> None:
-        self._run = folder
-        self._folder = folder / FOLDER
-        self._notices = notices
-        self._works = True
-
-    def _path(self, name: str) -> Path:
-        return self._folder / f"claim-{name}.lock"
-
-    @contextlib.contextmanager
-    def take(self, name: str) -> Iterator[bool]:
-        """Claim a part, and let go of it at the end."""
-        lock = FileLocked(self._path(name))
-        mine = True
-        if self._works:
-            try:
-                mine = lock.acquire(0)
-            except OSError as error:
-                self._works = False
-                _without_locks(self._run, error, self._notices)
-        try:
-            yield mine
-        finally:
-            lock.release(remove=True)
-
-    def owner(self, name: str) -> Owner | None:
-        """Who holds a part."""
-        return FileLocked(self._path(name)).owner()
-
-    def start(self) -> float:
-        """Where this process begins among the parts, so that processes begin apart."""
-        if self._works and not self._others():
-            return 0.0
-        return (os.getpid() * _GOLDEN + zlib.crc32(socket.gethostname().encode()) / 2**32) % 1.0
-
-    def at_work(self) -> str | None:
-        """Who holds any part of the work; claims of the dead are removed."""
-        if not self._works or not self._others():
-            return None
-        names = (path.stem.removeprefix("claim-") for path in self._folder.glob("claim-*.lock"))
-        owners = [owner for name in names if (owner := self.owner(name)) is not None]
-        return str(owners[0]) if owners else "Another process"
-
-    def _others(self) -> bool:
-        """Whether any part is held; claims of the dead are removed."""
-        for path in self._folder.glob("claim-*.lock"):
-            lock = FileLocked(path)
-            try:
-                if not lock.acquire(0):
-                    return True
-            except OSError:
-                return True
-            lock.release(remove=True)
-        return False
 
 
 def _resolved(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from t2ibench.models.fingerprint import file_hash
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.hooks import Hook, calls, find_hook, merged
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.pipeline.work import generate_batch
+from t2ibench.pipeline.generation import generate_batch
 from tests.models import hooks_of_tests, tiny
 
 HERE = "tests.models.hooks_of_tests"

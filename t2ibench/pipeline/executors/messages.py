@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import sys
 import traceback
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, replace
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.protocols import Encoder, Judge
-from t2ibench.models.rewritten import RewriterInfo
-from t2ibench.pipeline.job import Job
-from t2ibench.pipeline.observers import AskReport, Damaged
-from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.prepare import Objects
+from t2ibench.models.rewritten import RewriterInfo, Rewritten
+from t2ibench.pipeline.pieces import Part
+from t2ibench.pipeline.prepare import Objects, Prepared
 from t2ibench.settings import RunSettings
-from t2ibench.store.images import StoredImage
-
-Kind = Literal["generate", "embed", "ask", "texts", "again"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,51 +22,82 @@ class Order:
 
     Attributes:
         settings: What was asked for, with encoders and judges by name.
-        plan: What has to be there.
-        folder: The run folder, absolute.
+        objects: Adapters that were given as Python objects.
+        embeds: Whether encoders are needed.
+        asks: Whether judges are needed.
+        rewriter: What rewrites prompts, for the fingerprint; rewritings come with the pieces.
         cwd: The folder that relative paths of models are read from.
         path: `sys.path`, for models of the user's own.
-        objects: Adapters that were given as Python objects.
-        observing: Whether encoders and judges are needed.
-        gives_up: Whether failures from the start on stop the run.
-        token: A file that lies in the run folder while its leader lives; '' for none.
-        rewriter: What rewrites prompts, for the fingerprint; a worker finds the rewritings in the
-            run folder and asks for none.
     """
 
     settings: RunSettings
-    plan: Plan
-    folder: str
+    objects: Objects
+    embeds: bool
+    asks: bool
+    rewriter: RewriterInfo | None
     cwd: str
     path: tuple[str, ...]
-    objects: Objects
-    observing: bool
-    gives_up: bool
-    token: str = ""
-    rewriter: RewriterInfo | None = None
+
+    @classmethod
+    def of(cls, prepared: Prepared, observing: bool) -> Order:
+        """What a prepared run is to its workers.
+
+        Raises:
+            T2IBenchError: a Python object cannot be sent to another process.
+        """
+        _check_sendable(prepared.objects)
+        here, generator = os.getcwd(), prepared.generator  # noqa: PTH109
+        return cls(
+            prepared.settings,
+            # Prompts are rewritten before workers begin, by this process alone.
+            replace(prepared.objects, rewriter=None),
+            observing and prepared.plan.needs_encoder,
+            observing and bool(prepared.plan.questions),
+            generator.info if isinstance(generator, Rewritten) else None,
+            here,
+            tuple(item or here for item in sys.path),
+        )
+
+
+def _check_sendable(objects: Objects) -> None:
+    named: list[tuple[str, object]] = []
+    if objects.generator is not None:
+        named.append(("generator", objects.generator))
+    named += [("encoder", one) for one in objects.encoders.values()]
+    named += [("judge", one) for one in objects.judges.values()]
+    for kind, one in named:
+        name = getattr(one, "name", type(one).__name__)
+        try:
+            if type(one).__module__ == "__main__":
+                raise TypeError("its class is defined in the script itself, not in a module")
+            pickle.loads(pickle.dumps(one))
+        except Exception as error:  # whatever an object's own code does when it is copied
+            raise T2IBenchError(
+                f"The {kind} '{name}' is a Python object that cannot be sent to another process: "
+                f"{first_line(error).rstrip('.')}.",
+                "Name it as package.module:factory, or leave workers and engine out.",
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelInfo:
     """An encoder or judge that is loaded elsewhere: what the stores have to know of it.
 
     Attributes:
         name: Its name.
         fingerprint: Its fingerprint.
-        batch_size: Its preferred batch.
         embeds_images: Whether it does, for an encoder.
     """
 
     name: str
     fingerprint: str
-    batch_size: int
     embeds_images: bool = False
 
     @classmethod
-    def of(cls, model: Encoder | Judge) -> Model:
+    def of(cls, model: Encoder | Judge) -> ModelInfo:
         """What the stores have to know of a model."""
         embeds = bool(getattr(model, "embeds_images", False))
-        return cls(model.name, model.fingerprint, model.batch_size, embeds)
+        return cls(model.name, model.fingerprint, embeds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,94 +114,9 @@ class Ready:
 
     where: str
     generator: str | None
-    encoders: tuple[Model, ...]
-    controls: dict[str, Model]
-    judges: tuple[Model, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A part of the work that one worker does.
-
-    Attributes:
-        kind: Which kind of work.
-        number: Which shard, or which encoder's texts.
-        stopped: Encoders and judges that are not asked any more.
-        damaged: Images to generate again.
-        finish: Instead of a shard: wait for the shards that other runs hold, and do what they
-            leave undone.
-    """
-
-    kind: Kind
-    number: int = 0
-    stopped: dict[str, str] = field(default_factory=dict)
-    damaged: Sequence[StoredImage] = ()
-    finish: bool = False
-
-
-@dataclass(slots=True)
-class Report:
-    """What became of a unit: what a job has counted since the last one.
-
-    Attributes:
-        held: Whether the process of another run is at it.
-        others: Items that other runs did meanwhile, by kind.
-        attempts: See `Job`; so are all others.
-    """
-
-    held: bool = False
-    others: Counter[str] = field(default_factory=Counter)
-    attempts: Counter[str] = field(default_factory=Counter)
-    lost: Counter[tuple[str, str]] = field(default_factory=Counter)
-    changed: int = 0
-    embedded: int = 0
-    damaged: list[Damaged] = field(default_factory=list)
-    reports: dict[str, AskReport] = field(default_factory=dict)
-    stopped: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def taken(cls, job: Job) -> Report:
-        """Take what a job has counted; it keeps what decides whether it goes on."""
-        found = cls(
-            bool(job.sharing.held),
-            job.sharing.others,
-            job.attempts,
-            job.lost,
-            job.changed,
-            job.embedded,
-            job.damaged,
-            job.reports,
-            dict(job.stopped),
-        )
-        job.sharing.others, job.attempts, job.lost = Counter(), Counter(), Counter()
-        job.changed, job.embedded, job.damaged = 0, 0, []
-        job.reports = {
-            name: AskReport(streak=report.streak) for name, report in found.reports.items()
-        }
-        return found
-
-    def given_to(self, job: Job) -> None:
-        """Add it to what the leader's job has counted."""
-        job.sharing.others += self.others
-        job.attempts += self.attempts
-        job.lost += self.lost
-        job.changed += self.changed
-        job.embedded += self.embedded
-        job.damaged += self.damaged
-        job.stopped |= self.stopped
-        for name, report in self.reports.items():
-            job.reports.setdefault(name, AskReport()).add(report)
-
-
-@dataclass(frozen=True, slots=True)
-class Advanced:
-    """Items that a worker has stored.
-
-    Attributes:
-        count: How many.
-    """
-
-    count: int
+    encoders: tuple[ModelInfo, ...]
+    controls: dict[str, ModelInfo]
+    judges: tuple[ModelInfo, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +130,11 @@ class Said:
 
     text: str
     warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A worker has given all parts of its piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,16 +168,16 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Died:
     """A worker has died.
 
     Attributes:
         why: How, in words.
-        back: Whether it comes back by itself.
+        restarted: Whether it comes back by itself.
     """
 
     why: str
-    back: bool = False
+    restarted: bool = False
 
 
-Message = Ready | Advanced | Said | Report | Failed | Gone
+Message = Ready | Said | Part | Done | Failed | Died

@@ -1,12 +1,13 @@
-"""The executor `ray`: workers are actors of a Ray cluster.
+"""Workers that are actors of a Ray cluster (`--engine ray`).
 
-Core actors, not Ray Data: the shards and what is missing of them are known from the stores, which
-also survive the cluster, so a dataset would only wrap a list of numbers, and `map_batches` hides
-which actor died with which shard. An actor keeps its models for the whole run. Ray restarts one
-that dies (`max_restarts`), on another node where its own is gone. Its shard goes to whoever is free
-at once, because the restarted actor has to load models first: so only `ready` is tried again
-(`max_task_retries`), and `do` is not. All actors are asked for at the start; those that do not fit
-wait in Ray, which is what an autoscaler adds nodes for.
+Core actors, not Ray Data: what is missing is known from the run's own store, so a dataset would
+only wrap a list of numbers, and `map_batches` hides which actor died with which piece. An actor
+keeps its models for the whole run and streams its parts. Ray restarts one that dies
+(`max_restarts`), on another node where its own is gone; its piece goes to whoever is free at once,
+because the restarted actor has to load models first: so only `ready` is tried again
+(`max_task_retries`). Image files come and go with the pieces, so that no folder needs to be shared.
+All actors are asked for at the start; those that do not fit wait in Ray, which is what an
+autoscaler adds nodes for.
 """
 
 from __future__ import annotations
@@ -14,29 +15,17 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-import uuid
-from collections.abc import Mapping
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt, read_args
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.pipeline.executors.crew import MOST_RESTARTS, Crew
-from t2ibench.pipeline.executors.messages import (
-    Advanced,
-    Failed,
-    Gone,
-    Message,
-    Order,
-    Said,
-    Unit,
-)
-from t2ibench.pipeline.executors.ordering import order_of
-from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.executors.messages import Died, Done, Failed, Message, Order, Said
+from t2ibench.pipeline.executors.pool import MOST_RESTARTS
+from t2ibench.pipeline.pieces import Piece
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stopping import heard_again
-from t2ibench.store.locks import FOLDER
+from t2ibench.settings import RunSettings
 
 _PATIENCE = 60.0  # seconds until it is said that there is no room for a worker
 _READY_TRIES = 10  # of an actor to come up, each on whatever node is there
@@ -56,30 +45,14 @@ class Args(Arguments):
     num_cpus: PositiveInt | None = None
 
 
-class RayExecutor:
-    """Works on a Ray cluster (see pipeline.executors.Employs)."""
-
-    description = "actors of a Ray cluster (pip install 't2ibench[ray]')"
-
-    def check(self, workers: int | None, args: Mapping[str, str]) -> None:
-        """Check arguments, and that Ray is installed (see pipeline.executors.TakesArguments)."""
-        read_args(Args, args, "the engine ray", flag="--engine-args")
-        if find_spec("ray") is None:
-            raise T2IBenchError("--engine ray needs Ray.", "pip install 't2ibench[ray]'")
-
-    def hire(self, prepared: Prepared, reporter: Reporter, observing: bool) -> Crew:
-        """Start actors (see pipeline.executors.Employs)."""
-        settings = prepared.settings
-        args = read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
-        order_of(prepared, observing)  # what cannot be sent is said before anything starts
-        ours = _connect(args.address)
-        count, resources = _sizes(args, settings.workers, settings.device)
-        gpus = f", {resources['num_gpus']:g} GPU" if resources["num_gpus"] else ""
-        reporter.say(f"{count} workers on Ray, each {resources['num_cpus']} CPU{gpus}.")
-        token = f"{FOLDER}/leader-{uuid.uuid4().hex[:8]}"
-        hands = Actors(order_of(prepared, observing, token), count, resources, ours)
-        generator = prepared.generator.fingerprint if prepared.generator else None
-        return Crew(hands, generator, reporter)
+def actors(order: Order, settings: RunSettings, reporter: Reporter) -> Actors:
+    """Connect to Ray, and size its workers."""
+    args = read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
+    ours = _connect(args.address)
+    count, resources = _sizes(args, settings.workers, settings.device)
+    gpus = f", {resources['num_gpus']:g} GPU" if resources["num_gpus"] else ""
+    reporter.say(f"{count} workers on Ray, each {resources['num_cpus']} CPU{gpus}.")
+    return Actors(order, count, resources, ours)
 
 
 def _ray() -> Any:
@@ -127,73 +100,47 @@ def _sizes(args: Args, workers: int | None, device: str | None) -> tuple[int, di
     return count, {"num_gpus": num_gpus, "num_cpus": num_cpus}
 
 
-class _Stopped(BaseException):
-    """The leader asked the workers to stop."""
-
-
-class _Mailbox:
-    """An actor that keeps what workers tell in the middle of a unit."""
-
-    def __init__(self) -> None:
-        self._messages: list[tuple[int, Message]] = []
-        self._stopping = False
-
-    def put(self, hand: int, message: Message) -> bool:
-        self._messages.append((hand, message))
-        return self._stopping
-
-    def take(self) -> list[tuple[int, Message]]:
-        found, self._messages = self._messages, []
-        return found
-
-    def stop(self) -> None:
-        self._stopping = True
-
-
 class _Actor:
     """A worker as an actor. Its models come with `ready`, which Ray may call again elsewhere."""
 
     def __init__(self) -> None:
-        self._hand = 0
-        self._mailbox: Any = None
         self._worker: Any = None
+        self._stopping = False
+        self._lines: list[Said] = []
 
-    def _tell(self, message: Message) -> None:
-        self._mailbox.put.remote(self._hand, message)
+    def ready(self, order: Order) -> Iterator[Message]:
+        from t2ibench.pipeline.executors.remote_worker import RemoteWorker
 
-    def _advance(self, count: int) -> None:
-        ray = _ray()
-        try:
-            stopping = ray.get(self._mailbox.put.remote(self._hand, Advanced(count)))
-        except ray.exceptions.RayError:  # its node is gone: only the bar is late
-            return
-        if stopping:
-            raise _Stopped
-
-    def ready(self, order: Order, hand: int, mailbox: Any) -> Message:
-        from t2ibench.pipeline.executors.worker import Worker
-
-        self._hand, self._mailbox = hand, mailbox
         try:
             if self._worker is None:
-                self._worker = Worker(order, self._tell)
-            return self._worker.ready()  # type: ignore[no-any-return]
+                self._worker = RemoteWorker(order, self._lines.append, lambda: self._stopping)
+            yield from self._said()
+            yield self._worker.ready()
         except Exception as error:
-            return Failed.because(error)
+            yield Failed.because(error)
 
-    def do(self, unit: Unit) -> Message:
+    def do(self, piece: Piece) -> Iterator[Message]:
         if self._worker is None:
-            return Gone("was started again", back=True)
+            yield Died("was started again", restarted=True)
+            return
         try:
-            return self._worker.do(unit, self._advance)  # type: ignore[no-any-return]
-        except _Stopped:
-            return self._worker.taken()  # type: ignore[no-any-return]
+            for part in self._worker.do(piece):
+                yield from self._said()
+                yield part
+            yield Done()
         except Exception as error:
-            return Failed.because(error)
+            yield Failed.because(error)
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def _said(self) -> Iterator[Message]:
+        while self._lines:
+            yield self._lines.pop(0)
 
 
 class Actors:
-    """Workers that are actors (see `Hands`).
+    """Workers that are actors (see `Workers`).
 
     Args:
         order: The run.
@@ -210,79 +157,72 @@ class Actors:
         self._placed = False
         self._asked = time.monotonic()
         self._ray, self._ours, self._resources = ray, ours, dict(resources)
-        self._token = Path(order.folder) / order.token
-        self._token.parent.mkdir(parents=True, exist_ok=True)
-        self._token.touch()
         self._order = ray.put(order)
-        self._mailbox = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(
-            _Mailbox
-        ).remote()
-        self._letters = self._mailbox.take.remote()
         self._actors: dict[int, Any] = {}
-        self._calls: dict[Any, int] = {}
+        self._streams: dict[Any, int] = {}
 
-    def start(self, hand: int) -> None:
+    def start(self, number: int) -> None:
         """Ask for a worker."""
         actor = self._ray.remote(_Actor)
-        self._actors[hand] = actor.options(
-            max_restarts=MOST_RESTARTS,
-            **self._resources,
+        # Two calls at once: `stop` comes in the middle of a piece.
+        self._actors[number] = actor.options(
+            max_restarts=MOST_RESTARTS, max_concurrency=2, **self._resources
         ).remote()
-        self._call(hand)
+        self._load(number)
 
-    def _call(self, hand: int) -> None:
-        ready = self._actors[hand].ready.options(max_task_retries=_READY_TRIES)
-        self._calls[ready.remote(self._order, hand, self._mailbox)] = hand
+    def _load(self, number: int) -> None:
+        ready = self._actors[number].ready
+        ready = ready.options(num_returns="streaming", max_task_retries=_READY_TRIES)
+        self._streams[ready.remote(self._order)] = number
 
-    def send(self, hand: int, unit: Unit) -> None:
+    def send(self, number: int, piece: Piece) -> None:
         """Give a worker something to do."""
-        self._calls[self._actors[hand].do.remote(unit)] = hand
+        do = self._actors[number].do.options(num_returns="streaming")
+        self._streams[do.remote(piece)] = number
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        """What workers have said (see `Hands`)."""
-        done, _ = self._ray.wait(list(self._calls), timeout=seconds) if self._calls else ([], [])
-        found = self._post()
+        """What workers have said (see `Workers`)."""
+        streams = list(self._streams)
+        done: list[Any] = []
+        if streams:
+            done, _ = self._ray.wait(streams, num_returns=1, timeout=seconds)
+        else:
+            time.sleep(seconds)
+        found: list[tuple[int, Message]] = []
         self._placed |= bool(done)
         if not self._placed and time.monotonic() - self._asked > _PATIENCE:
             self._placed = True
             found.append((0, Said("No node of the Ray cluster has room for a worker yet.")))
-        for call in done:
-            hand = self._calls.pop(call)
+        for stream in done:
+            number = self._streams[stream]
             try:
-                message: Message = self._ray.get(call)
+                message: Message = self._ray.get(next(stream))
+            except StopIteration:
+                self._streams.pop(stream, None)
+                continue
             except self._ray.exceptions.RayError as error:
-                back = not isinstance(error, self._ray.exceptions.ActorDiedError)
-                message = Gone(f"is gone ({first_line(error).rstrip('.')})", back=back)
-            if isinstance(message, Gone) and message.back:  # Ray has started it again
-                self._call(hand)
-            found.append((hand, message))
-        return found
-
-    def _post(self) -> list[tuple[int, Message]]:
-        """What was told between two units."""
-        ready, _ = self._ray.wait([self._letters], timeout=0)
-        if not ready:
-            return []
-        try:
-            found: list[tuple[int, Message]] = self._ray.get(self._letters)
-        except self._ray.exceptions.RayError:  # the mailbox was on a node that is gone
-            found = []
-        self._letters = self._mailbox.take.remote()
+                self._streams.pop(stream, None)
+                gone = isinstance(error, self._ray.exceptions.ActorDiedError)
+                why = f"is gone ({first_line(error).rstrip('.')})"
+                message = Died(why, restarted=not gone)
+            if isinstance(message, Died) and message.restarted:  # Ray has started it again
+                self._load(number)
+            found.append((number, message))
         return found
 
     def stop(self) -> None:
         """Have all workers end after their batch."""
-        self._mailbox.stop.remote()
+        for actor in self._actors.values():
+            actor.stop.remote()
+
+    def end(self, number: int) -> None:
+        """End a worker; Ray starts it again."""
+        self._ray.kill(self._actors[number], no_restart=False)
 
     def close(self) -> None:
         """End the actors, and the connection where it is ours."""
         with contextlib.suppress(Exception):  # the cluster may be gone already
-            for actor in (*self._actors.values(), self._mailbox):
+            for actor in self._actors.values():
                 self._ray.kill(actor)
-        with contextlib.suppress(OSError):
-            self._token.unlink(missing_ok=True)
         if self._ours:
             self._ray.shutdown()
-
-
-EXECUTOR = RayExecutor()

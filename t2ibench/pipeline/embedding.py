@@ -1,0 +1,225 @@
+"""Embedding images and texts: files and texts in, rows out. Nothing is stored here."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError, failing
+from t2ibench.models.protocols import Encoder
+from t2ibench.pipeline.generation import never
+from t2ibench.pipeline.observers import Damaged
+from t2ibench.store.images import StoredImage
+from t2ibench.store.parts import off_length
+from t2ibench.store.pixels import UnreadableImageError
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+_THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
+_LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
+PART = 256  # embeddings that are stored together: what a kill can cost, and what memory holds
+
+Wanted = tuple[StoredImage, Collection[str]]  # an image, and the encoders that have not seen it
+
+
+@dataclass(slots=True)
+class EmbeddedImages:
+    """A part of the images, embedded.
+
+    Attributes:
+        images: How many images were tried.
+        rows: Encoder to the hashes of images and their embeddings.
+        damaged: Image files that could not be read.
+        failures: Encoder to why it cannot go on; the other encoders did their part.
+    """
+
+    images: int
+    rows: dict[str, tuple[list[str], Float32Array]] = field(default_factory=dict)
+    damaged: list[Damaged] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def embedded_images(
+    wanted: Sequence[Wanted],
+    encoders: Mapping[str, Encoder],
+    widths: Mapping[str, int | None],
+    stopping: Callable[[], bool] = never,
+) -> Iterator[EmbeddedImages]:
+    """Embed images; each file is decoded once for all encoders.
+
+    Threads decode and prepare images ahead of the encoders, once these are loaded.
+    """
+    failed: dict[str, str] = {}
+    feeds = {name: _Feed(encoder, failed, widths.get(name)) for name, encoder in encoders.items()}
+    _load(wanted, encoders)
+    ahead = 2 * max((encoder.batch_size for encoder in encoders.values()), default=1)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        call = partial(_prepare, encoders, failed)
+        prepared = in_order(pool, call, wanted, max(ahead, _LEAST_AHEAD))
+        for start in range(0, len(wanted), PART):
+            if stopping():
+                return
+            part = EmbeddedImages(len(wanted[start : start + PART]))
+            for image, _ in wanted[start : start + PART]:
+                found = next(prepared)
+                if isinstance(found, str):
+                    part.damaged.append(Damaged(image, found))
+                    continue
+                for name, value in found.items():
+                    feeds[name].take(image.sha256, value)
+            for name, feed in feeds.items():
+                if rows := feed.taken():
+                    part.rows[name] = list(rows), np.stack(list(rows.values()))
+            part.failures = dict(failed)
+            yield part
+
+
+def embedded_texts(
+    texts: Sequence[str], encoder: Encoder, width: int | None
+) -> Iterator[tuple[Sequence[str], Float32Array]]:
+    """Embed texts, part by part."""
+    for start in range(0, len(texts), PART):
+        part = texts[start : start + PART]
+        with naming(encoder.name):
+            rows = encoder.encode_texts(part)
+        checked = checked_rows(encoder, rows, len(part), width)
+        width = checked.shape[1]
+        yield part, checked
+
+
+def naming(name: str) -> AbstractContextManager[None]:
+    """Turn an encoder's own exceptions into one line that names it."""
+    return failing(f"The encoder '{name}' failed with")
+
+
+def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -> Float32Array:
+    """Embeddings of the shape that they must have."""
+    rows = np.asarray(values)
+    if rows.ndim != 2 or len(rows) != count or (width is not None and rows.shape[1] != width):
+        raise T2IBenchError(
+            f"The encoder '{encoder.name}' gave embeddings of shape {rows.shape}; expected "
+            f"({count}, {width or 'd'}).",
+            "`t2ibench check-adapter` says what an encoder must do.",
+        )
+    # A row of NaN is a text without a vector; `encode` refuses such images.
+    off = off_length(rows, may_lack=True) & np.isfinite(rows).all(axis=1)
+    if off.any():
+        raise T2IBenchError(
+            f"The encoder '{encoder.name}' gave {int(off.sum())} of {count} embeddings that are "
+            "not of unit length.",
+            "It has to divide each by its norm; `t2ibench check-adapter` says what an encoder "
+            "must do.",
+        )
+    return rows
+
+
+def encode(encoder: Encoder, prepared: Sequence[Any], width: int | None = None) -> Float32Array:
+    """Embeddings of prepared images, in batches of the encoder's own size."""
+    size = max(1, encoder.batch_size)
+    parts = []
+    for start in range(0, len(prepared), size):
+        batch = prepared[start : start + size]
+        with naming(encoder.name):
+            rows = encoder.encode_images(batch)
+        parts.append(checked_rows(encoder, rows, len(batch), width))
+        width = parts[-1].shape[1]
+    embeddings: Float32Array = np.concatenate(parts)
+    if not np.isfinite(embeddings).all():
+        raise T2IBenchError(
+            f"The encoder '{encoder.name}' gave embeddings that are not numbers.",
+            "Try --dtype float32, or another device.",
+        )
+    return embeddings
+
+
+def in_order(
+    pool: ThreadPoolExecutor, call: Callable[[_T], _R], items: Iterable[_T], ahead: int
+) -> Iterator[_R]:
+    """What a call gives for each item, in their order; the pool works a little ahead."""
+    waiting: deque[Future[_R]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(call, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _load(wanted: Sequence[Wanted], encoders: Mapping[str, Encoder]) -> None:
+    """Load here what loads with a first image: threads that import a library at once break it."""
+    needed = {name for _, names in wanted for name in names}
+    for image, _ in wanted:
+        with suppress(UnreadableImageError):
+            pixels = image.read()
+            for name in needed:
+                with suppress(T2IBenchError), naming(name):  # reported with its images
+                    encoders[name].prepare(pixels)
+            return
+
+
+def _prepare(
+    encoders: Mapping[str, Encoder], failed: Mapping[str, str], wanted: Wanted
+) -> dict[str, Any] | str:
+    """An image as each encoder takes it; why it cannot be read."""
+    image, names = wanted
+    try:
+        pixels = image.read()
+    except UnreadableImageError as error:
+        return str(error)
+    inputs: dict[str, Any] = {}
+    for name in names:
+        if name not in failed:
+            try:
+                with naming(name):
+                    inputs[name] = encoders[name].prepare(pixels)
+            except T2IBenchError as error:
+                inputs[name] = error
+    return inputs
+
+
+class _Feed:
+    """One encoder while it embeds: it gets a batch as soon as that is full."""
+
+    def __init__(self, encoder: Encoder, failed: dict[str, str], width: int | None) -> None:
+        self._encoder, self._failed, self._width = encoder, failed, width
+        self._waiting: dict[str, Any] = {}
+        self._rows: dict[str, Float32Array] = {}
+
+    def take(self, key: str, prepared: Any) -> None:
+        """Embed one image, with the next ones."""
+        if isinstance(prepared, T2IBenchError):
+            self._failed.setdefault(self._encoder.name, str(prepared))
+        self._waiting[key] = prepared
+        if len(self._waiting) >= self._encoder.batch_size:
+            self._encode()
+
+    def taken(self) -> dict[str, Float32Array]:
+        """Embed what waits, and give the part; what was embedded before a failure is kept."""
+        self._encode()
+        rows, self._rows = self._rows, {}
+        return rows
+
+    def _encode(self) -> None:
+        batch, self._waiting = self._waiting, {}
+        if not batch or self._encoder.name in self._failed:
+            return
+        try:
+            rows = encode(self._encoder, list(batch.values()), self._width)
+        except T2IBenchError as error:
+            self._failed[self._encoder.name] = str(error)
+        else:
+            self._width = rows.shape[1]
+            self._rows.update(zip(batch, rows, strict=True))

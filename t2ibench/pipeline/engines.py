@@ -1,0 +1,107 @@
+"""Who does a run (`--engine`, `--workers`): this process, several, or a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from t2ibench.arguments import Arguments, PositiveInt, read_args
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.models.protocols import GeneratesInParts
+from t2ibench.pipeline import stopping
+from t2ibench.pipeline.executors import Executor, InProcess
+from t2ibench.pipeline.executors.messages import Order
+from t2ibench.pipeline.executors.pool import WorkerPool, Workers
+from t2ibench.pipeline.executors.processes import Processes, visible_gpus
+from t2ibench.pipeline.opening import load_observers
+from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.worker import Observers, Worker
+from t2ibench.settings import RunSettings
+from t2ibench.worker_pool import cores
+
+ENGINES = ("local", "ray")
+
+
+class LocalArgs(Arguments):
+    """What --engine-args takes for the engine local.
+
+    Attributes:
+        threads: Of each worker; by default its share of the cores.
+    """
+
+    threads: PositiveInt | None = None
+
+
+def check_engine(settings: RunSettings) -> None:
+    """Check --engine and --engine-args, before anything is done."""
+    engine = settings.engine
+    if engine not in ENGINES:
+        raise T2IBenchError(
+            f"Unknown engine '{shown(engine)}'.{did_you_mean(engine, ENGINES)}",
+            "There are local and ray; --shard I/N splits a run into jobs that share nothing.",
+        )
+    if engine == "local":
+        read_args(LocalArgs, settings.engine_args, "the engine local", flag="--engine-args")
+        return
+    from t2ibench.pipeline.executors.ray import Args
+
+    read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
+    if find_spec("ray") is None:
+        raise T2IBenchError("--engine ray needs Ray.", "pip install 't2ibench[ray]'")
+
+
+@contextmanager
+def executor_of(prepared: Prepared, reporter: Reporter, observing: bool) -> Iterator[Executor]:
+    """Have somebody to do a run, and end them with it."""
+    check_engine(prepared.settings)
+    workers = _workers(prepared, reporter, observing)
+    if workers is None:
+        yield InProcess(own_worker(prepared, reporter, observing))
+        return
+    try:
+        yield WorkerPool(workers, prepared.generator, reporter)
+    finally:
+        workers.close()
+
+
+def own_worker(prepared: Prepared, reporter: Reporter, observing: bool) -> Worker:
+    """A worker in this process."""
+    settings, plan = prepared.settings, prepared.plan
+    observers = Observers()
+    if observing:
+        observers = load_observers(
+            settings,
+            prepared.objects,
+            reporter,
+            embeds=plan.needs_encoder,
+            asks=bool(plan.questions),
+        )
+    model = settings.model if prepared.objects.generator is None else None
+    return Worker(prepared.generator, observers, model, settings.batch_size, stopping.asked)
+
+
+def generating(executor: Executor, prepared: Prepared, reporter: Reporter) -> Executor:
+    """Who generates: a model on a server is asked from here, so that one limit of cost holds."""
+    if isinstance(executor, WorkerPool) and isinstance(prepared.generator, GeneratesInParts):
+        return InProcess(own_worker(prepared, reporter, observing=False))
+    return executor
+
+
+def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers | None:
+    """The workers that were asked for; None where this process works alone."""
+    settings = prepared.settings
+    if settings.engine == "ray":
+        from t2ibench.pipeline.executors.ray import actors
+
+        return actors(Order.of(prepared, observing), settings, reporter)
+    gpus = visible_gpus() if settings.device in {None, "auto", "cuda"} else []
+    count = settings.workers or max(len(gpus), 1)
+    if count == 1:
+        return None
+    args = read_args(LocalArgs, settings.engine_args, "the engine local", flag="--engine-args")
+    threads = args.threads or max(1, cores() // count)
+    each = "1 thread" if threads == 1 else f"{threads} threads"
+    reporter.say(f"{count} workers {f'on {len(gpus)} GPUs' if gpus else f'with {each} each'}.")
+    return Processes(Order.of(prepared, observing), count, gpus, threads)

@@ -1,0 +1,188 @@
+"""Workers in processes of this machine (`--workers N`): one a GPU, or each with a share of cores.
+
+torch takes all cores in every process, and two such processes on two cores wait for each other most
+of the time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import queue
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import shown
+from t2ibench.pipeline.executors.messages import Died, Done, Failed, Message, Order
+from t2ibench.pipeline.pieces import Piece
+from t2ibench.worker_pool import end_with_parent, new_processes
+
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+def visible_gpus() -> list[str]:
+    """GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them; torch is asked last."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is not None:
+        return [name for name in map(str.strip, named.split(",")) if name and name != "-1"]
+    there = Path("/dev/nvidia0").exists() or Path("/dev/kfd").exists() or os.name == "nt"
+    if not there and shutil.which("nvidia-smi") is None:
+        return []
+    import torch
+
+    return [str(number) for number in range(torch.cuda.device_count())]
+
+
+class Processes:
+    """Workers in processes of this machine (see `Workers`).
+
+    Args:
+        order: The run.
+        count: How many.
+        gpus: GPUs that they share in turn.
+        threads: Of each.
+    """
+
+    elsewhere = False
+
+    def __init__(self, order: Order, count: int, gpus: list[str], threads: int) -> None:
+        self.count = count
+        self._gpus = gpus
+        self._threads = threads
+        self._order = pickle.dumps(order)
+        self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue()
+        self._lines: dict[int, Connection] = {}
+        self._processes: dict[int, Any] = {}
+
+    def start(self, number: int) -> None:
+        """Start a worker."""
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        descriptor, errors = tempfile.mkstemp(prefix="t2ibench-worker-")
+        os.close(descriptor)
+        arguments = (theirs, self._order, errors)
+        process = context.Process(target=_main, args=arguments)
+        with new_processes(self._environment(number)):
+            process.start()
+        theirs.close()
+        self._lines[number], self._processes[number] = ours, process
+        listening = (number, ours, process, Path(errors))
+        threading.Thread(target=self._listen, args=listening, daemon=True).start()
+
+    def _environment(self, number: int) -> dict[str, str]:
+        found = {"TOKENIZERS_PARALLELISM": "false"}
+        for name in _THREADS:
+            # A smaller number is the user's own.
+            given = os.environ.get(name, "")
+            known = int(given) if given.isdecimal() and int(given) else self._threads
+            found[name] = str(min(known, self._threads))
+        if self._gpus:
+            found["CUDA_VISIBLE_DEVICES"] = self._gpus[number % len(self._gpus)]
+        return found
+
+    def _listen(self, number: int, line: Connection, process: Any, errors: Path) -> None:
+        """In a thread: hear what a worker says until it ends, perhaps in the middle of a part."""
+        while True:
+            try:
+                message: Message = line.recv()
+            except Exception:  # whatever half a part reads as
+                break
+            self._heard.put((number, line, message))
+        process.join()
+        self._heard.put((number, line, Died(_ending(process.exitcode or 0, errors))))
+        with contextlib.suppress(OSError):
+            errors.unlink()
+
+    def send(self, number: int, piece: Piece) -> None:
+        """Give a worker something to do."""
+        with contextlib.suppress(OSError):  # it has just died, which is heard
+            self._lines[number].send(piece)
+
+    def wait(self, seconds: float) -> list[tuple[int, Message]]:
+        """What workers have said (see `Workers`)."""
+        found = []
+        with contextlib.suppress(queue.Empty):
+            found.append(self._heard.get(timeout=seconds))
+            while True:
+                found.append(self._heard.get_nowait())
+        # What was said by one that has been started again since belongs to nobody.
+        return [(number, message) for number, line, message in found if self._lines[number] is line]
+
+    def stop(self) -> None:
+        """Have all workers end after their batch."""
+        for line in self._lines.values():
+            with contextlib.suppress(OSError):
+                line.send(None)
+
+    def end(self, number: int) -> None:
+        """End a worker, one that is suspended too."""
+        self._processes[number].kill()
+
+    def close(self) -> None:
+        """End them all."""
+        for process in self._processes.values():
+            process.kill()
+        for process in self._processes.values():
+            process.join()
+
+
+def _ending(status: int, errors: Path) -> str:
+    """How a process ended, in words."""
+    if status < 0:
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = f"signal {-status}"
+        memory = ", perhaps because memory ran out" if name == "SIGKILL" else ""
+        return f"was ended by {name}{memory}"
+    with contextlib.suppress(OSError):
+        lines = errors.read_text(errors="replace").strip().splitlines()
+        if lines:
+            return f"ended with status {status} ({shown(lines[-1])})"
+    return f"ended with status {status}"
+
+
+def _main(line: Connection, order: bytes, errors: str) -> None:
+    """In the process: work until the leader says or goes."""
+    # The terminal sends Ctrl-C to every process, and Slurm SIGTERM; the leader decides on both.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    end_with_parent()
+    if not os.environ.get("T2IBENCH_TRACEBACK"):
+        file = os.open(errors, os.O_WRONLY)
+        os.dup2(file, sys.stdout.fileno())
+        os.dup2(file, sys.stderr.fileno())
+    lock = threading.Lock()
+
+    def tell(message: Message) -> None:
+        with lock:  # a model that waits for a server says so in a thread of its own
+            line.send(message)
+
+    try:
+        from t2ibench.pipeline.executors.remote_worker import RemoteWorker
+
+        _work(RemoteWorker(pickle.loads(order), tell, line.poll), line, tell)
+    except (EOFError, BrokenPipeError):
+        pass
+    except BaseException as error:  # libraries written in Rust raise kinds of their own
+        with contextlib.suppress(OSError):
+            tell(Failed.because(error))
+    # Not through the interpreter's own end: threads of libraries may hang in it.
+    os._exit(0)
+
+
+def _work(worker: Any, line: Connection, tell: Callable[[Message], None]) -> None:
+    tell(worker.ready())
+    while (piece := line.recv()) is not None:
+        for part in worker.do(piece):
+            tell(part)
+        tell(Done())

@@ -1,0 +1,174 @@
+"""Generating images: requests in, bytes out. Nothing is stored here."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator as Yields
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import get_args
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.protocols import (
+    Drawn,
+    ExpectsPrompts,
+    GeneratesInParts,
+    Generator,
+    ImageRequest,
+    Status,
+)
+from t2ibench.store.attempts import SUFFIXES
+from t2ibench.store.pixels import UnreadableImageError, is_black, read_image
+
+_THREADS = min(4, os.cpu_count() or 1)
+_BATCHES = 2  # that wait for their files: what a kill can cost, and what memory holds
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFile:
+    """What became of one request.
+
+    Attributes:
+        request: The request.
+        status: 'ok', 'refused', 'filtered' or 'failed'.
+        data: The bytes of its file, for status 'ok'.
+        suffix: Of the file's name.
+        reason: Why there is no image.
+        revised_prompt: The prompt that the model says it used instead.
+    """
+
+    request: ImageRequest
+    status: str
+    data: bytes | None = None
+    suffix: str = ".png"
+    reason: str | None = None
+    revised_prompt: str | None = None
+
+
+def never() -> bool:
+    """Nobody asks to stop."""
+    return False
+
+
+def generated(
+    requests: Sequence[ImageRequest],
+    generator: Generator,
+    *,
+    batch_size: int | None = None,
+    stopping: Callable[[], bool] = never,
+) -> Yields[list[ImageFile], None, None]:
+    """Generate images, batch by batch; files are encoded while the next batch is generated.
+
+    What was generated before a failure or a request to stop still comes.
+    """
+    if isinstance(generator, ExpectsPrompts):
+        generator.expect(list(dict.fromkeys(request.prompt for request in requests)))
+    waiting: deque[list[Future[ImageFile]]] = deque()
+    start = 0
+    with ThreadPoolExecutor(_THREADS) as pool:
+        try:
+            while start < len(requests) and not stopping():
+                size = max(1, batch_size or generator.batch_size)  # it may grow
+                for part in _outcomes(generator, requests[start : start + size]):
+                    waiting.append([pool.submit(_file_of, *pair) for pair in part])
+                    # A generator may write its next images to the same paths, and what was paid
+                    # for is not kept waiting.
+                    at_once = isinstance(generator, GeneratesInParts)
+                    most = 0 if at_once or any(drawn.path for _, drawn in part) else _BATCHES
+                    while waiting and (len(waiting) > most or all(f.done() for f in waiting[0])):
+                        yield [future.result() for future in waiting.popleft()]
+                start += size
+        except GeneratorExit:
+            raise
+        except BaseException:
+            yield from _rest(waiting)
+            raise
+        yield from _rest(waiting)
+
+
+def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
+    while waiting:
+        yield [future.result() for future in waiting.popleft()]
+
+
+def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:
+    """Generate a batch; if it fails as a whole, generate its images one by one."""
+    try:
+        outcomes = generator.generate(batch)
+        if len(outcomes) != len(batch):
+            raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
+        return [_checked(outcome) for outcome in outcomes]
+    except T2IBenchError:
+        raise
+    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
+        if len(batch) == 1:
+            return [Drawn("failed", reason=f"{type(error).__name__}: {error}"[:500])]
+    return [generate_batch(generator, [request])[0] for request in batch]
+
+
+def _outcomes(
+    generator: Generator, batch: Sequence[ImageRequest]
+) -> Iterator[list[tuple[ImageRequest, Drawn]]]:
+    """A batch, as a whole or as its parts come; what a failure leaves is generated one by one."""
+    if not isinstance(generator, GeneratesInParts):
+        yield list(zip(batch, generate_batch(generator, batch), strict=True))
+        return
+    waiting = dict(enumerate(batch))
+    try:
+        for part in generator.generate_in_parts(batch):
+            new = [(number, outcome) for number, outcome in part if number in waiting]
+            yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
+    except T2IBenchError:
+        raise
+    except (Exception, SystemExit):  # no failure of a model may lose the other images
+        pass
+    for request in waiting.values():
+        yield [(request, generate_batch(generator, [request])[0])]
+
+
+def _checked(outcome: Drawn) -> Drawn:
+    if not isinstance(outcome, Drawn):
+        return Drawn("failed", reason=f"the generator gave a {type(outcome).__name__}, not a Drawn")
+    if outcome.status not in get_args(Status):
+        return Drawn("failed", reason=f"the generator gave the status '{outcome.status}'")
+    if outcome.status != "ok":
+        return outcome if outcome.reason else Drawn(outcome.status, reason="no reason was given")
+    if outcome.image is None and outcome.path is None:
+        return Drawn("failed", reason="the generator gave no image")
+    if outcome.image is not None and is_black(outcome.image):
+        return Drawn(
+            "filtered", reason="the image is all black", revised_prompt=outcome.revised_prompt
+        )
+    return outcome
+
+
+def _file_of(request: ImageRequest, outcome: Drawn) -> ImageFile:
+    """The file of an image: PNG, or what the generator wrote, byte for byte."""
+    revised = outcome.revised_prompt
+    status, reason = "failed", ""
+    try:
+        if outcome.status != "ok":
+            status, reason = outcome.status, outcome.reason or "no reason was given"
+        elif outcome.image is not None:
+            buffer = io.BytesIO()
+            outcome.image.save(buffer, format="PNG", compress_level=4)
+            return ImageFile(request, "ok", buffer.getvalue(), revised_prompt=revised)
+        elif outcome.path is not None:
+            data = outcome.path.read_bytes()
+            if not is_black(read_image(data)):
+                known = outcome.path.suffix.lower()
+                suffix = known if known in SUFFIXES else ".png"
+                return ImageFile(request, "ok", data, suffix, revised_prompt=revised)
+            status = "filtered"
+            reason = (
+                f"{outcome.file}: it is all black" if outcome.file else "the image is all black"
+            )
+    except UnreadableImageError as error:
+        name = outcome.file or (outcome.path.name if outcome.path else "the image")
+        reason = f"{name}: {error}"
+    except Exception as error:  # what goes wrong with one image is the failure of that image
+        reason = f"it could not be stored: {type(error).__name__}: {error}"[:500]
+    return ImageFile(request, status, reason=reason, revised_prompt=revised)

@@ -1,0 +1,155 @@
+"""`t2ibench merge`: parts of a run that were made apart, as one.
+
+What is stored is named by its content (prompt and index, hashes of images and texts), so joining is
+copying what is not there yet, and the result is that of one machine, byte for byte.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.pipeline.progress import Reporter
+from t2ibench.results.record import GeneratorRecord, RunRecord
+from t2ibench.results.run import RunFolder, folder_of, open_run
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import ImageStore
+from t2ibench.store.labels import LabelStore
+from t2ibench.store.locks import locked
+from t2ibench.store.rewrites import RewriteStore
+from t2ibench.tasks.kept import FOLDER as TASKS
+
+_Item = TypeVar("_Item")
+_PART = 256  # images or embeddings that are copied together
+# What all parts share; their output, cost and history are their own.
+_SAME = ("tasks", "measurement", "encoders", "controls", "judges", "pools")
+
+
+def merge(paths: Sequence[Path], output: Path | None, reporter: Reporter) -> RunFolder:
+    """Join runs of one generator into one folder; what is there already stays.
+
+    Args:
+        paths: The run folders.
+        output: The folder of all runs; None for the one that holds the folders of the parts.
+        reporter: Shows progress.
+
+    Returns:
+        The joined run, which is not scored yet.
+
+    Raises:
+        T2IBenchError: the runs do not belong together.
+    """
+    distinct = {path.resolve(): path for path in map(folder_of, paths)}
+    parts = [open_run(path) for path in distinct.values()]
+    first = parts[0].record
+    for part in parts[1:]:
+        _check(parts[0], part)
+    target = (output or parts[0].path.parent.parent) / parts[0].path.name
+    folder = open_run(target) if (target / "run.json").is_file() else RunFolder(target)
+    if folder.path.resolve() in distinct:
+        raise T2IBenchError(f"{target} is one of the parts.", "Give another --output-dir.")
+    if (target / "run.json").is_file():
+        _check(parts[0], folder)
+    with locked(target, notices=reporter):
+        with reporter.stage("Merging", len(parts), "parts") as ticker:
+            for part in parts:
+                _copy(part, folder)
+                ticker.advance(1)
+        settings = first.settings.model_copy(update={"shard": None, "no_score": False})
+        folder.record = first.model_copy(
+            update={
+                "settings": settings,
+                "status": "incomplete",
+                "generator": _generator([part.record for part in parts]),
+                "history": [entry for part in parts for entry in part.record.history],
+            }
+        )
+        folder.save()
+    return folder
+
+
+def _check(first: RunFolder, other: RunFolder) -> None:
+    """Refuse runs of different models, tasks or settings."""
+    one, two = first.record, other.record
+    made = [record.generator.fingerprint if record.generator else None for record in (one, two)]
+    unlike = "model" if made[0] != made[1] else ""
+    for name in _SAME:
+        if not unlike and getattr(one, name) != getattr(two, name):
+            unlike = name
+    if unlike:
+        raise T2IBenchError(
+            f"{first.path} and {other.path} are no parts of one run: their {unlike} differ.",
+            "Start every part with the same command, but for --shard.",
+        )
+
+
+def _copy(part: RunFolder, folder: RunFolder) -> None:
+    """Copy what a part has and the run does not."""
+    record = part.record
+    if record.generator is not None:
+        fingerprint = record.generator.fingerprint
+        _copy_images(ImageStore(part.images, fingerprint), ImageStore(folder.images, fingerprint))
+        if (info := record.generator.rewriter) is not None:
+            theirs = RewriteStore(part.path, info.fingerprint)
+            ours = RewriteStore(folder.path, info.fingerprint)
+            ours.add(row for row in theirs if not ours.is_done(row.prompt, row.index))
+    encoders = [(name, one.fingerprint) for name, one in record.encoders.items()]
+    encoders += [(one.name, one.fingerprint) for one in record.controls.values()]
+    for name, fingerprint in encoders:
+        source = EvidenceStore(part.evidence, name, fingerprint)
+        target = EvidenceStore(folder.evidence, name, fingerprint)
+        kinds: tuple[Literal["images", "texts"], ...] = ("images", "texts")
+        for kind in kinds:
+            keys = target.missing(kind, sorted(source.keys(kind)))
+            for some in _parts(keys):
+                target.add(kind, some, source.rows(kind, some).astype("float32"))
+    for name, fingerprint in record.judges.items():
+        AnswerStore(folder.evidence, name, fingerprint).add(
+            AnswerStore(part.evidence, name, fingerprint)
+        )
+    labels = LabelStore(part.evidence).all()
+    if labels:
+        LabelStore(folder.evidence).add(labels)
+    if (part.path / TASKS).is_dir():
+        shutil.copytree(part.path / TASKS, folder.path / TASKS, dirs_exist_ok=True)
+
+
+def _copy_images(source: ImageStore, target: ImageStore) -> None:
+    attempts = [
+        attempt
+        for attempt in source.all_attempts()
+        if not target.is_done(attempt.prompt, attempt.index)
+    ]
+    for some in _parts(attempts):
+        for attempt in some:
+            if attempt.file is not None and source.has_file(attempt):
+                path = target.path(attempt)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source.path(attempt), path)
+        target.record(some)
+
+
+def _parts(items: Sequence[_Item]) -> Iterable[Sequence[_Item]]:
+    return (items[start : start + _PART] for start in range(0, len(items), _PART))
+
+
+def _generator(records: Sequence[RunRecord]) -> GeneratorRecord | None:
+    """What made the images of all parts, and what they have cost together."""
+    found = [record.generator for record in records if record.generator is not None]
+    if not found:
+        return None
+    first = next((one for one in found if one.libraries), found[0])
+    costs = [one.cost for one in found if one.cost is not None]
+    others = [one.libraries for one in found if one.libraries not in ({}, first.libraries)]
+    others += [libraries for one in found for libraries in one.other_libraries]
+    distinct = [one for number, one in enumerate(others) if one not in others[:number]]
+    return first.model_copy(
+        update={
+            "cost": round(sum(costs), 9) if costs else None,
+            "other_libraries": [one for one in distinct if one != first.libraries],
+        }
+    )

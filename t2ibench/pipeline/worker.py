@@ -1,0 +1,112 @@
+"""A worker: models, and the pieces of work that they do. It stores nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators import libraries_of
+from t2ibench.models.protocols import Encoder, Generator, Judge, Releasable, ReportsSettings
+from t2ibench.models.rewritten import Rewritten
+from t2ibench.pipeline.asking import answered
+from t2ibench.pipeline.embedding import embedded_images, embedded_texts
+from t2ibench.pipeline.generation import generated, never
+from t2ibench.pipeline.pieces import (
+    Answers,
+    EmbeddedTexts,
+    GeneratedImages,
+    ImagesToEmbed,
+    ImagesToGenerate,
+    Part,
+    Piece,
+    QuestionsToAsk,
+    TextsToEmbed,
+)
+from t2ibench.results.environment import versions
+
+
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """Who looks at the images.
+
+    Attributes:
+        encoders: In the order of the settings.
+        controls: Encoder to its control of random weights.
+        judges: In the order of the settings.
+    """
+
+    encoders: Sequence[Encoder] = ()
+    controls: Mapping[str, Encoder] = field(default_factory=dict)
+    judges: Sequence[Judge] = ()
+
+
+@dataclass(slots=True)
+class Worker:
+    """Does pieces of work with its own models.
+
+    Attributes:
+        generator: The model; None if nothing is generated.
+        observers: Encoders and judges.
+        model: The generator as it was named, None for a Python object.
+        batch_size: Images in one call of the generator; None for its own choice.
+        stopping: Whether it shall stop after the batch in hand.
+    """
+
+    generator: Generator | None
+    observers: Observers
+    model: str | None = None
+    batch_size: int | None = None
+    stopping: Callable[[], bool] = never
+    _generated: bool = False
+
+    def do(self, piece: Piece) -> Iterator[Part]:
+        """Do a piece; each part of it comes as soon as it is there.
+
+        Raises:
+            T2IBenchError: the generator cannot go on.
+        """
+        if isinstance(piece, ImagesToGenerate):
+            self._generated = True
+            yield from self._generate(piece)
+            return
+        if self._generated and isinstance(self.generator, Releasable):
+            self.generator.release()  # its memory is for encoders
+        self._generated = False
+        if isinstance(piece, ImagesToEmbed):
+            needed = {name for _, names in piece.images for name in names}
+            encoders = {name: one for name, one in self._encoders().items() if name in needed}
+            yield from embedded_images(piece.images, encoders, piece.widths, self.stopping)
+        elif isinstance(piece, TextsToEmbed):
+            yield from self._embed_texts(piece)
+        elif isinstance(piece, QuestionsToAsk):
+            judge = next(one for one in self.observers.judges if one.name == piece.judge)
+            asked = answered(piece.questions, judge, streak=piece.streak, stopping=self.stopping)
+            for report in asked:
+                yield Answers(piece.judge, report)
+
+    def _encoders(self) -> dict[str, Encoder]:
+        known = (*self.observers.encoders, *self.observers.controls.values())
+        return {encoder.name: encoder for encoder in known}
+
+    def _generate(self, piece: ImagesToGenerate) -> Iterator[Part]:
+        generator = self.generator
+        assert generator is not None
+        if piece.rewritings is not None and isinstance(generator, Rewritten):
+            generator.rewritings = piece.rewritings
+        libraries = versions(libraries_of(self.model)) if self.model is not None else {}
+        for files in generated(
+            piece.requests, generator, batch_size=self.batch_size, stopping=self.stopping
+        ):
+            used = generator.effective_settings() if isinstance(generator, ReportsSettings) else {}
+            yield GeneratedImages(files, dict(used), libraries)
+
+    def _embed_texts(self, piece: TextsToEmbed) -> Iterator[Part]:
+        encoder = self._encoders()[piece.encoder]
+        try:
+            for texts, rows in embedded_texts(piece.texts, encoder, piece.width):
+                yield EmbeddedTexts(piece.encoder, tuple(texts), rows)
+                if self.stopping():
+                    return
+        except T2IBenchError as error:
+            yield EmbeddedTexts(piece.encoder, failure=str(error))

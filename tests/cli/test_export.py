@@ -1,0 +1,160 @@
+"""`t2ibench export`: a run's images as other tools read them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import io
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from t2ibench import evaluate
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.reports.exports import export
+from t2ibench.store.images import ImageStore
+
+Cli = Callable[..., tuple[int, str, str]]
+TASKS = "t2iat_flowers_insects,openbias_examples"
+SMALL: dict[str, Any] = {
+    "limit": 1, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 50,
+}  # fmt: skip
+FLAGS = [
+    *("--model", "toyland", "--tasks", TASKS, "--limit", "1", "--images-per-prompt", "2"),
+    *("--permutations", "200", "--bootstrap", "50"),
+]
+RUN = Path("runs/toyland")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        evaluate("toyland", TASKS, **SMALL)
+    return folder
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(whole / "runs", tmp_path / "runs")
+    monkeypatch.chdir(tmp_path)
+    return RUN
+
+
+def hashes(folder: Path) -> list[str]:
+    """Of all images that an export wrote."""
+    paths = folder.rglob("*.png")
+    return sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("export", "nowhere", "--format", "geneval"), "is not a run folder"),
+        (("export", "runs/toyland", "--format", "geneval", "--output", "runs"), "there already"),
+    ],
+)
+def test_wrong_input_is_one_line(words: tuple[str, ...], said: str, run: Path, cli: Cli) -> None:
+    status, _, errors = cli(*words)
+    assert status == 1 and said in errors and "Traceback" not in errors
+
+
+@pytest.mark.slow
+def test_datasets_reads_an_exported_imagefolder(run: Path, cli: Cli) -> None:
+    from datasets import load_dataset
+
+    images = hashes(run / "images")
+    assert cli("export", run, "--format", "imagefolder", "--output", "out")[0] == 0
+    assert hashes(Path("out")) == images
+    read = load_dataset("imagefolder", data_dir="out", split="train", cache_dir="cache")
+    assert len(read) == len(images) and sorted(read["sha256"]) == images
+    assert set(read.column_names) == {"image", "prompt", "index", "seed", "model", "key", "sha256"}
+    assert set(read["model"]) == {"toyland"} and read[0]["image"].mode == "RGB"
+    # And it is a folder that can be measured as if a model had made it.
+    flags = [
+        "run",
+        "--model",
+        "folder:out",
+        *FLAGS[2:],
+        "--encoder",
+        "toyland",
+        "--judge",
+        "toyland",
+    ]
+    assert cli(*flags)[0] == 0
+
+
+def test_datasets_reads_exported_parquet(run: Path, cli: Cli) -> None:
+    from datasets import Image as Feature
+    from datasets import load_dataset
+
+    assert cli("export", run, "--format", "datasets", "--output", "out")[0] == 0
+    read = load_dataset("out", split="train", cache_dir="cache")
+    assert isinstance(read.features["image"], Feature)
+    raw = read.cast_column("image", Feature(decode=False))
+    for row in raw:
+        assert hashlib.sha256(row["image"]["bytes"]).hexdigest() == row["sha256"]
+    assert list(read["prompt"]) == sorted(read["prompt"])
+
+
+def test_webdataset_reads_exported_tars(run: Path, cli: Cli) -> None:
+    from webdataset import WebDataset
+
+    images = hashes(run / "images")
+    assert cli("export", run, "--format", "webdataset", "--output", "out")[0] == 0
+    read = list(WebDataset(str(Path("out/images-000000.tar")), shardshuffle=False))
+    assert sorted(hashlib.sha256(one["png"]).hexdigest() for one in read) == images
+    assert all(json.loads(one["json"])["prompt"] for one in read)
+
+
+def test_an_exported_geneval_folder_is_as_geneval_reads_it(run: Path, cli: Cli) -> None:
+    assert cli("export", run, "--format", "geneval", "--output", "out")[0] == 0
+    prompts = set()
+    for folder in sorted(Path("out").iterdir()):
+        # As GenEval's evaluate_images.py does.
+        assert folder.is_dir() and folder.name.isdigit()
+        with (folder / "metadata.jsonl").open() as file:
+            metadata = json.load(file)
+        prompts.add(metadata["prompt"])
+        for image in (folder / "samples").iterdir():
+            assert re.match(r"\d+\.png", image.name)
+            Image.open(image).verify()
+    assert len(prompts) == len(list(Path("out").iterdir()))
+
+
+def test_prompts_are_never_names(tmp_path: Path) -> None:
+    hostile = ["../../up", "/etc/passwd", "a\0b", "x" * 300, "con", "half \ud83d", "", "-rf"]
+    store = ImageStore(tmp_path / "images", "f")
+    for suffix, prompts in ((".png", hostile), (".jpeg", ["a photograph"])):
+        buffer = io.BytesIO()
+        Image.new("RGB", (4, 4), (9, 9, 9)).save(buffer, format=suffix[1:])
+        requests = [ImageRequest(prompt, 0, 1) for prompt in prompts]
+        store.record(store.add_image(one, buffer.getvalue(), suffix) for one in requests)
+    for form in ("imagefolder", "geneval", "datasets", "webdataset"):
+        images = ImageStore(tmp_path / "images", "f")
+        assert export(images, "m", form, tmp_path / "out" / form) == (9, [])
+    names = {path.name for path in tmp_path.rglob("*")} - {"images", "out"}
+    assert all(re.fullmatch(r"[0-9a-z.-]+|README\.md", name) for name in names), names
+    (png,) = [
+        path
+        for path in tmp_path.glob("out/geneval/*/samples/*")
+        if json.loads((path.parents[1] / "metadata.jsonl").read_text())["prompt"] == "a photograph"
+    ]
+    assert Image.open(png).format == "PNG"
+
+
+def test_images_that_are_gone_are_named_and_left_out(run: Path, cli: Cli) -> None:
+    gone = sorted(run.glob("images/??/*"))[0]
+    gone.unlink()
+    status, _, errors = cli("export", run, "--format", "imagefolder", "--output", "out")
+    assert status == 3 and gone.name in errors and len(hashes(Path("out"))) > 1
+    shutil.rmtree(run / "images")
+    (run / "images").mkdir()
+    status, _, errors = cli("export", run, "--format", "imagefolder", "--output", "none")
+    assert status == 1 and "holds no images" in errors and not Path("none").exists()
