@@ -13,6 +13,7 @@ cannot do without.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import tempfile
 import time
@@ -39,7 +40,9 @@ def images(folder: Path, count: int, pixels: int) -> list[StoredImage]:
         coarse = Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8))
         smooth = np.asarray(coarse.resize((pixels, pixels), Image.Resampling.BICUBIC), dtype=int)
         noisy = np.clip(smooth + rng.normal(0, 3, smooth.shape), 0, 255).astype(np.uint8)
-        attempts.append(store.add_image("a photo", number, number, Image.fromarray(noisy)))
+        buffer = io.BytesIO()
+        Image.fromarray(noisy).save(buffer, format="PNG", compress_level=4)
+        attempts.append(store.add_image("a photo", number, number, buffer.getvalue(), ".png"))
     store.record(attempts)
     return [store.image(attempt) for attempt in attempts]
 

@@ -157,7 +157,6 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         )
     dtype_name(settings.dtype)
     settings = _with_defaults(settings)
-    part = _part(settings)
     measurement = _measurement(settings, generator)
     left_out: list[str] = []
     loaded = load_tasks(settings.tasks, settings.include_path, on_left_out=left_out.append)
@@ -177,8 +176,8 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
         check_judges(named, settings.judge_args)
     if skipped or lacking:
         plan = cut(make_plan(tasks, measurement, needs_of), lacking)
-    if part is not None:
-        plan = part_of(plan, *part)
+    if settings.shard is not None:
+        plan = part_of(plan, *map(int, settings.shard.split("/")))
     old, lines = stored_results(folder)
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
     if old is not None and generator is not None and folder.record.generator is None:
@@ -201,16 +200,6 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     )
     check_rewriter(prepared)
     return prepared
-
-
-def _part(settings: RunSettings) -> tuple[int, int] | None:
-    """Which part of how many; None for the whole run."""
-    if settings.shard is None:
-        return None
-    number, count = map(int, settings.shard.split("/"))
-    if number > count:
-        raise T2IBenchError(f"--shard {settings.shard}: there are {count} parts, 1 to {count}.")
-    return number, count
 
 
 def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFolder, list[str]]:

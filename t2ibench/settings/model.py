@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from t2ibench.arguments import (
     Args,
@@ -61,6 +62,15 @@ class Flag:
 
 _auto = BeforeValidator(lambda value: None if value == "auto" else value)
 _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
+
+
+def _checked_shard(value: str | None) -> str | None:
+    found = re.fullmatch(r"([1-9]\d{0,4})/([1-9]\d{0,4})", value or "1/1")
+    if found is None or int(found[1]) > int(found[2]):
+        raise ValueError("expected I/N, the I-th of N parts, such as 3/16")
+    return value
+
+
 # Settings whose flag may be repeated.
 _ONE_FLAG_EACH = ("include_path",)
 REPEATED = (
@@ -310,7 +320,7 @@ class RunSettings(Measurement):
     ] = Field(default_factory=dict)
     shard: Annotated[
         str | None,
-        Field(pattern=r"^[1-9][0-9]{0,4}/[1-9][0-9]{0,4}$"),
+        AfterValidator(_checked_shard),
         Flag(
             "where and how", "I/N", "part I of N alone; `t2ibench merge` joins them", decides=False
         ),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import io
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -15,7 +15,6 @@ import pytest
 from PIL import Image
 
 from t2ibench import evaluate
-from t2ibench.models.protocols import ImageRequest
 from t2ibench.reports.exports import export
 from t2ibench.store.images import ImageStore
 
@@ -134,8 +133,7 @@ def test_prompts_are_never_names(tmp_path: Path) -> None:
     for suffix, prompts in ((".png", hostile), (".jpeg", ["a photograph"])):
         buffer = io.BytesIO()
         Image.new("RGB", (4, 4), (9, 9, 9)).save(buffer, format=suffix[1:])
-        requests = [ImageRequest(prompt, 0, 1) for prompt in prompts]
-        store.record(store.add_image(one, buffer.getvalue(), suffix) for one in requests)
+        store.record(store.add_image(prompt, 0, 1, buffer.getvalue(), suffix) for prompt in prompts)
     for form in ("imagefolder", "geneval", "datasets", "webdataset"):
         images = ImageStore(tmp_path / "images", "f")
         assert export(images, "m", form, tmp_path / "out" / form) == (9, [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +13,6 @@ from pathlib import Path
 
 from t2ibench.results.run import open_run
 from t2ibench.store.jsonl import read_rows
-from t2ibench.store.locks import FOLDER
 from tests.processes import MAIN, Process
 
 ROOT = Path(__file__).parents[2]
@@ -40,9 +40,12 @@ class Runs:
         self.started: list[Process] = []
         folder.mkdir(parents=True, exist_ok=True)
 
-    def start(self, *more: str, flags: tuple[str, ...] = FLAGS, **env: object) -> Started:
+    def start(
+        self, *more: str, flags: tuple[str, ...] = FLAGS, before: str = "", **env: object
+    ) -> Started:
         errors = self.folder / f"errors {len(self.started)}"
-        process = Process(MAIN, [*flags, *more], self.folder, errors, environment(**env))
+        program = f"{textwrap.dedent(before)}\n{MAIN}"
+        process = Process(program, [*flags, *more], self.folder, errors, environment(**env))
         self.started.append(process)
         return process
 
@@ -79,7 +82,6 @@ class Runs:
         assert self.outputs() == other.outputs()
         assert self.attempts() == other.attempts() and set(self.attempts().values()) == {1}
         assert self.answers() == other.answers() and set(self.answers().values()) == {1}
-        assert not list(self.run.glob(f"{FOLDER}/claim-*.lock"))
         mine, theirs = (open_run(one.run).record.generator for one in (self, other))
         assert mine == theirs
 

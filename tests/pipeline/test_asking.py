@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import signal
@@ -22,8 +23,8 @@ from PIL import Image
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.judges.openai import OpenAiArguments, OpenAiJudge
 from t2ibench.models.protocols import Answer, Query
-from t2ibench.pipeline.asking import ask
 from t2ibench.pipeline.observers import JudgeRun, Question, open_judge
+from t2ibench.pipeline.work import ask
 from t2ibench.store.answers import StoredAnswer
 from t2ibench.store.images import ImageStore, StoredImage, image_seed
 from tests.models.chat import (
@@ -46,9 +47,12 @@ LATER = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), useg
 def images(folder: Path, count: int) -> list[StoredImage]:
     store = ImageStore(folder / "images", "0" * 64)
     for number in range(count):
-        picture = Image.new("RGB", (8, 8), (number + 1, 0, 0))
+        buffer = io.BytesIO()
+        Image.new("RGB", (8, 8), (number + 1, 0, 0)).save(buffer, format="PNG")
         prompt = f"a picture {number}"
-        store.record([store.add_image(prompt, 0, image_seed(0, prompt, 0), picture)])
+        store.record(
+            [store.add_image(prompt, 0, image_seed(0, prompt, 0), buffer.getvalue(), ".png")]
+        )
     return [store.image(attempt) for attempt in store.attempts()]
 
 

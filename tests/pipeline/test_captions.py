@@ -215,15 +215,6 @@ def test_a_submission_brings_its_captions(planted: Path, tmp_path: Path) -> None
     assert f"{TASK} lacks its captions" in verify(packed).problems[0]
 
 
-def test_slurm_jobs_find_the_captions(pool: Path, cli: Cli, tmp_path: Path) -> None:
-    file = Path(shutil.copy(pool, tmp_path / pool.name))
-    run = ("run", "--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path / "runs", *FEW)
-    assert cli(*run, "--captions", f"coco={file}", "--engine", "slurm")[0] == 0
-    file.unlink()
-    (config,) = (tmp_path / "runs/toyland/slurm").glob("*/run.yaml")
-    assert cli("run", "--config", config, "--dry-run")[0] == 0
-
-
 def test_tables_of_the_paper_take_the_pool(planted: Path, pool: Path, tmp_path: Path) -> None:
     paper = PAPERS.get("openbias")
     settings = with_preset(paper, {"model": "toyland", "output_dir": tmp_path})

@@ -6,22 +6,20 @@ import importlib.util
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.pipeline.executors import EXECUTORS
-from t2ibench.pipeline.executors.crew import MOST_RESTARTS, Crew
-from t2ibench.pipeline.executors.local import Processes, visible_gpus
-from t2ibench.pipeline.executors.messages import Failed, Gone, Message, Ready, Unit
+from t2ibench.pipeline.executors.messages import Died, Failed, Message, Ready
+from t2ibench.pipeline.executors.pool import MOST_RESTARTS, WorkerPool
+from t2ibench.pipeline.executors.processes import Processes, visible_gpus
+from t2ibench.pipeline.pieces import ImagesToGenerate, Piece
 from t2ibench.pipeline.progress import SilentReporter
-from tests.pipeline.engines import FLAGS, TWO, Runs, alive, end, environment
+from tests.pipeline.engines import FLAGS, TWO, Runs, alive, end
 from tests.pipeline.slow import Generator
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -83,13 +81,29 @@ def test_workers_end_with_a_leader_that_is_killed(runs: Runs, alone: Runs) -> No
 
 
 @pytest.mark.slow
-def test_workers_that_come_in_the_middle_take_a_share(runs: Runs, alone: Runs) -> None:
-    first = runs.start(*TWO, T2I_MEET=4, T2I_PAUSE=0.05)
-    runs.until(lambda: len(runs.marked("here")) == 2)
-    second = runs.start(*TWO, T2I_MEET=4, T2I_PAUSE=0.05)
+def test_a_worker_that_is_suspended_is_ended(runs: Runs, alone: Runs) -> None:
+    program = """
+        import t2ibench.pipeline.executors.pool as pool
+        pool.LEAST_PATIENCE = pool.FIRST_PATIENCE = 1.0
+        pool.SILENCES = 0
+        """
+    process = runs.start(*TWO, before=program, T2I_MEET=2, T2I_PAUSE=0.1)
+    runs.until(lambda: len(runs.attempts()) > 20)
+    os.kill(min(runs.marked("here")), signal.SIGSTOP)
+    said = runs.end(process)
+    runs.equals(alone)
+    assert "has said nothing for" in said and "was ended by SIGKILL" in said
+
+
+@pytest.mark.slow
+def test_a_second_command_waits_and_says_for_whom(runs: Runs, alone: Runs) -> None:
+    first = runs.start(T2I_MEET=1, T2I_PAUSE=0.1)
+    runs.until(lambda: len(runs.attempts()) > 4)
+    second = runs.start(T2I_MEET=1)
     said = [runs.end(process) for process in (first, second)]
     runs.equals(alone)
-    assert all("by other processes" in text for text in said)
+    assert f"is in use: waiting for process {first.pid} on" in said[1]
+    assert "Nothing to do" in said[1] and "waiting" not in said[0]
 
 
 @pytest.mark.slow
@@ -123,12 +137,12 @@ class _Doomed:
         self.said: list[tuple[int, Message]] = []
         self.starts = 0
 
-    def start(self, hand: int) -> None:
+    def start(self, number: int) -> None:
         self.starts += 1
-        self.said.append((hand, Ready(f"process {hand}", None, (), {}, ())))
+        self.said.append((number, Ready(f"process {number}", None, (), {}, ())))
 
-    def send(self, hand: int, unit: Unit) -> None:
-        self.said.append((hand, Gone("was ended by SIGKILL")))
+    def send(self, number: int, piece: Piece) -> None:
+        self.said.append((number, Died("was ended by SIGKILL")))
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
         said, self.said = self.said, []
@@ -136,18 +150,17 @@ class _Doomed:
 
     def stop(self) -> None: ...
 
+    def end(self, number: int) -> None: ...
+
     def close(self) -> None: ...
 
 
 def test_workers_that_only_die_end_the_run() -> None:
-    class Work:
-        stopped: ClassVar[dict[str, str]] = {}
-
-    hands, reporter = _Doomed(), SilentReporter()
-    crew = Crew(hands, None, reporter)
+    workers, reporter = _Doomed(), SilentReporter()
+    pool = WorkerPool(workers, None, reporter)
     with pytest.raises(T2IBenchError, match=r"No worker is left: worker \d .*SIGKILL.*--workers"):
-        crew.again(Work(), [], 4, lambda _: None)  # type: ignore[arg-type]
-    assert hands.starts == 1 + MOST_RESTARTS == len(reporter.warnings)
+        list(pool.run([0], lambda _: ImagesToGenerate(())))
+    assert workers.starts == 1 + MOST_RESTARTS == len(reporter.warnings)
 
 
 @pytest.mark.slow
@@ -204,38 +217,17 @@ def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (("--engine", "slum"), "Unknown executor 'slum'. Did you mean 'slurm'?"),
+        (("--engine", "rey"), "Unknown engine 'rey'. Did you mean 'ray'?"),
         (("--workers", "2", "--engine-args", "thread=1"), "Did you mean 'threads'?"),
         (("--engine", "ray", "--engine-args", "gpus=1"), "Did you mean 'num_gpus'?"),
-        (("--engine", "slurm", "--engine-args", "submit=yes"), "needs sbatch"),
-        (("--engine", "slurm", "--engine-args", "options='--a"), "--engine-args"),
-        (("--engine", "slurm", "--budget", "100"), "--budget has to score"),
         (("--no-score", "--until-precise", ".1"), "leave --no-score out"),
-        (("--engine", "backwards", "--workers", "2"), "'backwards' takes no --workers"),
-        (("--engine", "idle"), "'idle' does no work: it has no run()"),
     ],
 )
 def test_wrong_engines_are_one_line(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], line: str
+    cli: Cli, tmp_path: Path, words: tuple[str, ...], line: str
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setitem(EXECUTORS._entries, "backwards", "tests.pipeline.test_engines:BACKWARDS")
-    monkeypatch.setitem(EXECUTORS._entries, "idle", "tests.pipeline.test_engines:IDLE")
     status, _, said = cli("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, *words)
     assert status == 1 and said.count("\n") == 1 and line in said
-
-
-class _Backwards:
-    description = "one process"
-
-    def run(self) -> None: ...
-
-
-class _Idle:
-    description = "nothing"
-
-
-BACKWARDS, IDLE = _Backwards(), _Idle()
 
 
 def test_ray_that_is_not_installed_is_named(
@@ -243,7 +235,7 @@ def test_ray_that_is_not_installed_is_named(
 ) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        "t2ibench.pipeline.executors.ray.find_spec",
+        "t2ibench.pipeline.engines.find_spec",
         lambda name: None if name == "ray" else find(name),
     )
     words = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path)
@@ -260,9 +252,9 @@ def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> Non
         assert visible_gpus() == []
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
-    hands = Processes.__new__(Processes)
-    hands._gpus, hands._threads = ["3", "5"], 4
-    found = [hands._environment(hand) for hand in range(3)]
+    workers = Processes.__new__(Processes)
+    workers._gpus, workers._threads = ["3", "5"], 4
+    found = [workers._environment(hand) for hand in range(3)]
     assert [one["CUDA_VISIBLE_DEVICES"] for one in found] == ["3", "5", "3"]
     assert (
         {one["OMP_NUM_THREADS"] for one in found}
@@ -270,7 +262,7 @@ def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> Non
         == {one["MKL_NUM_THREADS"] for one in found}
     )
     monkeypatch.setenv("OMP_NUM_THREADS", "2")  # fewer, by the user's own wish
-    assert hands._environment(0)["OMP_NUM_THREADS"] == "2"
+    assert workers._environment(0)["OMP_NUM_THREADS"] == "2"
 
 
 def test_errors_of_any_kind_come_back() -> None:
@@ -299,44 +291,3 @@ def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
     assert b'"workers"' not in scored and b'"engine"' not in scored
     assert cli(*words, "--workers", "auto")[0] == 0
     assert (tmp_path / "toyland" / "results.json").read_bytes() == scored
-
-
-def slurm_scripts(runs: Runs, *more: str) -> Path:
-    said = runs.end(runs.start("--engine", "slurm", *more))
-    (script,) = runs.run.glob("slurm/*/submit.sh")
-    assert f"Submit: bash {script}" in said
-    return script.parent
-
-
-@pytest.mark.nightly
-def test_slurm_scripts_do_the_run(runs: Runs, alone: Runs, tmp_path: Path) -> None:
-    """As Slurm would run them, with a stand-in for its commands."""
-    options = "time=4:00:00,gpus=1,cpus=1,options=--qos=high --mail-type=END,setup=export A=b"
-    folder = slurm_scripts(runs, "--workers", "3", "--engine-args", options)
-    text = (folder / "array.sh").read_text()
-    for line in ("array=1-3", "time=4:00:00", "gpus=1", "qos=high", "mail-type=END", "requeue"):
-        assert f"\n#SBATCH --{line}\n" in text
-    assert "\nexport A=b\n" in text and "gpus" not in (folder / "score.sh").read_text()
-    log = tmp_path / "log"
-    for name in ("sbatch", "scontrol"):
-        file = tmp_path / "bin" / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(f'#!/bin/bash\necho {name} "$@" >> {log}\necho 7\n')
-        file.chmod(0o755)
-    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    subprocess.run(["bash", folder / "submit.sh"], check=True, env=environment(PATH=path))
-    array, score = log.read_text().splitlines()
-    assert array == f"sbatch --parsable {folder / 'array.sh'}"
-    assert score == f"sbatch --parsable --dependency=afterany:7 {folder / 'score.sh'}"
-    env = environment(PATH=path, SLURM_ARRAY_JOB_ID=7, SLURM_ARRAY_TASK_ID=2)
-    first = subprocess.Popen(["bash", folder / "array.sh"], env=env | {"T2I_PAUSE": "0.1"})
-    runs.until(lambda: len(runs.attempts()) > 8)
-    first.send_signal(signal.SIGUSR1)  # soon its time is over
-    assert first.wait(60) == 130
-    assert log.read_text().splitlines()[-1] == "scontrol requeue 7_2"
-    assert 8 < len(runs.attempts()) < 172
-    both = [subprocess.Popen(["bash", folder / "array.sh"], env=env) for _ in range(2)]
-    assert [one.wait(120) for one in both] == [0, 0]
-    assert len(log.read_text().splitlines()) == 3
-    subprocess.run(["bash", folder / "score.sh"], check=True, env=env, capture_output=True)
-    runs.equals(alone)

@@ -426,19 +426,3 @@ def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
     )
     plain = evaluate("toyland", TASK, output_dir=tmp_path / "c", **SMALL)
     assert rewriting_line(plain, plain) is None
-
-
-def test_packing_keeps_what_prompts_were_rewritten_to(cli: Cli, tmp_path: Path) -> None:
-    results = run(tmp_path, Counts())
-    before = {(one.prompt, one.index): one.revised_prompt for one in attempts(results.folder)}
-    files = {file.name: file.read_bytes() for file in results.folder.glob("images/*/*.png")}
-    assert cli("pack", results.folder)[0] == 0
-    assert not list(results.folder.glob("images/*/*.png"))
-    after = {(one.prompt, one.index): one.revised_prompt for one in attempts(results.folder)}
-    assert after == before
-    assert cli("score", results.folder)[0] == 0
-    assert read_results(results.folder).tasks[TASK].treatment == results.tasks[TASK].treatment
-    assert cli("unpack", results.folder)[0] == 0
-    assert {one.name: one.read_bytes() for one in results.folder.glob("images/*/*.png")} == files
-    after = {(one.prompt, one.index): one.revised_prompt for one in attempts(results.folder)}
-    assert files and after == before

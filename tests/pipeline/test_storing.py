@@ -16,7 +16,7 @@ from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.pipeline.encoding import in_order
+from t2ibench.pipeline.embedding import in_order
 from t2ibench.pipeline.observers import open_encoder
 from t2ibench.pipeline.work import embed, generate
 from t2ibench.store.images import Attempt, ImageStore
@@ -47,9 +47,9 @@ class Painter:
 class SlowStore(ImageStore):
     """Its first images take longest, so that threads end in another order."""
 
-    def add_image(self, prompt: str, index: int, seed: int, image: Image.Image) -> Attempt:
+    def add_image(self, prompt: str, index: int, seed: int, data: bytes, suffix: str) -> Attempt:
         time.sleep(0.02 * (12 - seed) / 12)
-        return super().add_image(prompt, index, seed, image)
+        return super().add_image(prompt, index, seed, data, suffix)
 
 
 def keys(attempts: Sequence[Attempt]) -> list[int]:
@@ -125,10 +125,10 @@ def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> N
 @pytest.mark.parametrize("seed", [5, 11])
 def test_a_full_disk_stops_and_what_was_written_is_kept(seed: int, tmp_path: Path) -> None:
     class Full(SlowStore):
-        def add_image(self, prompt: str, index: int, number: int, image: Image.Image) -> Attempt:
+        def add_image(self, prompt: str, index: int, number: int, *file: Any) -> Attempt:
             if number == seed:
                 raise T2IBenchError("The disk is full")
-            return super().add_image(prompt, index, number, image)
+            return super().add_image(prompt, index, number, *file)
 
     with pytest.raises(T2IBenchError, match="disk is full"):
         generate(REQUESTS, Painter(), Full(tmp_path, Painter.fingerprint))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,12 +20,11 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
-from t2ibench.pipeline.asking import ask
-from t2ibench.pipeline.executors import EXECUTORS
-from t2ibench.pipeline.executors.local import EXECUTOR
-from t2ibench.pipeline.job import Job, Stage
+from t2ibench.pipeline.executors import Cut, InProcess
+from t2ibench.pipeline.generation import generate_batch
 from t2ibench.pipeline.observers import open_encoder, open_judge
-from t2ibench.pipeline.work import embed, generate_batch
+from t2ibench.pipeline.pieces import Part
+from t2ibench.pipeline.work import ask, embed
 from t2ibench.pipeline.work import generate as generate_images
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
@@ -135,8 +134,6 @@ def test_work_that_is_there_is_not_done_again(tmp_path: Path) -> None:
         assert embed([*images, *images], [encoder]).embedded == (2 if number == 0 else 0)
         assert ask([*question, *question], judge).answered == (2 if number == 0 else 0)
     assert generate_images(requests("a nurse", "a rose"), Grey(), store) == []
-    again = generate_images(requests("a nurse", "a rose"), Grey(), store, again={("a rose", 0)})
-    assert [attempt.prompt for attempt in again] == ["a rose"]
 
 
 def test_a_judge_that_never_answers_is_not_asked_for_ever(tmp_path: Path) -> None:
@@ -519,26 +516,20 @@ def test_adapters_are_stored_as_the_user_named_them(tmp_path: Path, cli: Cli) ->
 
 
 @pytest.mark.slow
-def test_an_executor_decides_only_the_order(
+def test_the_order_of_pieces_decides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Backwards:
-        description = "the last shard first"
-
-        def run(self, job: Job, stage: Stage, advance: Callable[[int], None]) -> None:
-            for number in reversed(range(job.n_shards)):
-                job.run(stage, number, advance)
-                job.run(stage, number, advance)  # and twice
-
     tasks, sizes = "occupations_t2iat", {**SMALL, "limit": 30, "images_per_prompt": 4}
-    assert EXECUTORS.get("local") is EXECUTOR
     forwards = evaluate("toyland", tasks, output_dir=tmp_path / "a", **sizes)
-    monkeypatch.setattr(EXECUTORS, "get", lambda name: Backwards())
-    backwards = evaluate("toyland", tasks, output_dir=tmp_path / "b", **sizes)
-    assert backwards.tasks == forwards.tasks
-    with pytest.raises(T2IBenchError, match=r"Unknown executor 'locl'\. Did you mean 'local'"):
-        monkeypatch.undo()
-        evaluate("toyland", tasks, output_dir=tmp_path / "c", engine="locl", **sizes)
+    run = InProcess.run
+
+    def backwards(self: InProcess, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
+        for number in reversed(list(numbers)):
+            yield from run(self, [number, number], cut)  # and twice
+
+    monkeypatch.setattr(InProcess, "run", backwards)
+    again = evaluate("toyland", tasks, output_dir=tmp_path / "b", **sizes)
+    assert again.tasks == forwards.tasks
 
 
 def test_encoders_that_fail_say_which(tmp_path: Path) -> None:

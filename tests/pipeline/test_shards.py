@@ -1,0 +1,130 @@
+"""--shard I/N and `merge`: parts of a run that share nothing give one machine's results."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from t2ibench.pipeline.plan import LARGEST_SHARD, SMALLEST_SHARD, make_plan, part_of
+from t2ibench.results.run import open_run
+from t2ibench.settings import Settings
+from t2ibench.store.jsonl import read_rows
+from t2ibench.tasks import load_tasks
+from tests.pipeline.engines import WAIT
+
+Cli = Callable[..., tuple[int, str, str]]
+FLAGS = (
+    *("--model", "toyland", "--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "2"),
+    *("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100"),
+)
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> list[Path]:
+    """Three parts of one run."""
+    monkeypatch.chdir(tmp_path)
+    for number in (1, 2, 3):
+        status, _, said = cli(*FLAGS, "--shard", f"{number}/3")
+        assert status == 0 and "t2ibench merge runs/shard-*/toyland" in said, said
+    return sorted(Path("runs").glob("shard-*/toyland"))
+
+
+@pytest.mark.slow
+def test_merged_parts_are_one_machines_run(parts: list[Path], cli: Cli) -> None:
+    assert not any((part / "results.json").exists() for part in parts)
+    assert all(list(part.glob("images/*/*.png")) for part in parts)
+    assert cli("merge", *parts)[0] == 0
+    run = Path("runs/toyland")
+    merged = {name: (run / name).read_bytes() for name in ("results.json", "results.md")}
+    assert cli("merge", *parts)[0] == 0  # again: nothing is there twice
+    rows = [row["key"] for path in run.glob("images/*.jsonl") for row in read_rows(path)]
+    assert len(rows) == len(set(rows)) == len(list(run.glob("images/*/*.png")))
+    assert len(open_run(run).record.history) == 3
+    status, _, said = cli(*FLAGS)
+    assert status == 0 and "Nothing to do" in said
+    shutil.rmtree("runs")
+    assert cli(*FLAGS)[0] == 0
+    assert merged == {name: (run / name).read_bytes() for name in merged}
+
+
+@pytest.mark.slow
+def test_a_missing_part_is_made_by_the_command_itself(parts: list[Path], cli: Cli) -> None:
+    assert cli("merge", *parts[:2])[0] == 3
+    assert cli(*FLAGS)[0] == 0
+    results = json.loads(Path("runs/toyland/results.json").read_text())
+    assert all(task["reason"] is None for task in results["tasks"].values())
+
+
+@pytest.mark.slow
+def test_what_does_not_belong_together_is_refused(parts: list[Path], cli: Cli) -> None:
+    other = [*FLAGS, "--seed", "1"]
+    assert cli(*other, "--shard", "1/3", "--output-dir", "other")[0] == 0
+    (seeded,) = Path("other").glob("shard-*/*")
+    status, _, said = cli("merge", parts[0], seeded)
+    assert status == 1 and "no parts of one run: their model differ" in said
+    status, _, said = cli("merge", parts[0], "--output-dir", parts[0].parent)
+    assert status == 1 and "is one of the parts" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--shard", "4/3"), "expected I/N, the I-th of N parts"),
+        (("--shard", "0/3"), "expected I/N, the I-th of N parts"),
+        (("--shard", "1/3", "--until-precise", ".1"), "leave --shard 1/3 out"),
+    ],
+)
+def test_wrong_parts_are_one_line(
+    words: tuple[str, ...], line: str, tmp_path: Path, cli: Cli
+) -> None:
+    status, _, said = cli(*FLAGS, "--output-dir", tmp_path, *words)
+    assert status == 1 and said.count("\n") == 1 and line in said
+
+
+def test_parts_cover_the_plan_and_share_no_prompt() -> None:
+    plan = make_plan(load_tasks("t2iat_flowers_insects"), Settings(images_per_prompt=3))
+    found = [part_of(plan, number, 4) for number in (1, 2, 3, 4)]
+    assert {one for part in found for one in part.requests} == set(plan.requests)
+    prompts = [set(part.prompts) for part in found]
+    assert sum(map(len, prompts)) == len(plan.prompts) and all(prompts)
+    assert sum(len(part.requests) for part in found) == len(plan.requests)
+
+
+def test_pieces_suit_the_plan() -> None:
+    for images in (1, 4, 16, 400):
+        plan = make_plan(load_tasks("t2iat_flowers_insects"), Settings(images_per_prompt=images))
+        assert plan.shard_size % SMALLEST_SHARD == 0 and plan.shard_size <= LARGEST_SHARD
+        assert sum(len(plan.shard(k)) for k in range(plan.n_shards)) == len(plan.requests)
+        if len(plan.requests) > 3 * SMALLEST_SHARD:
+            assert plan.n_shards >= 4
+
+
+@pytest.mark.slow
+def test_labels_imported_at_once_are_all_kept(tmp_path: Path) -> None:
+    program = """
+    import sys, time
+    from pathlib import Path
+    import t2ibench.store.labels as labels
+    rows = labels.write_rows
+    def late(*args, **keywords):
+        time.sleep(0.3)
+        rows(*args, **keywords)
+    labels.write_rows = late
+    who = sys.argv[1]
+    store = labels.LabelStore(Path("evidence"))
+    store.add([labels.Label("Who?", ("a", "b"), "0" * 64, who, "a")])
+    """
+    processes = [
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(program), who], cwd=tmp_path)
+        for who in ("anna", "ben", "cleo")
+    ]
+    assert [process.wait(WAIT) for process in processes] == [0, 0, 0]
+    rows = read_rows(tmp_path / "evidence" / "labels.jsonl")
+    assert {row["labeller"] for row in rows if "labeller" in row} == {"anna", "ben", "cleo"}
