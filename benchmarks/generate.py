@@ -27,7 +27,7 @@ import torch
 
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.pipeline.work import generate
+from t2ibench.pipeline.work import generate_images
 from t2ibench.store.images import ImageStore, image_seed
 
 # Of the denoiser, the text encoders and the image: as small as they load, or near the real ones.
@@ -221,7 +221,7 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
         with timed.watching(generator._pipeline):
             generator._prompts = _forgetful(generator)
             ours = seconds(
-                lambda: generate(requests, generator, store, batch_size=args.batch)  # noqa: B023
+                lambda: generate_images(requests, generator, store, batch_size=args.batch)  # noqa: B023
             )
         rounds.append((*single, *batched, *ours, (ours[0] - timed.seconds) / ours[0]))
         for peer in ("a", "b"):

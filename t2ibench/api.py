@@ -87,16 +87,15 @@ def evaluate(
     prepared = _prepare(model, tasks, encoder, judge, rewriter, preset, settings, call)
     destinations = chosen_by(prepared.settings)
     reporter = ConsoleReporter() if progress else SilentReporter()
-    with prepared.alone(reporter):
-        if until_precise is None:
-            results = execute(prepared, reporter).results
-        else:
-            results = grow(
-                prepared, until_precise, reporter, most_images=max_images_per_prompt
-            ).outcome.results
-        if results is None:
-            raise AssertionError("execute always scores")
-        write_reports(results, prepared.folder.path)
+    if until_precise is None:
+        results = execute(prepared, reporter).results
+    else:
+        results = grow(
+            prepared, until_precise, reporter, most_images=max_images_per_prompt
+        ).outcome.results
+    if results is None:
+        raise AssertionError("execute always scores")
+    write_reports(results, prepared.folder.path)
     warn_of(prepared, reporter)
     for error in send_all(destinations, results, prepared.folder.path)[1]:
         warnings.warn(str(error), stacklevel=2)
@@ -130,8 +129,7 @@ def generate(
     """
     prepared = _prepare(model, tasks, (), (), rewriter, preset, settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()
-    with prepared.alone(reporter):
-        folder = generate_only(prepared, reporter).folder
+    folder = generate_only(prepared, reporter).folder
     warn_of(prepared, reporter)
     return folder
 

@@ -68,15 +68,14 @@ def _run(
 
     settings = prepared.settings
     total, closing, warnings = None, list[str](), list[str]()
-    with prepared.alone(reporter):
-        if arguments.until_precise is not None:
-            outcome, total, closing, warnings = _until_precise(arguments, prepared, reporter)
-        elif arguments.budget is not None:
-            outcome, total, closing, warnings = _within_budget(arguments, prepared, reporter)
-        else:
-            outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
-        if outcome.results is not None:
-            write_reports(outcome.results, outcome.folder)
+    if arguments.until_precise is not None:
+        outcome, total, closing, warnings = _until_precise(arguments, prepared, reporter)
+    elif arguments.budget is not None:
+        outcome, total, closing, warnings = _within_budget(arguments, prepared, reporter)
+    else:
+        outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
+    if outcome.results is not None:
+        write_reports(outcome.results, outcome.folder)
     status = _finish(outcome, prepared, reporter, total, arguments.verbose)
     for line in closing:
         reporter.say(line)

@@ -14,10 +14,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Score a run again from its stored evidence."""
     from t2ibench.pipeline.progress import ConsoleReporter
 
-    return score(Path(arguments.run), ConsoleReporter(), verbose=arguments.verbose)
+    return score_run(Path(arguments.run), ConsoleReporter(), verbose=arguments.verbose)
 
 
-def score(path: Path, reporter: Reporter, *, verbose: bool) -> int:
+def score_run(path: Path, reporter: Reporter, *, verbose: bool) -> int:
     """Score a run, write its reports and show them; the exit status."""
     from t2ibench.pipeline.rescore import rescore
     from t2ibench.reports.files import task_files, write_reports

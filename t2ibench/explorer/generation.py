@@ -15,7 +15,7 @@ from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.rewriting_again import rewriting_again
-from t2ibench.pipeline.work import embed, generate
+from t2ibench.pipeline.work import embed, generate_images
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed
 
@@ -145,7 +145,7 @@ class GenerationQueue:
             job.first = index if job.first is None else job.first
             request = ImageRequest(job.text, index, image_seed(seed, job.text, index))
             source.images.refresh()  # a run may be adding to them
-            generate([request], generator, source.images)
+            generate_images([request], generator, source.images)
             attempt = source.images.get(job.text, index)
             if attempt is not None and attempt.status == "ok":
                 self._show(picture_of_attempt(attempt, source.images, job.source), source, job)

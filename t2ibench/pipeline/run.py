@@ -72,8 +72,8 @@ class Outcome:
 def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate what is missing, and stop there."""
     with (
-        prepared.alone(reporter),
         executor_of(prepared, reporter, observing=False) as executor,
+        prepared.alone(reporter),
     ):
         started = _now()
         job = open_job(prepared, executor.observers)
@@ -100,14 +100,17 @@ def _unscored(prepared: Prepared, job: Job, started: str, complete: bool) -> Out
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate, embed, ask and score what is missing, and write the results."""
-    with prepared.alone(reporter):
+    with (
+        executor_of(prepared, reporter, observing=True) as executor,
+        prepared.alone(reporter),
+    ):
         started, folder = _now(), prepared.folder
-        with executor_of(prepared, reporter, observing=True) as executor:
-            job = open_job(prepared, executor.observers)
-            _check_names(job)
-            mend(folder.path, [prepared.images, *job.stores()], reporter)
-            _save_record(prepared, job)
-            _observe(job, prepared, executor, reporter)
+        job = open_job(prepared, executor.observers)
+        _check_names(job)
+        mend(folder.path, [prepared.images, *job.stores()], reporter)
+        _save_record(prepared, job)
+        _observe(job, prepared, executor, reporter)
+        executor.close()  # scoring needs the memory, and no model
         if prepared.settings.no_score:
             stages: tuple[Stage, ...] = ("generate", "embed", "ask")
             left = sum(job.pending(stage) for stage in stages)

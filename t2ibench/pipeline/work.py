@@ -45,7 +45,7 @@ def _ignore(_: Any) -> None:
     pass
 
 
-def generate(
+def generate_images(
     requests: Iterable[ImageRequest],
     generator: Generator,
     store: ImageStore,

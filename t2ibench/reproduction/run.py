@@ -39,12 +39,11 @@ def reproduce(
     Raises:
         T2IBenchError: something cannot work; everything done before is kept.
     """
-    with prepared.alone(reporter):
-        outcome = execute(prepared, reporter)
-        if outcome.results is None:
-            raise AssertionError("execute scores, unless it is told not to")
-        write_reports(outcome.results, outcome.folder)
-        found = from_run(paper, outcome.folder, chosen=chosen, options=options)
+    outcome = execute(prepared, reporter)
+    if outcome.results is None:
+        raise AssertionError("execute scores, unless it is told not to")
+    write_reports(outcome.results, outcome.folder)
+    found = from_run(paper, outcome.folder, chosen=chosen, options=options)
     return found, outcome
 
 

@@ -260,7 +260,7 @@ TYPED: dict[str, tuple[tuple[str, ...], str]] = {
     "an include path of 5000": (("--include-path", "i" * 5000), "too long"),
     "a config of 5000": (("--config", "c" * 5000), "too long"),
     "a config that is a folder": (("--config", "."), "is a folder"),
-    "an engine of 5000": (("--engine", "e" * 5000), "Unknown executor"),
+    "an engine of 5000": (("--engine", "e" * 5000), "Unknown engine"),
     "a gate of 5000": (("--fail-on", "g" * 5000), "--fail-on"),
     "vectors of 5000": (("--encoder", "vectors:" + "v" * 5000), "No such file"),
     "answers of 5000": (("--tasks", "openbias", "--judge", "answers:" + "v" * 5000), "No such"),

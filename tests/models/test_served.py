@@ -23,7 +23,7 @@ from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import Charges, Drawn, Generator, ImageRequest
 from t2ibench.pipeline.made_with import settle
-from t2ibench.pipeline.work import generate
+from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore, image_seed
 from tests.models.chat import without_waiting
@@ -77,8 +77,8 @@ def test_a_served_model_gives_the_images_of_the_same_model_here(
     wanted = requests(PROMPTS, 5)
     here = ImageStore(tmp_path / "here", "f")
     there = ImageStore(tmp_path / "there", "f")
-    generate(wanted, create_generator("toyland"), here)
-    generate(wanted, served(toyland), there)
+    generate_images(wanted, create_generator("toyland"), here)
+    generate_images(wanted, served(toyland), there)
     files = [[store.get(r.prompt, r.index) for r in wanted] for store in (here, there)]
     assert [one.sha256 for one in files[0] if one] == [one.sha256 for one in files[1] if one]
     assert all(one is not None and one.status == "ok" for one in files[1])
@@ -176,9 +176,9 @@ def test_a_refusal_is_a_row_with_the_words_of_the_server(how: str, tmp_path: Pat
 
     store = ImageStore(tmp_path, "f")
     with speaking(speak) as (url, posted):
-        generate(requests(PROMPTS, 2), served(url), store)
+        generate_images(requests(PROMPTS, 2), served(url), store)
         assert len(posted) == 8
-        generate(requests(PROMPTS, 2), served(url), store)
+        generate_images(requests(PROMPTS, 2), served(url), store)
         assert len(posted) == 8  # it is not asked again
     refused = [one for one in store.attempts() if one.status != "ok"]
     assert [(one.prompt, one.status) for one in refused] == [(PROMPTS[0], "refused")] * 2
@@ -209,7 +209,7 @@ def test_revised_prompts_are_stored_with_their_images(tmp_path: Path) -> None:
         )
 
     with speaking(speak) as (url, _):
-        generate(requests(PROMPTS[:3], 1), served(url), ImageStore(tmp_path, "f"))
+        generate_images(requests(PROMPTS[:3], 1), served(url), ImageStore(tmp_path, "f"))
     told = {one.prompt: one.revised_prompt for one in ImageStore(tmp_path, "f").attempts()}
     assert told == {
         PROMPTS[0]: PROMPTS[0] + ", diverse",
@@ -361,7 +361,7 @@ def test_a_server_that_goes_away_loses_nothing_that_it_gave(
 
     store = ImageStore(tmp_path, "f")
     with speaking(speak) as (url, _), pytest.raises(T2IBenchError, match="status 503"):
-        generate(requests(PROMPTS, 10), served(url, workers=4), store)
+        generate_images(requests(PROMPTS, 10), served(url, workers=4), store)
     assert sum(one.status == "ok" for one in store.attempts()) == 20
 
 
@@ -554,10 +554,10 @@ def test_an_interrupted_run_asks_for_nothing_again_that_it_has(tmp_path: Path) -
     with running(api) as url:
         with pytest.raises(KeyboardInterrupt):
             model = served(url, workers=workers)
-            generate(wanted, model, ImageStore(tmp_path, "f"), on_batch=interrupt)
+            generate_images(wanted, model, ImageStore(tmp_path, "f"), on_batch=interrupt)
         stored_now = len(ImageStore(tmp_path, "f").attempts())
         assert stored_now >= 30
-        generate(wanted, served(url), ImageStore(tmp_path, "f"))
+        generate_images(wanted, served(url), ImageStore(tmp_path, "f"))
     assert len(ImageStore(tmp_path, "f").attempts()) == len(wanted)
     assert api.charged.total() <= len(wanted) + workers  # what was under way, and no more
 
@@ -576,11 +576,11 @@ def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
     with running(app) as url:
         model = served(url, timeout=1)
         for _ in range(3):
-            generate(wanted, model, store)
+            generate_images(wanted, model, store)
             if all(store.is_done(r.prompt, r.index) for r in wanted):
                 break
     here = ImageStore(tmp_path / "here", "f")
-    generate(wanted, create_generator("toyland"), here)
+    generate_images(wanted, create_generator("toyland"), here)
     for request in wanted:
         there, expected = (s.get(request.prompt, request.index) for s in (store, here))
         assert there is not None and expected is not None

@@ -24,7 +24,7 @@ from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline import opening
 from t2ibench.pipeline import prepare as pipeline_prepare
 from t2ibench.pipeline.plan import make_plan
-from t2ibench.pipeline.work import generate
+from t2ibench.pipeline.work import generate_images
 from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks import load_tasks
@@ -422,8 +422,8 @@ def test_shards_cover_the_plan_and_are_idempotent(tmp_path: Path) -> None:
     store = ImageStore(tmp_path, generator.fingerprint)
     seen: list[int] = []
     for k in (1, *reversed(range(plan.n_shards)), 1):  # in any order, and again
-        seen.append(len(generate(plan.shard(k), generator, store)))
+        seen.append(len(generate_images(plan.shard(k), generator, store)))
     assert sum(seen) == len(plan.requests)
     other = ImageStore(tmp_path, generator.fingerprint)  # another worker sees them all
-    seen.append(len(generate(plan.shard(0), generator, other)))
+    seen.append(len(generate_images(plan.shard(0), generator, other)))
     assert sum(seen) == len(plan.requests)

@@ -18,7 +18,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.embedding import in_order
 from t2ibench.pipeline.observers import open_encoder
-from t2ibench.pipeline.work import embed, generate
+from t2ibench.pipeline.work import embed, generate_images
 from t2ibench.store.images import Attempt, ImageStore
 
 REQUESTS = [ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)]
@@ -66,7 +66,7 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
         assert all(store.has_file(attempt) for attempt in batch)
         told.extend(keys(batch))
 
-    attempts = generate(REQUESTS, Painter(), store, on_batch=note)
+    attempts = generate_images(REQUESTS, Painter(), store, on_batch=note)
     assert keys(attempts) == told == list(range(12))
     stored = [ImageStore(tmp_path, Painter.fingerprint).get(r.prompt, r.index) for r in REQUESTS]
     assert [attempt and attempt.sha256 for attempt in stored] == [a.sha256 for a in attempts]
@@ -88,7 +88,7 @@ def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -
 
     generator = Growing()
     store = ImageStore(tmp_path, Painter.fingerprint)
-    assert keys(generate(REQUESTS, generator, store)) == list(range(12))
+    assert keys(generate_images(REQUESTS, generator, store)) == list(range(12))
     assert generator.sizes == [2, 4, 6]
     assert generator.expected == [[f"prompt {number}" for number in range(6)]]
 
@@ -102,10 +102,10 @@ def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
             return drawn
 
     store = ImageStore(tmp_path, Painter.fingerprint)
-    attempts = generate(REQUESTS, Odd(), store)
+    attempts = generate_images(REQUESTS, Odd(), store)
     assert [one.seed for one in attempts if one.status != "ok"] == [4]
     assert "could not be stored" in (attempts[4].reason or "")
-    assert keys(generate(REQUESTS, Painter(), store)) == [4]  # tried again
+    assert keys(generate_images(REQUESTS, Painter(), store)) == [4]  # tried again
 
 
 def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> N
 
     store = SlowStore(tmp_path, Painter.fingerprint)
     with pytest.raises(T2IBenchError, match="no more"):
-        generate(REQUESTS, Ending(), store)
+        generate_images(REQUESTS, Ending(), store)
     again = ImageStore(tmp_path, Painter.fingerprint)
-    assert len(again) == 8 and keys(generate(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
+    assert len(again) == 8 and keys(generate_images(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
 
 
 @pytest.mark.parametrize("seed", [5, 11])
@@ -131,9 +131,9 @@ def test_a_full_disk_stops_and_what_was_written_is_kept(seed: int, tmp_path: Pat
             return super().add_image(prompt, index, number, *file)
 
     with pytest.raises(T2IBenchError, match="disk is full"):
-        generate(REQUESTS, Painter(), Full(tmp_path, Painter.fingerprint))
+        generate_images(REQUESTS, Painter(), Full(tmp_path, Painter.fingerprint))
     again = ImageStore(tmp_path, Painter.fingerprint)
-    left = keys(generate(REQUESTS, Painter(), again))
+    left = keys(generate_images(REQUESTS, Painter(), again))
     assert seed in left and not set(left) & set(range(seed))
     assert seed - 1 not in left  # of the same batch
 
@@ -147,7 +147,9 @@ def test_stopping_in_the_middle_keeps_what_was_generated(tmp_path: Path) -> None
             raise Stop
 
     with pytest.raises(Stop):
-        generate(REQUESTS, Painter(), SlowStore(tmp_path, Painter.fingerprint), on_batch=stop)
+        generate_images(
+            REQUESTS, Painter(), SlowStore(tmp_path, Painter.fingerprint), on_batch=stop
+        )
     assert len(ImageStore(tmp_path, Painter.fingerprint)) >= 6
 
 
@@ -160,7 +162,7 @@ def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
             return [Drawn("ok", path=path) for path in paths]
 
     store = ImageStore(tmp_path / "images", Painter.fingerprint)
-    attempts = generate(REQUESTS, Reusing(), store)
+    attempts = generate_images(REQUESTS, Reusing(), store)
     for attempt in attempts:
         found = np.asarray(store.image(attempt).read())
         assert np.array_equal(found, np.asarray(picture(attempt.seed)))
@@ -193,7 +195,7 @@ class Colours:
 
 def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
     store = ImageStore(tmp_path / "images", Painter.fingerprint)
-    images = [store.image(attempt) for attempt in generate(REQUESTS, Painter(), store)]
+    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
     encoders = [Colours(5), Colours(1), Colours(100)]
     runs = [open_encoder(encoder, tmp_path / str(encoder.batch_size)) for encoder in encoders]
     told: list[int] = []
@@ -209,7 +211,7 @@ def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
 
 def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(tmp_path: Path) -> None:
     store = ImageStore(tmp_path / "images", Painter.fingerprint)
-    images = [store.image(attempt) for attempt in generate(REQUESTS, Painter(), store)]
+    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
     runs = [open_encoder(one, tmp_path / "e") for one in (Colours(5, fails_at=2), Colours(4))]
     report = embed(images, runs)
     assert "no memory" in report.failures["colours 5"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
 from typing import Protocol
 
 from t2ibench.pipeline.pieces import Part, Piece
@@ -25,6 +24,10 @@ class Executor(Protocol):
         """Do pieces, in any order; their parts come as they are made."""
         ...
 
+    def close(self) -> None:
+        """End what it has started; called again, it does nothing."""
+        ...
+
 
 class InProcess:
     """Works in this process (see `Executor`).
@@ -44,5 +47,5 @@ class InProcess:
             if piece is not None and not self._worker.stopping():
                 yield from self._worker.do(piece)
 
-
-Employed = AbstractContextManager[Executor]
+    def close(self) -> None:
+        """Nothing was started."""
