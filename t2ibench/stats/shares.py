@@ -305,7 +305,7 @@ def anchored_interval(
     Returns:
         Lower end, at most 0 where the test does not reject, and upper end, at least 0.
 
-    Source: derived here; certified by `t2ibench calibrate`.
+    Source: derived here; certified by `tools/calibration`.
 
     Example:
         >>> low, high = anchored_interval(0.3, 0.2, 0.01, 1e9)
