@@ -9,7 +9,6 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, share_estimate
 from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.core.prompts import fill
 from t2ibench.stats import resample_weights
 
 _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weights
@@ -35,24 +34,6 @@ def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -
         return list(words)
     start = stimulus_number * count
     return [words[(start + step) % len(words)] for step in range(count)]
-
-
-def guided_prompts(template: str, stimulus: str, words: Sequence[str]) -> list[str]:
-    """The prompts of one stimulus with each of the attribute words.
-
-    Args:
-        template: With '{stimulus}' and '{attribute}'.
-        stimulus: The stimulus.
-        words: The attribute words.
-
-    Returns:
-        One prompt for each word.
-
-    Examples:
-        >>> guided_prompts("a {attribute} {stimulus}", "nurse", ["male", "female"])
-        ['a male nurse', 'a female nurse']
-    """
-    return [fill(template, stimulus=stimulus, attribute=word) for word in words]
 
 
 def association(targets: Float64Array, a: Float64Array, b: Float64Array) -> Float64Array:

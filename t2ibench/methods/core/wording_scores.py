@@ -19,18 +19,6 @@ FEWEST = 3  # wordings; two do not show how others would differ
 Groups = Sequence[tuple[str, IntArray, IntArray]]
 
 
-def is_random(leans: Leans) -> bool:
-    """Whether there are enough wordings for an interval about other ones.
-
-    Args:
-        leans: The leans.
-
-    Returns:
-        False for one or two wordings: an interval is then about these wordings.
-    """
-    return len(leans.images[0]) >= FEWEST
-
-
 def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
     """The leans in some of the wordings, along the directions of all.
 
