@@ -52,12 +52,6 @@ class Apart:
     def of(cls, pairs: Sequence[tuple[Float64Array, Float64Array]]) -> Apart | None:
         """Measure how far apart two sets are.
 
-        Args:
-            pairs: The images of both sets in each wording, shapes (n, d) and (m, d), unit rows.
-
-        Returns:
-            The distance; None where a set has fewer than two images.
-
         Examples:
             Two sets of one image each time, at right angles, and the same set twice:
 
@@ -87,14 +81,6 @@ def apart_row(
     """How far apart two sets of one stimulus are, with a test that they are drawn alike.
 
     The labels are shuffled within each wording.
-
-    Args:
-        pairs: As for `Apart.of`.
-        n_draws: How many shuffles, at most 9,999.
-        rng: Where they come from.
-
-    Returns:
-        The share; its p-value is one-sided.
     """
     found = Apart.of(pairs)
     if found is None:
@@ -136,15 +122,7 @@ def _shuffled(
 def apart_mean(
     stimuli: Sequence[Sequence[tuple[Float64Array, Float64Array]]], level: float
 ) -> Estimate:
-    """How far apart two sets are over stimuli: a ratio of means, where other stimuli are possible.
-
-    Args:
-        stimuli: The pairs of sets of each.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The share, with Fieller's interval over stimuli and Student's two-sided p-value.
-    """
+    """How far apart two sets are, a ratio of means, where other stimuli are possible."""
     found = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
     if not found:
         return Estimate.undefined("a set has a single image")
@@ -163,26 +141,12 @@ def apart_mean(
 
 
 def sides(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]:
-    """The images of both groups in each wording.
-
-    Args:
-        wordings: Those of one stimulus.
-
-    Returns:
-        One pair a wording.
-    """
+    """The images of both groups in each wording."""
     return [(one.a.embeddings, one.b.embeddings) for one in wordings]
 
 
 def halves(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]:
-    """Two halves of the images without a group, in each wording.
-
-    Args:
-        wordings: Those of one stimulus.
-
-    Returns:
-        Images with even and with odd numbers, one pair a wording.
-    """
+    """Two halves of the images without a group, in each wording."""
     return [_by_parity(one.neutral) for one in wordings]
 
 

@@ -20,15 +20,7 @@ Groups = Sequence[tuple[str, IntArray, IntArray]]
 
 
 def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
-    """The leans in some of the wordings, along the directions of all.
-
-    Args:
-        leans: The leans.
-        numbers: Of the wordings.
-
-    Returns:
-        Their leans.
-    """
+    """The leans in some of the wordings, along the directions of all."""
     images = [[wordings[number] for number in numbers] for wordings in leans.images]
     return Leans.along(leans.names, images, leans.directions)
 
@@ -54,14 +46,7 @@ class Cells:
 
     @classmethod
     def of(cls, leans: Leans) -> Cells:
-        """Measure each wording by itself.
-
-        Args:
-            leans: The leans over all wordings.
-
-        Returns:
-            The cells.
-        """
+        """Measure each wording by itself."""
         found = project(leans.images, leans.directions[:, None])
         mean, variance = (part[..., 0] for part in (found.mean, found.variance))
         own = [in_wordings(leans, [number]) for number in range(mean.shape[1])]

@@ -94,15 +94,6 @@ def shuffled(
 
     Images change places within each pair of attribute prompts (without pairs, among all), so that
     an attribute is left in none of them.
-
-    Args:
-        design: How targets are compared.
-        targets: The targets.
-        images: Of A and of B.
-        rng: Where the shuffles come from.
-
-    Returns:
-        The control, with the share of shuffles whose test has p < .05.
     """
     by_image = targets[0].by_image
     paired = image_poles(*images, by_image).paired
@@ -146,17 +137,7 @@ def halves(
     images: tuple[PromptImages, PromptImages],
     axis: Axis,
 ) -> Control:
-    """The test on images with even indices, against that on the others.
-
-    Args:
-        design: How targets are compared.
-        targets: The targets.
-        images: Of A and of B.
-        axis: The axis of all images, whose length scales both.
-
-    Returns:
-        The control, with the difference of the two leans.
-    """
+    """The test on images with even indices, against that on the others."""
     contrasts = []
     for odd in (0, 1):
         part = [

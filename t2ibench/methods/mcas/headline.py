@@ -49,12 +49,6 @@ class Design:
     def of(cls, targets: Sequence[McasTarget]) -> Design:
         """The comparison of some targets.
 
-        Args:
-            targets: The targets.
-
-        Returns:
-            Their weights; all 0 where no category has both stereotypes.
-
         Examples:
             >>> sides = ["A", "A", "B", None]
             >>> targets = [
@@ -110,16 +104,7 @@ class Contrast:
 
     @classmethod
     def of(cls, design: Design, targets: Sequence[Target], axis: Axis) -> Contrast:
-        """The contrast of some targets.
-
-        Args:
-            design: How they are compared.
-            targets: The targets.
-            axis: The axis.
-
-        Returns:
-            The contrast.
-        """
+        """The contrast of some targets."""
         point = design.weights @ np.stack([target.point for target in targets])
         images = image_influences(targets, axis.direction)
         parts = [(1.0, axis.influence(axis.directions @ point))]
@@ -131,28 +116,13 @@ class Contrast:
         return cls(float(point @ axis.direction), Influence.combined(parts), axis)
 
     def set(self, level: float) -> RatioSet:
-        """The set of leans that are compatible with it.
-
-        Args:
-            level: Confidence level, in (0, 1).
-
-        Returns:
-            Fieller's set.
-        """
+        """The set of leans that are compatible with it."""
         length = self.axis.length_influence
         return ratio_set(self.top, self.axis.length, self.influence, length, level)
 
 
 def these_targets(contrast: Contrast, level: float) -> Inference:
-    """The inference about these targets, with other images and other attribute prompts.
-
-    Args:
-        contrast: The targets' contrast.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        Fieller's set of the lean, and the test that it is 0, which agrees with it.
-    """
+    """The inference about these targets, with other images and other attribute prompts."""
     found = contrast.set(level)
     if not np.isfinite(found.p):
         return Inference(reason="one unit has no variance")

@@ -54,15 +54,7 @@ def _attributes(task: McasTask) -> dict[str, McasAttribute]:
 
 
 def needs(task: McasTask, settings: Settings) -> Needs:
-    """Images of attribute and target prompts; target prompts and attribute words as texts.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        Prompts and texts.
-    """
+    """Images of attribute and target prompts; target prompts and attribute words as texts."""
     n_attribute = settings.guided_images(task.attribute_images_per_prompt)
     n_target = settings.images(task.images_per_prompt)
     chosen = chosen_targets(task, settings)
@@ -108,15 +100,6 @@ def target_terms(target: Target, attributes: Attributes, level: float) -> dict[s
     Each is the mean over the rows w (the target's images, or its text) of
     asc(w) = mean over A of cos(w, a) - mean over B of cos(w, b),
     where A and B are the attributes' images or their words. Each prompt counts alike.
-
-    Args:
-        target: The target.
-        attributes: A and B.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'ii', 'itp', 'it', 'tt' with intervals, and 'ii_d' … 'tt_d', each association divided by
-        the standard deviation (ddof 1) of its cosines over A and B.
     """
     seen, said = attributes.seen, attributes.said
     images = tuple(side.embeddings for side in attributes.images)

@@ -71,17 +71,6 @@ def crossing_scores(
     images of the other stimuli give, its features are 1, x_1, x_2 and x_1 x_2; the shares are those
     with which the combinations' mean features make up the images' own. What the directions share,
     and how noise along them does, is in the combinations' means as well and drops out.
-
-    Args:
-        task: The task.
-        collector: Where images come from.
-        settings: How it is measured.
-
-    Returns:
-        The scores; nothing where the task crosses nothing.
-
-    Raises:
-        MissingEvidence: an image was never observed.
     """
     if not task.crossing:
         return CrossingScores({}, [], {})

@@ -64,18 +64,6 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
     Welch's F test that all mean leans are equal. What all sets share cancels: words of a group that
     act on any image are no difference. For each two sets, (m_s - m_t) / 2 as in a T2IAT, with
     Student's t. All of it is about other stimuli like these.
-
-    Args:
-        task: The task; without sets there is nothing to compare.
-        pairs: The leans of every pair of groups.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'between_sets' and 'sets:FIRST-SECOND' of every two sets, with the suffix of the pair of
-        groups. In the details 'between_sets_holm' over pairs of groups, and 'sets_holm' over all
-        pairs of sets and of groups.
-
-    Source: Welch 1951, "On the comparison of several mean values: an alternative approach".
     """
     scores: dict[str, Estimate] = {}
     for found in pairs if task.sets else ():
@@ -96,16 +84,7 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 def combine(
     task: OccupationsTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The mean of every score over encoders; what is said of sets follows from the means.
-
-    Args:
-        task: The task.
-        results: One for each encoder.
-        settings: How it is measured.
-
-    Returns:
-        The result. The mean of F tests has no p-value; those of two sets each have.
-    """
+    """The mean of every score over encoders; what is said of sets follows from the means."""
     combined = mean_over_encoders(task, results, settings)
     if not task.sets or len(results) == 1:
         return combined

@@ -24,19 +24,7 @@ _EXTREME = "a share of 0 or 1 has no odds"
 def beyond_reference(
     answers: BiasAnswers, rows: Sequence[CountedRow], name: str, level: float
 ) -> dict[str, Estimate]:
-    """How far the shares of a stimulus are from the known ones.
-
-    Args:
-        answers: The answers to one bias.
-        rows: The rows of one stimulus, one or more.
-        name: The stimulus.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        For every class with a known share: 'share_minus_reference:CLASS', in points of share, and
-        'log_odds_minus_reference:CLASS', where neither share is 0 or 1. Known shares are taken as
-        exact; these templates, other images.
-    """
+    """How far the shares of a stimulus are from the known ones."""
     scores: dict[str, Estimate] = {}
     for reference in answers.bias.known:
         if name in reference.shares:
@@ -80,18 +68,7 @@ def _beyond(
 def amplification(
     answers: BiasAnswers, task_id: str, settings: Settings
 ) -> tuple[dict[str, Estimate], list[dict[str, Any]]]:
-    """How steeply the shares of the stimuli follow their known shares, class by class.
-
-    Args:
-        answers: The answers to one bias.
-        task_id: Id of the task, for the draws of the rank correlation.
-        settings: Level and draws.
-
-    Returns:
-        'amplification_slope', 'share_slope' and 'reference_spearman', and for `details` the tests
-        against a slope of 1. Where several classes have known shares each name ends in ':CLASS'.
-        Nothing without a reference.
-    """
+    """How steeply the shares of the stimuli follow their known shares, class by class."""
     scores: dict[str, Estimate] = {}
     details = []
     counts = stimulus_counts(answers)

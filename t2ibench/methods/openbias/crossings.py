@@ -59,16 +59,7 @@ class _Together:
 def crossings(
     task: OpenBiasTask, answers: Sequence[BiasAnswers], settings: Settings
 ) -> list[CrossedBiases]:
-    """Every crossing of a task.
-
-    Args:
-        task: The task.
-        answers: The answers to each of its biases.
-        settings: Level and draws.
-
-    Returns:
-        One for each.
-    """
+    """Every crossing of a task."""
     return [
         _crossing(task, [answers[k] for k in crossed_biases(task.biases, names)], settings)
         for names in task.crossings

@@ -17,17 +17,7 @@ from t2ibench.stats import Proportion, clustered_proportion, free_square, sample
 def share_scores(
     rows: Sequence[CountedRow], classes: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """The mean over captions of each class's share, and for two classes the signed lean.
-
-    Args:
-        rows: Rows of one bias, one or more.
-        classes: Its classes.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'share:CLASS', tested against its expected share, and 'lean' (above 0 to the first class),
-        tested against 0, for these captions.
-    """
+    """The mean over captions of each class's share, and for two classes the signed lean."""
     expected = np.mean([row.expected for row in rows], axis=0)
     scores = {}
     for column, name in enumerate(classes):
@@ -55,16 +45,7 @@ def share_scores(
 def share_details(
     rows: Sequence[CountedRow], classes: Sequence[str], level: float
 ) -> dict[str, dict[str, Any]]:
-    """Each class's share with its interval for both questions.
-
-    Args:
-        rows: Rows of one bias, one or more.
-        classes: Its classes.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        Class to 'share', 'these' and 'like_these'; the last is None for a single caption.
-    """
+    """Each class's share with its interval for both questions."""
     counts = _counts(rows)
     totals = counts.sum(axis=1)
     details: dict[str, dict[str, Any]] = {}
@@ -94,30 +75,14 @@ def _p(p: float) -> float | None:
 
 
 def class_share(rows: Sequence[CountedRow], column: int) -> Proportion:
-    """The mean over captions of a class's share, for these captions.
-
-    Args:
-        rows: Rows of one bias, one or more.
-        column: Number of the class.
-
-    Returns:
-        The share with its precision.
-    """
+    """The mean over captions of a class's share, for these captions."""
     return clustered_proportion(
         [row.counts[column] for row in rows], [len(row.codes) for row in rows]
     )
 
 
 def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
-    """The influence of the images on `class_share`.
-
-    Args:
-        rows: Rows of one bias, one or more.
-        column: Number of the class.
-
-    Returns:
-        One value for each image.
-    """
+    """The influence of the images on `class_share`."""
     return Influence.combined(
         (1.0 / len(rows), Influence.of_mean(row.prompt, row.indices, row.codes == column))
         for row in rows
@@ -129,13 +94,6 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
 
     Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
     stimulus the images of its captions are.
-
-    Args:
-        rows: Rows of one bias, two or more.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The score with its F test.
     """
     deviations = np.array([row.counts / len(row.codes) - row.expected for row in rows])
     names = list(dict.fromkeys(row.cluster for row in rows))

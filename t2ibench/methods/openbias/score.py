@@ -34,15 +34,7 @@ _PUBLISHED = ("severity", "severity_free", "severity_miller_madow", "severity_ja
 
 
 def needs(task: OpenBiasTask, settings: Settings) -> Needs:
-    """Images of every caption, and the answers about them.
-
-    Args:
-        task: The task.
-        settings: How many images and captions.
-
-    Returns:
-        Each caption once, and each question about it once for every set of classes.
-    """
+    """Images of every caption, and the answers about them."""
     n = settings.images(task.images_per_prompt)
     prompts: dict[str, PromptNeed] = {}
     questions: dict[tuple[str, str, tuple[str, ...]], QuestionNeed] = {}

@@ -88,20 +88,7 @@ class _Design:
 def tested(
     task: T2iatTask, images: Sequence[StimulusImages], evidence: Evidence, settings: Settings
 ) -> Tested | str:
-    """Measure the leans and compare the two concepts.
-
-    Args:
-        task: The task.
-        images: The images of the stimuli, all complete.
-        evidence: The texts of the prompts.
-        settings: How the task is measured.
-
-    Returns:
-        The leans with their test; as a clause, why there are none.
-
-    Raises:
-        MissingEvidence: a text was never observed.
-    """
+    """Measure the leans and compare the two concepts."""
     leans = Leans.of([one.stimulus.word for one in images], [one.wordings for one in images])
     if isinstance(leans, str):
         return leans
@@ -163,9 +150,6 @@ def _headline(leans: Leans, cells: Cells, design: _Design, level: float) -> Head
     With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
     mean of D over its concept, where s is 1 for X and -1 for Y. So what both lean by cancels, even
     where the encoder tells A from B better in X than in Y.
-
-    Returns:
-        The headline, about other stimuli by default, and other wordings where there are several.
     """
     top, bottom = leans.top, leans.bottom
     unit = design.weights(bottom)

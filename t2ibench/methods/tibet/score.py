@@ -48,16 +48,7 @@ _NAMED = 5  # rows in a warning
 
 
 def needs(task: TibetTask, settings: Settings) -> Needs:
-    """Images of each prompt and of its counterfactuals, and the same questions about them all.
-
-    Args:
-        task: The task.
-        settings: How many images and prompts.
-
-    Returns:
-        Each prompt once for each number of images, each question about it once, and the words that
-        concepts are matched by.
-    """
+    """Images of each prompt and of its counterfactuals, and the same questions about them all."""
     n, guided = task.image_counts(settings)
     prompts: dict[tuple[str, int], PromptNeed] = {}
     questions: dict[tuple[str, int, str], QuestionNeed] = {}
@@ -174,17 +165,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 
 
 def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """The scores over all judges.
-
-    Args:
-        task: The task.
-        results: One a judge.
-        settings: How it is measured.
-
-    Returns:
-        The means; the headline is the mean square of the mean leans, over the rows that all
-        judges decide.
-    """
+    """The scores over all judges."""
     mean = average_results(results, settings.level)
     if len(results) == 1 or mean.reason:
         return mean

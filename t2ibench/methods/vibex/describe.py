@@ -11,16 +11,7 @@ _NAMED = 3  # concepts in a sentence
 
 
 def describe(task: VibexTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        Whether the concepts lean further than everyday words, and the concepts that lean on their
-        own (Holm-adjusted), with the anchor that each leans to.
-    """
+    """The result as a plain sentence with its direction."""
     missing = undecided(result) or no_score(result)
     if missing:
         return missing

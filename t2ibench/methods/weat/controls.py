@@ -23,14 +23,6 @@ _SHUFFLES = 1999
 def smallest_p(n: int, m: int, alternative: str) -> float:
     """The smallest p-value that a permutation test of two sets of words can reach.
 
-    Args:
-        n: Words of one set.
-        m: Words of the other.
-        alternative: Which side it looks at.
-
-    Returns:
-        2 / C(n + m, n), half of it for one side.
-
     Examples:
         >>> round(smallest_p(2, 2, "two-sided"), 3), smallest_p(8, 8, "two-sided") < 0.001
         (0.333, True)
@@ -40,16 +32,7 @@ def smallest_p(n: int, m: int, alternative: str) -> float:
 
 
 def near_duplicate_text(sets: Mapping[str, WordSet], sides: str) -> str | None:
-    """How many words count, where some are near-duplicates.
-
-    Args:
-        sets: The sets by side.
-        sides: Which of them, such as 'XY'.
-
-    Returns:
-        Such as '64 target words are 4 clusters of near-duplicates (European American names: 32
-        are 2, …)'; None where no two words of a set are alike.
-    """
+    """How many words count, where some are near-duplicates."""
     chosen = [sets[side] for side in sides]
     words, clusters = sum(len(s.words) for s in chosen), sum(s.n_clusters for s in chosen)
     if words == clusters:
@@ -61,14 +44,7 @@ def near_duplicate_text(sets: Mapping[str, WordSet], sides: str) -> str | None:
 
 
 def warnings_of(sets: Mapping[str, WordSet]) -> list[str]:
-    """A warning where the words that are tested are fewer than they look.
-
-    Args:
-        sets: The sets by side.
-
-    Returns:
-        No warning, or one.
-    """
+    """A warning where the words that are tested are fewer than they look."""
     text = near_duplicate_text(sets, "XY")
     if text is None:
         return []

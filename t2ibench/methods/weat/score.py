@@ -28,15 +28,7 @@ Sets = Mapping[str, WordSet]
 
 
 def needs(task: WeatTask, settings: Settings) -> Needs:
-    """Texts of every word in every template.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        Texts, and no images.
-    """
+    """Texts of every word in every template."""
     words = [word for group in groups_of(task).values() for word in settings.limited(group.words)]
     texts = [fill(template, word=word) for word in words for template in task.templates]
     return Needs(texts=tuple(dict.fromkeys(texts)))

@@ -102,14 +102,7 @@ class WordSet:
 
 
 def groups_of(task: WeatTask) -> dict[str, WordGroup]:
-    """The four sets of a task.
-
-    Args:
-        task: The task.
-
-    Returns:
-        'X', 'Y', 'A' and 'B' to the words.
-    """
+    """The four sets of a task."""
     return {
         "X": task.targets.X,
         "Y": task.targets.Y,
@@ -119,19 +112,7 @@ def groups_of(task: WeatTask) -> dict[str, WordGroup]:
 
 
 def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[str, WordSet] | str:
-    """The four sets with their vectors and clusters.
-
-    Args:
-        task: The task.
-        evidence: Embeddings of the task's texts.
-        settings: How it is measured.
-
-    Returns:
-        'X', 'Y', 'A' and 'B' to the sets, or the reason why there is no test.
-
-    Raises:
-        MissingEvidence: a text was never embedded.
-    """
+    """The four sets with their vectors and clusters."""
     sets: dict[str, WordSet] = {}
     for side, group in groups_of(task).items():
         sets[side] = _word_set(task, side, group, evidence, settings)
