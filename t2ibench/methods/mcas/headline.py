@@ -245,17 +245,14 @@ def other_targets(
     inference = Inference(low, high, p if np.isfinite(p) else None, found.df)
     numbers = {target.name: number for number, target in enumerate(task.targets)}
     moved = [index for index, cell in enumerate(design.cells) if cell >= 0]
-    names = [_cell(targets[index]) for index in moved]
+    specs = [targets[index] for index in moved]
+    names = [f"{spec.category or 'all'} targets of {spec.stereotype}" for spec in specs]
     strata = tuple(sorted(set(names)))
     stratum = np.array([strata.index(name) for name in names], dtype=np.int64)
-    unit = np.array([numbers[targets[index].name] for index in moved], dtype=np.int64)
+    unit = np.array([numbers[spec.name] for spec in specs], dtype=np.int64)
     by_target = Influence(strata, stratum, unit, found.between[moved])
     by_unit = _by_unit(keys, design.weights @ units / 2.0, found.shared)
     return inference, Influence.combined([(1.0, by_target), (1.0, by_unit)])
-
-
-def _cell(target: McasTarget) -> str:
-    return f"{target.category or 'all'} targets of {target.stereotype}"
 
 
 def lean_headline(

@@ -160,6 +160,9 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     leans = _leans(targets, attributes.seen, settings.level, shown.contradicts)
     found = _headline(task, targets, attributes.seen, leans, shown.contradicts, settings.level)
     (a, b), (words_a, words_b) = attributes.images, attributes.words
+    names = {side: attribute.name for side, attribute in _attributes(task).items()}
+    poles = attributes.poles
+    pairs = "pairs of attribute prompts" if poles.paired else poles.name
     hits, total = adherence(a.embeddings, b.embeddings, words_a, words_b)
     controlled = {
         "separation": shown,
@@ -173,7 +176,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
             Item(
                 target.spec.name,
                 {"lean": lean, **target_terms(target, attributes, settings.level)},
-                _side_name(task, target),
+                names.get(target.spec.stereotype or ""),
                 len(target.images),
             )
             for target, lean in zip(targets, leans, strict=True)
@@ -181,7 +184,14 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions=_conventions(task, attributes.poles),
+        conventions={
+            "sign": f"positive is nearer '{task.attributes.A.name}'",
+            "these": f"these targets, with other images and other {pairs}",
+            "like_these": "other targets of these categories and stereotypes, too",
+            "encoders": "association scores are averaged before composites are computed",
+            "unit": f"{pairs}; attribute words; images of a target",
+            "similarity": "cosine",
+        },
         warnings=[
             *warnings,
             *_left_out_prompts(attributes),
@@ -262,24 +272,6 @@ def _more_controls(
         "halves": controls.halves(design, targets, attributes.images, attributes.seen),
         "text_only": controls.text_only(design, targets, attributes.words),
     }
-
-
-def _conventions(task: McasTask, poles: Poles) -> dict[str, Any]:
-    """Choices that decide the numbers."""
-    pairs = "pairs of attribute prompts" if poles.paired else poles.name
-    return {
-        "sign": f"positive is nearer '{task.attributes.A.name}'",
-        "these": f"these targets, with other images and other {pairs}",
-        "like_these": "other targets of these categories and stereotypes, too",
-        "encoders": "association scores are averaged before composites are computed",
-        "unit": f"{pairs}; attribute words; images of a target",
-        "similarity": "cosine",
-    }
-
-
-def _side_name(task: McasTask, target: Target) -> str | None:
-    side = target.spec.stereotype
-    return _attributes(task)[side].name if side else None
 
 
 def _samples(targets: Sequence[Target], axis: Axis) -> list[dict[str, Any]]:

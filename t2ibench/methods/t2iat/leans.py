@@ -105,9 +105,16 @@ def tested(
     scores = _own_leans(leans, cells, design, settings.level) | _amplification(headline, in_text)
     rows = row_scores(leans, settings.level)
     if gate.contradicts is not None:
-        headline = _without_value(headline, gate.contradicts)
+        # The test stands, but its unit is too uncertain.
+        inference: dict[Question, Inference] = {
+            name: Inference(p=found.p, df=found.df, reason=gate.contradicts)
+            for name, found in headline.inference.items()
+        }
+        headline = replace(
+            headline, value=None, inference=inference, fair=None, parts=(), reason=gate.contradicts
+        )
         scores = {name: Estimate.undefined(gate.contradicts) for name in scores}
-        rows = [_undecided(row, gate.contradicts) for row in rows]
+        rows = [Estimate(None, p=row.p, test=row.test, reason=gate.contradicts) for row in rows]
     wording = None
     if gate.contradicts is None:
         top, bottom = _signed(leans, cells, design)
@@ -120,19 +127,6 @@ def tested(
             lambda one: _headline(one, Cells.of(one), design, settings.level),
         )
     return Tested(leans, headline, scores, rows, controls, wording)
-
-
-def _undecided(estimate: Estimate, reason: str) -> Estimate:
-    return Estimate(None, p=estimate.p, test=estimate.test, reason=reason)
-
-
-def _without_value(headline: Headline, reason: str) -> Headline:
-    """A headline whose test stands, but whose unit is too uncertain."""
-    inference: dict[Question, Inference] = {
-        name: Inference(p=found.p, df=found.df, reason=reason)
-        for name, found in headline.inference.items()
-    }
-    return replace(headline, value=None, inference=inference, fair=None, parts=(), reason=reason)
 
 
 def _signed(leans: Leans, cells: Cells, design: _Design) -> tuple[Float64Array, Float64Array]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.controls import Control
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.methods.weat.words import ALIKE, WordSet
@@ -92,7 +91,9 @@ def separation(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) 
     rows = np.concatenate([a.vectors, b.vectors])
     n, m = len(a.vectors), len(b.vectors)
     gram = rows @ rows.T
-    value = _within_less_between(gram, n)
+    within = [part[~np.eye(len(part), dtype=bool)] for part in (gram[:n, :n], gram[n:, n:])]
+    known = [float(part.mean()) for part in within if len(part)]
+    value = float(np.mean(known) - gram[:n, n:].mean()) if known else float("nan")
     if 1 / math.comb(n + m, n) * (2 if n == m else 1) >= _ALPHA:
         return Control(f"{n} and {m} attribute words are too few to shuffle.", value)
     rng = settings.rng(task.id, "separation")
@@ -106,13 +107,6 @@ def separation(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) 
     )
     failed = f"the encoder does not tell {a.name} from {b.name} (p = {p:.2g})"
     return Control(says, value, p=p, contradicts=failed if p >= _ALPHA else None)
-
-
-def _within_less_between(gram: Float64Array, n: int) -> float:
-    """Mean cosine of different words of a set, less that of words of different sets."""
-    within = [part[~np.eye(len(part), dtype=bool)] for part in (gram[:n, :n], gram[n:, n:])]
-    known = [float(part.mean()) for part in within if len(part)]
-    return float(np.mean(known) - gram[:n, n:].mean()) if known else float("nan")
 
 
 def shuffled(
