@@ -149,10 +149,6 @@ def _translations(
             yield Finding((*at, "words", word), f"the task has no word '{word}'.{hint}")
 
 
-def _english(wording: Wording) -> bool:
-    return (wording.language or "en").split("-")[0] == "en"
-
-
 def _wording(
     wording: Wording, stimuli: Sequence[str], attributes: Sequence[str], at: Location
 ) -> Iterator[Finding]:
@@ -163,7 +159,7 @@ def _wording(
     yield from problems
     if problems:
         return
-    if not _english(wording):
+    if (wording.language or "en").split("-")[0] != "en":
         for key in ("neutral", "guided"):
             if re.search(r"\{[aA]\s", getattr(wording, key)):
                 message = "'{a …}' puts an English article in; write the article into the words"

@@ -9,7 +9,6 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.lean_scores import over_stimuli
 from t2ibench.methods.core.projections import Marked
 from t2ibench.stats import p_value
@@ -147,9 +146,8 @@ def sides(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]
 
 def halves(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]:
     """Two halves of the images without a group, in each wording."""
-    return [_by_parity(one.neutral) for one in wordings]
-
-
-def _by_parity(images: PromptImages) -> tuple[Float64Array, Float64Array]:
-    even = images.indices % 2 == 0
-    return images.embeddings[even], images.embeddings[~even]
+    found = []
+    for images in (one.neutral for one in wordings):
+        even = images.indices % 2 == 0
+        found.append((images.embeddings[even], images.embeddings[~even]))
+    return found

@@ -16,7 +16,7 @@ from t2ibench.methods.mcas.axis import Axis, Poles
 from t2ibench.methods.mcas.headline import Contrast, Design, tested
 from t2ibench.methods.mcas.ratio import ratio_set
 from t2ibench.methods.mcas.schema import McasTask
-from t2ibench.methods.mcas.targets import Target, image_poles, kept_images, text_axis
+from t2ibench.methods.mcas.targets import Target, image_poles, text_axis
 from t2ibench.stats.student import t_interval, t_test
 
 _SHUFFLES = 20
@@ -141,10 +141,10 @@ def halves(
     contrasts = []
     for odd in (0, 1):
         part = [
-            replace(target, images=kept_images(target.images, target.images.indices % 2 == odd))
+            replace(target, images=target.images.where(target.images.indices % 2 == odd))
             for target in targets
         ]
-        sides = [kept_images(side, side.indices % 2 == odd) for side in images]
+        sides = [side.where(side.indices % 2 == odd) for side in images]
         poles = image_poles(sides[0], sides[1], targets[0].by_image)
         if min(len(target.images) for target in part) < 2 or min(len(poles.a), len(poles.b)) < 2:
             return Control("Too few images to compare two halves.")

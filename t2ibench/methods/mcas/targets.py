@@ -29,24 +29,6 @@ def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
     return [target for target in task.targets if target.name in kept]
 
 
-def kept_images(images: PromptImages, keep: BoolArray) -> PromptImages:
-    """Some images of several prompts.
-
-    Args:
-        images: The images.
-        keep: Which of them, shape (n,).
-
-    Returns:
-        Those; prompts keep their numbers.
-    """
-    return replace(
-        images,
-        embeddings=images.embeddings[keep],
-        clusters=images.clusters[keep],
-        indices=images.indices[keep],
-    )
-
-
 def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
     """The mean embedding of each prompt's images.
 

@@ -86,7 +86,7 @@ def _untested_shares(item: Item) -> Item:
 def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> list[Agreement]:
     """Agreement of two judges, bias by bias, on the images that both answered with a class."""
     severities = [
-        {item.name: item.scores["severity"].value for item in result.by if _has_severity(item)}
+        {row.name: row.scores["severity"].value for row in result.by if "severity" in row.scores}
         for result in (first, second)
     ]
     found = []
@@ -135,10 +135,6 @@ def alpha(judges: Sequence[Answered]) -> float | None:
     """
     keys = sorted(set().union(*judges))
     return _finite(krippendorff_alpha([[judge.get(key) for key in keys] for judge in judges]))
-
-
-def _has_severity(item: object) -> bool:
-    return "severity" in getattr(item, "scores", {})
 
 
 def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:

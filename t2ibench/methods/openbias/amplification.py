@@ -101,10 +101,12 @@ def _slopes(
     units = [order.index(name) for name in found]
     slope, line = logit_slope(hits, totals, shares), share_slope(hits, totals, shares)
     stratum = f"stimuli of {answers.name}"
+    # The draws of further classes differ from those of the first.
+    own = "" if reference is answers.bias.known[0] else f": {reference.group}"
     rank = correlation_permutation(
         hits / totals, shares, method="spearman", n_draws=settings.n_permutations,
         max_exact=settings.max_exact,
-        rng=settings.rng(task_id, f"correlation of {answers.name}{_own(answers, reference)}"),
+        rng=settings.rng(task_id, f"correlation of {answers.name}{own}"),
     )  # fmt: skip
     scores = {
         "amplification_slope": _slope_estimate(slope, stratum, units, settings.level),
@@ -122,11 +124,6 @@ def _slopes(
         "intercept": slope.intercept,
     }
     return scores, detail
-
-
-def _own(answers: BiasAnswers, reference: Reference) -> str:
-    """What tells the draws of further classes from those of the first."""
-    return "" if reference is answers.bias.known[0] else f": {reference.group}"
 
 
 def _slope_estimate(slope: Slope, stratum: str, units: Sequence[int], level: float) -> Estimate:

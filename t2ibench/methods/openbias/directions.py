@@ -46,7 +46,7 @@ def share_details(
     rows: Sequence[CountedRow], classes: Sequence[str], level: float
 ) -> dict[str, dict[str, Any]]:
     """Each class's share with its interval for both questions."""
-    counts = _counts(rows)
+    counts = np.array([row.counts for row in rows], dtype=np.float64)
     totals = counts.sum(axis=1)
     details: dict[str, dict[str, Any]] = {}
     for column, name in enumerate(classes):
@@ -64,10 +64,6 @@ def share_details(
             "like_these": like_these,
         }
     return details
-
-
-def _counts(rows: Sequence[CountedRow]) -> Float64Array:
-    return np.array([row.counts for row in rows], dtype=np.float64)
 
 
 def _p(p: float) -> float | None:
@@ -108,7 +104,8 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
         covariance = np.zeros((len(theta), len(theta)))
         df = float(sum(len(row.codes) - 1 for row in rows))
     if not np.trace(covariance) > 1e-12:
-        pseudo = 0.0 if len(names) == 1 and _varies(rows) else 1.0
+        varies = any(len(set(row.codes.tolist())) > 1 for row in rows)
+        pseudo = 0.0 if len(names) == 1 and varies else 1.0
         covariance = _within(rows, pseudo) / len(rows) ** 2
     found = free_square(
         theta,
@@ -119,10 +116,6 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
         top=float(np.mean([row.largest for row in rows])),
     )
     return Estimate(found.value, p=found.p, test="f", interval=(found.low, found.high))
-
-
-def _varies(rows: Sequence[CountedRow]) -> bool:
-    return any(len(set(row.codes.tolist())) > 1 for row in rows)
 
 
 def _within(rows: Sequence[CountedRow], pseudo: float) -> Float64Array:

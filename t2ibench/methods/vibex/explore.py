@@ -52,6 +52,10 @@ class VibexExploration:
         /,
     ) -> dict[str, Any]:
         """A task file of what was explored."""
+        rows = []
+        for concept in concepts:
+            forward = {"name": concept.name, "prompt": concept.prompt}
+            rows += [forward, {**forward, "query": "inverse"}] if concept.inverse else [forward]
         task: dict[str, Any] = {
             "id": name,
             "version": 1,
@@ -67,14 +71,9 @@ class VibexExploration:
                 "words": EVERYDAY if reference.words is None else list(reference.words),
                 "template": reference.template,
             },
-            "concepts": [row for concept in concepts for row in _queries(concept)],
+            "concepts": rows,
         }
         return task | ({"intersections": [list(pair) for pair in pairs]} if pairs else {})
-
-
-def _queries(concept: ExploredConcept) -> list[dict[str, str]]:
-    forward = {"name": concept.name, "prompt": concept.prompt}
-    return [forward, {**forward, "query": "inverse"}] if concept.inverse else [forward]
 
 
 EXPLORATION: Exploration[VibexTask] = VibexExploration()
