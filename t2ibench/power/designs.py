@@ -15,6 +15,7 @@ _FEWEST = 2  # images of a prompt; a single one has no variance
 _ENDLESS = 1e6
 _SMALLEST = 0.01  # an effect that nobody asks for
 _LARGEST = 4.0  # an effect beyond any headline
+_SEEN = 0.8  # probability of seeing the effect that a report names
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +159,11 @@ class Reach:
     images: int | None
 
 
-def reach(pilot: Pilot, value: float, power: float = 0.8) -> Reach:
+def reach(pilot: Pilot, value: float) -> Reach:
     """What a run whose headline is shown as `value` can see at its size, about its own question."""
     known = pilot.forecaster(pilot.question)
     width = known.width(value, 1.0, 1.0)
-    effect = least(lambda effect: known.power(effect, 1.0, 1.0) >= power, _LARGEST, _SMALLEST)
+    effect = least(lambda effect: known.power(effect, 1.0, 1.0) >= _SEEN, _LARGEST, _SMALLEST)
     times = least(lambda times: known.width(value, times, 1.0) <= width / 2)
     images = None if times is None else max(_FEWEST, int(np.ceil(times * pilot.size.images)))
     return Reach(effect, width / 2, images)

@@ -61,16 +61,13 @@ def squared_lean(
 
 
 def squared_lean_without(
-    counts: npt.ArrayLike,
-    expected: npt.ArrayLike | None = None,
-    classes: npt.ArrayLike | None = None,
+    counts: npt.ArrayLike, expected: npt.ArrayLike | None = None
 ) -> Float64Array:
     """`squared_lean` without one answer of each class, for the jackknife.
 
     Args:
         counts: Shape (..., k).
         expected: As there.
-        classes: As there.
 
     Returns:
         Shape (..., k); nan where a class has no answer, or where fewer than two are left.
@@ -82,9 +79,7 @@ def squared_lean_without(
     n = np.asarray(counts, dtype=np.float64)
     fewer = n[..., None, :] - np.eye(n.shape[-1])
     r = None if expected is None else np.asarray(expected, dtype=np.float64)[..., None, :]
-    k = None if classes is None else np.asarray(classes)[..., None]
-    values = squared_lean(fewer, r, k)
-    result: Float64Array = np.where(n > 0, values, np.nan)
+    result: Float64Array = np.where(n > 0, squared_lean(fewer, r), np.nan)
     return result
 
 
