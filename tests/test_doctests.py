@@ -11,7 +11,10 @@ import pytest
 import t2ibench.methods
 import t2ibench.stats
 
-MODULES = ["t2ibench.registry", "t2ibench.arguments", "t2ibench.reports.csv"] + [
+MODULES = [
+    *("t2ibench.registry", "t2ibench.arguments", "t2ibench.reports.csv"),
+    *("t2ibench.power.forecasters", "tools.calibration.verdicts", "tools.calibration.worlds"),
+] + [
     module.name
     for package in (t2ibench.stats, t2ibench.methods)
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")

@@ -20,7 +20,7 @@ NAMED = {
     "methods/registry.py",
     "cli/parser.py",
     "reproduction/registry.py",
-    "cli/calibrate_parser.py",
+    "cli/power_parser.py",
     "cli/propose_parser.py",
 }
 

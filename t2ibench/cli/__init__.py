@@ -13,7 +13,7 @@ GROUPS = {
     "tasks": ("ls", "validate", "propose", "caption"),
     "people and judges": ("check-judge", "label", "agree"),
     "publish": ("leaderboard", "push", "export", "export-tasks"),
-    "check t2ibench itself": ("check-adapter", "calibrate"),
+    "adapters": ("check-adapter",),
 }
 VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 

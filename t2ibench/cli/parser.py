@@ -6,11 +6,11 @@ import argparse
 from typing import Any
 
 from t2ibench.cli import GROUPS
-from t2ibench.cli.calibrate_parser import add_calibrate, add_power
 from t2ibench.cli.export_parser import add_export
 from t2ibench.cli.label_parser import add_agree, add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
+from t2ibench.cli.power_parser import add_power
 from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.push_parser import add_push
 from t2ibench.cli.reproduce_parser import add_preset, add_reproduce
@@ -150,7 +150,6 @@ def build_parser() -> Parser:
     add_skin_tone(verbs, _handler)
     add_agree(verbs, _handler)
     add_leaderboard(verbs, _handler("leaderboard"))
-    add_calibrate(verbs, _handler("calibrate"))
     add_power(verbs, _handler("power"))
     add_reproduce(verbs, _handler, _add_settings)
     _add_check_adapter(verbs)

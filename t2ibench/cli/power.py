@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
-    from t2ibench.calibration.forecasts import Plan
-    from t2ibench.calibration.pilots import Pilot
+    from t2ibench.power.designs import Plan
+    from t2ibench.power.pilots import Pilot
 
 _WORDS = {"these": "these prompts", "like_these": "prompts like these"}
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Say how many images and prompts are needed."""
-    from t2ibench.calibration.forecasts import Goal, plan
-    from t2ibench.calibration.pilots import run_pilots, world_pilots
+    from t2ibench.power.designs import Goal, plan
+    from t2ibench.power.pilots import run_pilots, simulated_pilots
     from t2ibench.settings import Settings
 
     names = [name.strip() for name in (arguments.tasks or "").split(",") if name.strip()]
     if arguments.run:
         pilots = run_pilots(Path(arguments.run), names)
     elif names:
-        pilots = world_pilots(names, Settings(level=arguments.level or 0.95))
+        pilots = simulated_pilots(names, Settings(level=arguments.level or 0.95))
     else:
         raise T2IBenchError(
             "Which tasks? Give a run folder, or --tasks.", "t2ibench power --tasks all"
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     goal = Goal(arguments.effect, arguments.width, arguments.power)
     shown = 0
     for pilot in pilots:
-        question = arguments.question or pilot.headline.question
+        question = arguments.question or pilot.question
         try:
             found = plan(pilot, question, goal)
         except T2IBenchError as error:

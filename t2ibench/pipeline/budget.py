@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from t2ibench.calibration.pilots import stored_headline
-from t2ibench.calibration.power import forecaster, least
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.plan import Plan, images_at, prompts_at
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter, duration
 from t2ibench.pipeline.rounds import joined
 from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.power.forecasters import forecaster, least
+from t2ibench.power.pilots import stored_headline
 from t2ibench.results.display import displayed
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import TaskResult

@@ -13,13 +13,13 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from t2ibench.calibration.pilots import Size, stored_headline
-from t2ibench.calibration.power import forecaster, least
 from t2ibench.methods.core.headline import Part
 from t2ibench.pipeline.plan import images_at
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.power.forecasters import forecaster, least
+from t2ibench.power.pilots import Size, stored_headline
 from t2ibench.results.display import displayed
 from t2ibench.results.schema import TaskResult
 from t2ibench.settings import RunSettings

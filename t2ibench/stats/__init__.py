@@ -2,7 +2,6 @@
 
 from t2ibench.stats.agreement import cohens_kappa, krippendorff_alpha
 from t2ibench.stats.bootstrap import (
-    magnitude_interval,
     one_sample_bootstrap,
     one_sample_bootstraps,
     percentile_interval,
@@ -50,8 +49,6 @@ from t2ibench.stats.shares import (
     variance_path,
 )
 from t2ibench.stats.signs import (
-    null_abs_two_p_minus_one,
-    share_positive_test,
     sign_flip_permutation,
 )
 from t2ibench.stats.slope import Slope, logit_slope, share_slope
@@ -80,9 +77,7 @@ __all__ = [
     "logit_slope",
     "macro_f1",
     "mad",
-    "magnitude_interval",
     "miller_madow",
-    "null_abs_two_p_minus_one",
     "one_sample_bootstrap",
     "one_sample_bootstraps",
     "p_value",
@@ -94,7 +89,6 @@ __all__ = [
     "resample_weights",
     "sampled_proportion",
     "severity",
-    "share_positive_test",
     "share_slope",
     "shuffled_labels",
     "sign_flip_permutation",

@@ -286,30 +286,3 @@ def percentile_interval(draws: npt.ArrayLike, level: float = 0.95) -> tuple[floa
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
-
-
-def magnitude_interval(low: float, high: float) -> tuple[float, float]:
-    """Interval of |θ| where [low, high] is the interval of θ.
-
-    It is the image of [low, high] under the absolute value: [min(|low|, |high|),
-    max(|low|, |high|)], and it starts at 0 where low ≤ 0 ≤ high.
-
-    Args:
-        low: Lower end.
-        high: Upper end, at least `low`.
-
-    Returns:
-        Lower and upper end, both at least 0; nan where an end is not finite.
-
-    Source: image of an interval under a map that is not monotone; derived here.
-
-    Example:
-        >>> magnitude_interval(-0.25, 0.5)
-        (0.0, 0.5)
-        >>> magnitude_interval(-0.5, -0.25)
-        (0.25, 0.5)
-    """
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return (float("nan"), float("nan"))
-    ends = sorted((abs(low), abs(high)))
-    return (0.0 if low <= 0.0 <= high else ends[0], ends[1])

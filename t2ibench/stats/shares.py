@@ -61,16 +61,13 @@ def squared_lean(
 
 
 def squared_lean_without(
-    counts: npt.ArrayLike,
-    expected: npt.ArrayLike | None = None,
-    classes: npt.ArrayLike | None = None,
+    counts: npt.ArrayLike, expected: npt.ArrayLike | None = None
 ) -> Float64Array:
     """`squared_lean` without one answer of each class, for the jackknife.
 
     Args:
         counts: Shape (..., k).
         expected: As there.
-        classes: As there.
 
     Returns:
         Shape (..., k); nan where a class has no answer, or where fewer than two are left.
@@ -82,9 +79,7 @@ def squared_lean_without(
     n = np.asarray(counts, dtype=np.float64)
     fewer = n[..., None, :] - np.eye(n.shape[-1])
     r = None if expected is None else np.asarray(expected, dtype=np.float64)[..., None, :]
-    k = None if classes is None else np.asarray(classes)[..., None]
-    values = squared_lean(fewer, r, k)
-    result: Float64Array = np.where(n > 0, values, np.nan)
+    result: Float64Array = np.where(n > 0, squared_lean(fewer, r), np.nan)
     return result
 
 
@@ -305,7 +300,7 @@ def anchored_interval(
     Returns:
         Lower end, at most 0 where the test does not reject, and upper end, at least 0.
 
-    Source: derived here; certified by `t2ibench calibrate`.
+    Source: derived here; certified by `tools/calibration`.
 
     Example:
         >>> low, high = anchored_interval(0.3, 0.2, 0.01, 1e9)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from t2ibench.stats.clusters import label_indices
 from t2ibench.stats.permutation import BLOCK_CELLS, PermutationResult, p_value
@@ -66,53 +65,3 @@ def sign_flip_permutation(
     return PermutationResult(
         observed, p_value(null, observed, alternative, exact), null, exact, 2**k, len(null)
     )
-
-
-def share_positive_test(values: npt.ArrayLike) -> float:
-    """Sign test: exact two-sided binomial p-value of P(value > 0) = 1/2.
-
-    With K positive of n non-zero values, p is the probability under Binomial(n, 1/2) of all
-    outcomes at most as likely as K.
-
-    Args:
-        values: Shape (n,); zeros do not count.
-
-    Returns:
-        p, in (0, 1]; 1 where no value differs from 0.
-
-    Source: Conover 1999, Practical Nonparametric Statistics, section 3.4.
-
-    Example:
-        Five positive of five: 2 of 2⁵ outcomes are as extreme.
-
-        >>> round(share_positive_test([1, 1, 1, 1, 1]), 6)
-        0.0625
-    """
-    data = np.asarray(values, dtype=np.float64)
-    n = int(np.count_nonzero(data))
-    if n == 0:
-        return 1.0
-    return float(scipy.stats.binomtest(int(np.count_nonzero(data > 0)), n, 0.5).pvalue)
-
-
-def null_abs_two_p_minus_one(n: int) -> float:
-    """Expected |2p − 1| of a fair model on n images: the share p is off 1/2 by chance alone.
-
-    E|2K/n − 1| = Σ_k C(n, k) 2⁻ⁿ |2k/n − 1|, with K ~ Binomial(n, 1/2)
-
-    Args:
-        n: Number of images, at least 1.
-
-    Returns:
-        The expectation, in (0, 1]; it falls as √(2 / (π n)).
-
-    Source: direct summation over the binomial distribution.
-
-    Example:
-        Two images: |2K/2 − 1| is 1, 0, 1 with probabilities 1/4, 1/2, 1/4.
-
-        >>> round(null_abs_two_p_minus_one(2), 6)
-        0.5
-    """
-    k = np.arange(n + 1)
-    return float(np.sum(scipy.stats.binom.pmf(k, n, 0.5) * np.abs(2 * k / n - 1)))

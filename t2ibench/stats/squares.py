@@ -70,7 +70,7 @@ def mean_square(
         The mean square with its test and interval.
 
     Source: U-statistic for the numerator; the test is Box 1954's approximation, the interval its
-    inversion, both derived here and certified by `t2ibench calibrate`.
+    inversion, both derived here and certified by `tools/calibration`.
 
     Example:
         >>> found = mean_square([3.0, -3.0], [0.1, 0.1], [20, 20], [5.0, 5.0])

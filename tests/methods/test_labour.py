@@ -10,7 +10,6 @@ import pytest
 from scipy.special import expit, logit
 
 from t2ibench.methods import score
-from t2ibench.methods.core.worlds import Judging, Query, Space, WorldEvidence, read_needs
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.methods.openbias.checks import check
@@ -19,6 +18,7 @@ from t2ibench.settings import Settings
 from t2ibench.tasks.loader import bundled_tasks, read_library
 from tests.methods.fakes import HandEvidence
 from tests.methods.tasks import task_by_hand
+from tools.calibration.worlds import Judging, Query, Space, WorldEvidence, read_needs
 
 SETTINGS = Settings(n_permutations=200, n_bootstrap=100)
 LIBRARY = read_library([bundled_tasks()])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.calibration.toyland import toyland_sample
 from t2ibench.methods import needs, score
-from t2ibench.methods.core.cells import SETTINGS, ToylandWorld
 from t2ibench.methods.core.likeness import Apart, apart_mean, apart_row
-from t2ibench.methods.core.worlds import unit_rows
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from tests.methods.tasks import task_by_hand
+from tools.calibration.cells import SETTINGS, ToylandWorld
+from tools.calibration.toyland import toyland_sample
+from tools.calibration.worlds import unit_rows
 
 FEW = SETTINGS.model_copy(update={"n_permutations": 200, "n_bootstrap": 5})
 OBJECTS = ["fishing rod", "lathe machine", "theodolite", "hair drier", "make-up kit", "dollhouse"]

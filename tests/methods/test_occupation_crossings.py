@@ -9,13 +9,13 @@ import pytest
 
 from t2ibench.methods import score
 from t2ibench.methods.core.evidence import ImageCollector
-from t2ibench.methods.core.worlds import WorldEvidence, unit_rows
 from t2ibench.methods.occupations.checks import check
 from t2ibench.methods.occupations.crossing import crossing_scores
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from tests.methods.tasks import task_by_hand
+from tools.calibration.worlds import WorldEvidence, unit_rows
 
 SETTINGS = Settings(n_permutations=200, n_bootstrap=100)
 JOBS = [f"job{number}" for number in range(12)]

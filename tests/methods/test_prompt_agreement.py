@@ -10,7 +10,6 @@ import pytest
 
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods import needs
-from t2ibench.methods.core.cells import simulated_task
 from t2ibench.methods.core.contract import SyntheticEvidence
 from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.core.prompt_agreement import (
@@ -22,6 +21,7 @@ from t2ibench.methods.core.prompt_agreement import (
 )
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
+from tools.calibration.cells import simulated_task
 
 WITHIN, BETWEEN, INTERACTION = 0.03, 0.02, 0.01  # spread of images, prompts and models
 

@@ -10,7 +10,6 @@ import pytest
 from scipy.spatial import distance
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.worlds import WorldEvidence, unit_rows
 from t2ibench.methods.tibet.baselines import (
     even_deviation,
     even_distance,
@@ -22,6 +21,7 @@ from t2ibench.settings import Settings
 from t2ibench.stats import concept_association, mad
 from t2ibench.tasks.index import build_index
 from tests.methods.fakes import HandEvidence
+from tools.calibration.worlds import WorldEvidence, unit_rows
 
 QUICK = Settings(n_permutations=50, n_bootstrap=50)
 SOCIETAL = {"gender", "age"}
@@ -154,7 +154,7 @@ def test_unused_keys_leave_a_task_as_it_was() -> None:
 
 
 def test_squared_leans_by_kind_are_the_headline_of_these_axes_alone() -> None:
-    # `calibrate` certifies the headline; a part of the rows is the same number of fewer rows.
+    # `tools.calibration` certifies the headline; a part of the rows is that of fewer rows.
     both = score(task(), evidence(), QUICK)
     for number, kind in enumerate(("societal", "incidental")):
         axis = task().model_dump()["prompts"][0]["axes"][number]

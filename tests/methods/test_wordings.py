@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.cells import SETTINGS
 from t2ibench.methods.core.lean_scores import over_stimuli
 from t2ibench.methods.core.wording_scores import over_stimuli_and_wordings
-from t2ibench.methods.t2iat.calibrate_wordings import (
-    WordingWorld,
-    task_in_wordings,
-    wording_cells,
-)
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from tests.tasks.files import TEA, load, spoil
+from tools.calibration.cells import SETTINGS
+from tools.calibration.wordings import (
+    WordingWorld,
+    task_in_wordings,
+)
 
 FEW = SETTINGS.model_copy(update={"n_permutations": 20, "n_bootstrap": 5, "max_exact": 20})
 OLD = """\
@@ -202,9 +201,3 @@ def test_a_wording_that_the_encoder_does_not_understand_has_no_score_of_its_own(
     assert named["de"]["value"] is None and "hardly tells" in named["de"]["reason"]
     assert named["en"]["wordings"] == 2 and named["en"]["value"] > 0
     assert report["by_wording"][2]["value"] is None
-
-
-def test_calibration_has_cells_of_three_five_and_ten_wordings() -> None:
-    cells = wording_cells()
-    assert {len(cell.task.prompts.wordings) for cell in cells} == {3, 5, 10}  # type: ignore[attr-defined]
-    assert {cell.world.sd for cell in cells} == {0.0, 0.15, 0.3}  # type: ignore[union-attr]

@@ -12,13 +12,13 @@ import pytest
 
 import t2ibench
 from t2ibench.methods import METHODS
-from t2ibench.methods.core.cells import SETTINGS
-from t2ibench.methods.core.worlds import Judging, Query
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.pipeline import rounds
 from t2ibench.results.display import displayed
 from t2ibench.results.reading import read_results
 from t2ibench.store.jsonl import read_rows
+from tools.calibration.cells import SETTINGS
+from tools.calibration.worlds import Judging, Query
 
 Cli = Callable[..., tuple[int, str, str]]
 QUICK = ("--permutations", "200", "--bootstrap", "50", "--limit", "4", "--images-per-prompt", "5")
@@ -111,7 +111,7 @@ def test_what_images_cannot_reach_is_said(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_rounds_keep_the_coverage_of_a_fixed_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """100 simulated runs, through the same rule: coverage and rejections as at a fixed size."""
-    from t2ibench.calibration.power import forecaster, least
+    from t2ibench.power.forecasters import forecaster, least
 
     assert (rounds._MARGIN, rounds._LEAST_GROWTH) == (0.95, 1.25)
     captions, width, most = [f"caption {k}" for k in range(8)], 0.5, 8

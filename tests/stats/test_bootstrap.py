@@ -8,7 +8,6 @@ import pytest
 from t2ibench.stats import (
     cliffs_delta,
     cohens_d,
-    magnitude_interval,
     one_sample_bootstrap,
     percentile_interval,
     resample_weights,
@@ -190,6 +189,3 @@ def test_intervals() -> None:
     assert percentile_interval(np.arange(1001) / 1000, 0.9) == pytest.approx((0.05, 0.95))
     assert percentile_interval([np.nan, 1.0, 1.0]) == (1.0, 1.0)
     assert np.isnan(percentile_interval([np.nan])[0])
-    assert magnitude_interval(-0.2, 0.5) == (0.0, 0.5)
-    assert magnitude_interval(-0.6, -0.2) == (0.2, 0.6)
-    assert magnitude_interval(0.1, 0.3) == (0.1, 0.3)

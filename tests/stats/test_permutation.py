@@ -14,8 +14,6 @@ from t2ibench.stats import (
     cliffs_delta,
     cohens_d,
     correlation_permutation,
-    null_abs_two_p_minus_one,
-    share_positive_test,
     sign_flip_permutation,
     two_sample_permutation,
     two_sample_statistic,
@@ -200,17 +198,6 @@ def test_sign_flips() -> None:
     assert pairs.n_partitions == 4 and pairs.p == pytest.approx(0.5)
     many = sign_flip_permutation(np.full(40, 1.0), n_draws=999, rng=rng())
     assert many.p == pytest.approx(1 / 1000)
-
-
-def test_share_positive() -> None:
-    assert share_positive_test([1, 1, 1, 1, 1]) == pytest.approx(2 / 32)
-    assert share_positive_test([1, -1, 0]) == 1.0
-    assert share_positive_test([0.0, 0.0]) == 1.0
-
-
-@pytest.mark.parametrize(("n", "value"), [(1, 1.0), (2, 0.5), (4, 0.375), (10, 0.24609375)])
-def test_what_a_fair_model_scores(n: int, value: float) -> None:
-    assert null_abs_two_p_minus_one(n) == pytest.approx(value)
 
 
 def test_correlation() -> None:

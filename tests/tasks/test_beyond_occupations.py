@@ -7,17 +7,17 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from t2ibench.calibration.toyland import toyland_sample
 from t2ibench.methods import METHODS, needs, score
-from t2ibench.methods.core.cells import SETTINGS, ToylandWorld
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.worlds import Scene, Space
 from t2ibench.methods.occupations.design import group_prompts, neutral_prompts
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.tasks import build_index
 from t2ibench.tasks.loader import bundled_tasks, read_library
+from tools.calibration.cells import SETTINGS, ToylandWorld
+from tools.calibration.toyland import toyland_sample
+from tools.calibration.worlds import Scene, Space
 
 GROUPS = ("adjectives", "crime", "home", "objects", "wealth", "wording")
 TASKS = [

@@ -9,7 +9,6 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, share_estimate
 from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.core.prompts import fill
 from t2ibench.stats import resample_weights
 
 _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weights
@@ -19,14 +18,6 @@ _FEW_ADHERE = 0.6  # half of the images would be nearer the right text by chance
 def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -> list[str]:
     """The attribute words of one stimulus: balanced, and the same on every machine.
 
-    Args:
-        words: All words of the attribute.
-        stimulus_number: Position of the stimulus in its list, from 0.
-        count: Words for each stimulus; None for all of them (pairing 'cross').
-
-    Returns:
-        `count` words, or all of them.
-
     Examples:
         >>> [cycle_words(["joy", "love", "peace"], number, 2) for number in range(3)]
         [['joy', 'love'], ['peace', 'joy'], ['love', 'peace']]
@@ -35,24 +26,6 @@ def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -
         return list(words)
     start = stimulus_number * count
     return [words[(start + step) % len(words)] for step in range(count)]
-
-
-def guided_prompts(template: str, stimulus: str, words: Sequence[str]) -> list[str]:
-    """The prompts of one stimulus with each of the attribute words.
-
-    Args:
-        template: With '{stimulus}' and '{attribute}'.
-        stimulus: The stimulus.
-        words: The attribute words.
-
-    Returns:
-        One prompt for each word.
-
-    Examples:
-        >>> guided_prompts("a {attribute} {stimulus}", "nurse", ["male", "female"])
-        ['a male nurse', 'a female nurse']
-    """
-    return [fill(template, stimulus=stimulus, attribute=word) for word in words]
 
 
 def association(targets: Float64Array, a: Float64Array, b: Float64Array) -> Float64Array:
@@ -195,13 +168,6 @@ def adherence(
 def adherence_estimate(hits: int, total: int) -> Estimate:
     """Share of attribute images that show their attribute.
 
-    Args:
-        hits: Images that are nearer their own attribute's text.
-        total: All attribute images.
-
-    Returns:
-        hits / total; undefined without images.
-
     Examples:
         >>> adherence_estimate(3, 4).value
         0.75
@@ -213,14 +179,6 @@ def adherence_estimate(hits: int, total: int) -> Estimate:
 
 def adherence_warnings(hits: int, total: int, kind: str) -> list[str]:
     """Warn if the attribute prompts did not change the images.
-
-    Args:
-        hits: Images that are nearer their own attribute's text.
-        total: All attribute images.
-        kind: What an attribute is called, such as 'group'.
-
-    Returns:
-        No warning, or one.
 
     Examples:
         >>> adherence_warnings(9, 10, "group")
@@ -235,14 +193,7 @@ def adherence_warnings(hits: int, total: int, kind: str) -> list[str]:
 
 
 def left_out_warnings(stimuli: Sequence[str]) -> list[str]:
-    """A warning that names the stimuli without all of their images.
-
-    Args:
-        stimuli: Their names.
-
-    Returns:
-        No warning, or one.
-    """
+    """A warning that names the stimuli without all of their images."""
     if not stimuli:
         return []
     return [f"Left out, because a prompt of theirs has no image: {', '.join(stimuli)}."]

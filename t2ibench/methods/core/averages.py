@@ -22,14 +22,6 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
     The draws of all encoders come from the same resamples, so the interval and the p-value of
     the mean account for what the encoders share.
 
-    Args:
-        estimates: One for each encoder, at least one.
-        level: Level of intervals that come from influences, in (0, 1).
-
-    Returns:
-        The mean; undefined where one of them is. It has draws and a p-value where all encoders
-        have equally many draws.
-
     Examples:
         >>> average([Estimate(0.25), Estimate(0.75)]).value
         0.5
@@ -74,17 +66,7 @@ def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
 
 
 def average_results(results: Sequence[MethodResult], level: float = 0.95) -> MethodResult:
-    """The mean of every score over encoders.
-
-    Args:
-        results: One for each encoder, at least one.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The means; counts, details and samples are the first encoder's. Scores and rows that an
-        encoder lacks are dropped. If a result has a reason instead of scores, that result.
-        Inconclusive with one encoder is inconclusive.
-    """
+    """The mean of every score over encoders."""
     first = results[0]
     if len(results) == 1:
         return first
@@ -115,16 +97,7 @@ def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
 def mean_over_encoders(
     task: BaseTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The `combine` of most methods: every score's mean over encoders.
-
-    Args:
-        task: The task.
-        results: One for each encoder.
-        settings: How it is measured.
-
-    Returns:
-        The means.
-    """
+    """The `combine` of most methods: every score's mean over encoders."""
     return average_results(results, settings.level)
 
 

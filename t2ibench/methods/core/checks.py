@@ -38,13 +38,6 @@ class Finding:
 def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
     """Words that are given more than once.
 
-    Args:
-        words: The words.
-        at: Where they are in the file.
-
-    Yields:
-        One finding that names them all; none if all are fine.
-
     Examples:
         >>> [finding.message for finding in duplicates(["cook", "nurse", "cook"], ("words",))]
         ["words given more than once: 'cook'"]
@@ -57,17 +50,7 @@ def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
 def overlap(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Words that two sets share, whatever their case.
-
-    Args:
-        first: One set.
-        second: The other.
-        names: What the sets are called.
-        at: Where the second is in the file.
-
-    Yields:
-        One finding that names the words; none if all are fine.
-    """
+    """Words that two sets share, whatever their case."""
     both = sorted({word.lower() for word in first} & {word.lower() for word in second})
     if both:
         yield Finding(at, f"{names[0]} and {names[1]} share words: {', '.join(map(repr, both))}")
@@ -76,17 +59,7 @@ def overlap(
 def sizes(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location
 ) -> Iterator[Finding]:
-    """Sets of unequal size, as a warning.
-
-    Args:
-        first: One set.
-        second: The other.
-        names: What the sets are called.
-        at: Where they are in the file.
-
-    Yields:
-        One warning if the sizes differ; else none.
-    """
+    """Sets of unequal size, as a warning."""
     if len(first) != len(second):
         yield Finding(
             at,
@@ -100,18 +73,7 @@ def sizes(
 def two_sets(
     first: Sequence[str], second: Sequence[str], names: tuple[str, str], at: Location, key: str
 ) -> Iterator[Finding]:
-    """What two sets of words that are compared must not be: repetitive, overlapping, unequal.
-
-    Args:
-        first: One set.
-        second: The other.
-        names: Keys of the two in the file, such as ('X', 'Y').
-        at: Location of what holds both.
-        key: Key of the words in each, such as 'words'.
-
-    Yields:
-        A finding for each problem.
-    """
+    """What two sets of words that are compared must not be: repetitive, overlapping, unequal."""
     for words, name in zip((first, second), names, strict=True):
         yield from duplicates(words, (*at, name, key))
     yield from overlap(first, second, names, (*at, names[1]))
@@ -120,14 +82,6 @@ def two_sets(
 
 def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding]:
     """Placeholders that a template lacks, and those that are never filled.
-
-    Args:
-        text: The template.
-        wanted: The placeholders it must have.
-        at: Where it is in the file.
-
-    Yields:
-        A finding for each.
 
     Examples:
         >>> [finding.message for finding in template("a photo", ["word"], ("templates", 0))]
@@ -151,15 +105,7 @@ def template(text: str, wanted: Sequence[str], at: Location) -> Iterator[Finding
 
 
 def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
-    """Prompts such as 'a engineer', as a warning.
-
-    Args:
-        prompts: Filled prompts.
-        at: Where their template is in the file.
-
-    Yields:
-        One warning that names the first four; none if all are fine.
-    """
+    """Prompts such as 'a engineer', as a warning."""
     wrong = sorted({phrase for prompt in prompts for phrase in wrong_articles(prompt)})
     if wrong:
         shown = ", ".join(repr(phrase) for phrase in wrong[:4])
@@ -171,16 +117,7 @@ def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
 def guided(
     prompts: GuidedPrompts, stimuli: Sequence[str], attributes: Sequence[str]
 ) -> Iterator[Finding]:
-    """Neutral and guided templates of every wording, and the articles of what they make.
-
-    Args:
-        prompts: The templates.
-        stimuli: Every stimulus.
-        attributes: Every attribute word.
-
-    Yields:
-        Problems of the templates; without problems, warnings about articles.
-    """
+    """Neutral and guided templates of every wording, and the articles of what they make."""
     for number, wording in enumerate(prompts.wordings):
         at: Location = ("prompts", "paraphrases", number - 1) if number else ("prompts",)
         if prompts.templates:
@@ -212,10 +149,6 @@ def _translations(
             yield Finding((*at, "words", word), f"the task has no word '{word}'.{hint}")
 
 
-def _english(wording: Wording) -> bool:
-    return (wording.language or "en").split("-")[0] == "en"
-
-
 def _wording(
     wording: Wording, stimuli: Sequence[str], attributes: Sequence[str], at: Location
 ) -> Iterator[Finding]:
@@ -226,7 +159,7 @@ def _wording(
     yield from problems
     if problems:
         return
-    if not _english(wording):
+    if (wording.language or "en").split("-")[0] != "en":
         for key in ("neutral", "guided"):
             if re.search(r"\{[aA]\s", getattr(wording, key)):
                 message = "'{a …}' puts an English article in; write the article into the words"

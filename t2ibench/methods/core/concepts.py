@@ -23,22 +23,12 @@ _ALWAYS = {"male": "man", "female": "woman"}
 
 @lru_cache(maxsize=1)
 def stop_words() -> frozenset[str]:
-    """Words that are not concepts, 'image', 'yes', 'no' and 'none' among them.
-
-    Returns:
-        The words, in lower case.
-    """
+    """Words that are not concepts, 'image', 'yes', 'no' and 'none' among them."""
     return frozenset((_HERE / "stop_words.txt").read_text(encoding="utf-8").split())
 
 
 def words_of(answer: str) -> list[str]:
     """The words of an answer that can be concepts.
-
-    Args:
-        answer: A judge's answer.
-
-    Returns:
-        The words in order, lower-cased, without punctuation and stop words.
 
     Examples:
         >>> words_of("Yes, it is an OLD man's photo, on the image: no dog.")
@@ -67,12 +57,6 @@ class Synonyms:
         does not depend on the order in which words are met, and no chain of synonyms can pull
         distant words together.
 
-        Args:
-            counts: Word to its frequency.
-
-        Returns:
-            Word to concept.
-
         Examples:
             >>> same = {"cook": frozenset({"chef"})}
             >>> synonyms = Synonyms("a table", lambda word: same.get(word, frozenset()))
@@ -96,11 +80,7 @@ class Synonyms:
 
 
 def shipped() -> Synonyms:
-    """The small table of synonyms that comes with t2ibench.
-
-    Returns:
-        The table; a word that is not in it has no synonyms.
-    """
+    """The small table of synonyms that comes with t2ibench."""
     groups: dict[str, frozenset[str]] = {}
     for line in (_HERE / "synonyms.txt").read_text(encoding="utf-8").splitlines():
         words = line.split()
@@ -110,14 +90,7 @@ def shipped() -> Synonyms:
 
 
 def from_wordnet(reader: Any) -> Synonyms:
-    """WordNet: the lemmas of all synsets of a word.
-
-    Args:
-        reader: A WordNet corpus reader of nltk.
-
-    Returns:
-        Its synonyms.
-    """
+    """WordNet: the lemmas of all synsets of a word."""
 
     @lru_cache(maxsize=100_000)
     def related(word: str) -> frozenset[str]:
@@ -132,27 +105,13 @@ def from_wordnet(reader: Any) -> Synonyms:
 
 @lru_cache(maxsize=1)
 def synonyms() -> Synonyms:
-    """WordNet if nltk and its data are installed, else the shipped table.
-
-    Returns:
-        The synonyms, with the name of their source.
-    """
+    """WordNet if nltk and its data are installed, else the shipped table."""
     reader = _wordnet()
     return shipped() if reader is None else from_wordnet(reader)
 
 
 def synonyms_from(source: str | None) -> Synonyms:
-    """Synonyms of a source that is named.
-
-    Args:
-        source: 'wordnet', 'table', 'conceptnet:FILE'; None for `synonyms`.
-
-    Returns:
-        The synonyms.
-
-    Raises:
-        T2IBenchError: the source is unknown or not installed, or the file cannot be read.
-    """
+    """Synonyms of a source that is named."""
     if source is None:
         return synonyms()
     if source == "table":
@@ -173,20 +132,7 @@ def synonyms_from(source: str | None) -> Synonyms:
 
 
 def from_conceptnet(file: Path) -> Synonyms:
-    """ConceptNet: words that an edge calls synonyms, in English.
-
-    Args:
-        file: Its assertions, as they are published: five columns separated by tabs (edge,
-            relation, start, end, information), plain or gzipped.
-
-    Returns:
-        The synonyms.
-
-    Raises:
-        T2IBenchError: the file cannot be read, or has no such edge.
-
-    Source: Speer, Chin and Havasi 2017, "ConceptNet 5.5".
-    """
+    """ConceptNet: words that an edge calls synonyms, in English."""
     related: dict[str, set[str]] = {}
     try:
         with (
@@ -230,12 +176,6 @@ def _wordnet() -> Any:
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:
     """How often each word occurs in the answers.
-
-    Args:
-        answers: A judge's answers.
-
-    Returns:
-        Word to count.
 
     Examples:
         >>> concept_counts(["a cook", "the cook and a dog"])

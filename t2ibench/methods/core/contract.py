@@ -106,20 +106,7 @@ class SyntheticEvidence:
         return np.array([nothing if text in self._without else self._texts[text] for text in texts])
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
-        """A judge's answers about the first n images of a prompt; see `Evidence`.
-
-        Args:
-            prompt: Whose images.
-            n: Images with an index of n or more are excluded.
-            question: What was asked.
-            classes: The possible answers; empty for free text.
-
-        Returns:
-            n answers; none for a prompt in `without`.
-
-        Raises:
-            MissingEvidence: the task's needs do not include them.
-        """
+        """A judge's answers about the first n images of a prompt; see `Evidence`."""
         if n > self._asked.get((prompt, question, tuple(classes)), 0):
             raise MissingEvidence(f"the answer to '{question}' about the prompt '{prompt}'")
         if prompt in self._without:
@@ -130,11 +117,7 @@ class SyntheticEvidence:
         return AnswerEvidence(answers, np.arange(n), Counter())
 
     def fingerprint(self) -> str:
-        """A hash of all embeddings, which no method may change.
-
-        Returns:
-            SHA-256, as hex.
-        """
+        """A hash of all embeddings, which no method may change."""
         rows = [*self._images.values(), *self._texts.values()]
         return hashlib.sha256(b"".join(row.tobytes() for row in rows)).hexdigest()
 

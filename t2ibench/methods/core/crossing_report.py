@@ -56,13 +56,6 @@ _REPORTS = TypeAdapter(tuple[CrossingReport, ...])
 def crossing_reports(details: Mapping[str, Any]) -> tuple[CrossingReport, ...]:
     """The crossings of a result.
 
-    Args:
-        details: The result's details.
-
-    Returns:
-        One report a crossing; none where the task crosses nothing, or where results.json holds
-        something else under that name.
-
     Examples:
         >>> test = {"name": "interaction:gender x age", "p": 0.01, "p_holm": 0.03}
         >>> (report,) = crossing_reports({"crossings": [{"crossing": "a", "tests": [test]}]})

@@ -14,25 +14,12 @@ _PEOPLE = {"male": "men", "female": "women"}  # who is shown, as nouns
 
 
 def people(name: str) -> str:
-    """A group as a noun.
-
-    Args:
-        name: What a task calls it.
-
-    Returns:
-        'men' and 'women' for 'male' and 'female'; any other name as it is.
-    """
+    """A group as a noun."""
     return _PEOPLE.get(name, name)
 
 
 def shown_as(name: str) -> str:
     """What images look like that show a group or go with some words.
-
-    Args:
-        name: What a task calls it.
-
-    Returns:
-        A noun.
 
     Examples:
         >>> shown_as("male"), shown_as("pleasant words")
@@ -42,15 +29,7 @@ def shown_as(name: str) -> str:
 
 
 def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
-    """The rows that are clear: p below .05 after Holm's correction over all of them.
-
-    Args:
-        items: Rows of a result.
-        score: Which of their scores.
-
-    Returns:
-        Those that are clear, the largest first.
-    """
+    """The rows that are clear: p below .05 after Holm's correction over all of them."""
     having = [item for item in items if score in item.scores]
     adjusted = holm([item.scores[score].p for item in having])
     clear = [
@@ -63,16 +42,6 @@ def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
 
 def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) -> str:
     """How many rows lean clearly, which ones, and to which side.
-
-    Args:
-        items: Rows of a result.
-        score: Their lean.
-        low: Who or what a lean below 0 goes to.
-        high: The same of one above 0.
-        nouns: What the rows are, such as 'sports'.
-
-    Returns:
-        A clause with the counts first; '' where no row is clear.
 
     Examples:
         >>> rows = [Item(name, {"lean": Estimate(value, p=0.001)})
@@ -96,12 +65,6 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
 def beyond_chance(estimate: Estimate | Headline) -> bool:
     """Whether a score's own p-value is below .05.
 
-    Args:
-        estimate: The score, or a headline.
-
-    Returns:
-        False also where it has no p-value.
-
     Examples:
         >>> beyond_chance(Estimate(0.4, p=0.01)), beyond_chance(Estimate(0.4, p=0.2))
         (True, False)
@@ -111,12 +74,6 @@ def beyond_chance(estimate: Estimate | Headline) -> bool:
 
 def no_score(result: MethodResult) -> str | None:
     """The sentence for a result without a headline; None where there is one.
-
-    Args:
-        result: The result.
-
-    Returns:
-        A sentence with the reason.
 
     Examples:
         >>> no_score(MethodResult.undefined("there are no target images"))
@@ -130,13 +87,6 @@ def no_score(result: MethodResult) -> str | None:
 
 def unproven(headline: Headline, claim: str) -> str | None:
     """The sentence for a headline whose p-value shows nothing; None where it shows something.
-
-    Args:
-        headline: The headline.
-        claim: What the test would show, as a clause.
-
-    Returns:
-        A sentence that claims nothing but the lack of evidence.
 
     Examples:
         >>> from t2ibench.methods.core.headline import Inference
@@ -155,12 +105,6 @@ def unproven(headline: Headline, claim: str) -> str | None:
 def undecided(result: MethodResult) -> str | None:
     """The sentence for a result that a control contradicts; None where none does.
 
-    Args:
-        result: The result.
-
-    Returns:
-        A sentence with the reason.
-
     Examples:
         >>> undecided(MethodResult(Headline(0.1), inconclusive="its two halves disagree"))
         'Inconclusive: its two halves disagree.'
@@ -171,12 +115,6 @@ def undecided(result: MethodResult) -> str | None:
 def sentence(clause: str) -> str:
     """A clause as a sentence.
 
-    Args:
-        clause: Without a capital and a full stop.
-
-    Returns:
-        With both.
-
     Examples:
         >>> sentence("cats are nearer")
         'Cats are nearer.'
@@ -186,12 +124,6 @@ def sentence(clause: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Names as a phrase.
-
-    Args:
-        names: One or more.
-
-    Returns:
-        'a', 'a and b' or 'a, b and c'.
 
     Examples:
         >>> listed(["nurse", "chef", "judge"])

@@ -70,29 +70,12 @@ class Estimate:
 
     @classmethod
     def undefined(cls, reason: str) -> Estimate:
-        """A score that could not be computed.
-
-        Args:
-            reason: Why, as a clause without a full stop.
-
-        Returns:
-            An estimate without a value.
-        """
+        """A score that could not be computed."""
         return cls(None, reason=reason)
 
     @classmethod
     def from_influence(cls, value: float, influence: Influence, level: float) -> Estimate:
-        """A score whose images are known to move it.
-
-        Args:
-            value: The score.
-            influence: How each unit moves it.
-            level: Confidence level, in (0, 1).
-
-        Returns:
-            The score with Student's t interval and p-value, without them where the variance is
-            unknown.
-        """
+        """A score whose images are known to move it."""
         found = t_inference(value, influence, level)
         interval = None if found.low is None or found.high is None else (found.low, found.high)
         return cls(value, p=found.p, test="t", interval=interval, influence=influence)
@@ -169,13 +152,6 @@ def share_estimate(hits: int, total: int) -> Estimate:
 
     The seed of its draws is fixed because nothing is compared across draws.
 
-    Args:
-        hits: Number of hits.
-        total: Out of how many, at least 1.
-
-    Returns:
-        hits / total with 10,000 draws; see `share_draws`.
-
     Examples:
         >>> share_estimate(3, 4).value
         0.75
@@ -242,16 +218,7 @@ class MethodResult:
     def undefined(
         cls, reason: str, collected: ImageCollector | None = None, warnings: Sequence[str] = ()
     ) -> MethodResult:
-        """The result of a task that could not be scored.
-
-        Args:
-            reason: Why, as a clause without a full stop.
-            collected: The images that were looked at; they are counted all the same.
-            warnings: What a reader must know.
-
-        Returns:
-            A result without any score.
-        """
+        """The result of a task that could not be scored."""
         return cls(
             Headline.undefined(reason),
             n_images=collected.n_images if collected else 0,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import BoolArray, Float64Array, IntArray
 
 UNKNOWN = "unknown"  # what a judge says where it cannot tell
 
@@ -127,6 +127,12 @@ class PromptImages:
     def whole(self) -> bool:
         """Whether every prompt has an image."""
         return len(np.unique(self.clusters)) == len(self.prompts) > 0
+
+    def where(self, keep: BoolArray) -> PromptImages:
+        """Some of the images; prompts keep their numbers."""
+        return PromptImages(
+            self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
+        )
 
     @classmethod
     def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:

@@ -43,36 +43,15 @@ class Exploration(Protocol[TaskT_contra]):
     """The part of a method that the explorer uses. A method names it in `Method.explores`."""
 
     def anchors(self, task: TaskT_contra, /) -> Mapping[str, str]:
-        """The anchors of a task.
-
-        Args:
-            task: A task of the method.
-
-        Returns:
-            Prompt to the anchor's name, in order.
-        """
+        """The anchors of a task."""
         ...
 
     def reference(self, task: TaskT_contra, /) -> ExploredReference:
-        """The words that the concepts of a task are compared with.
-
-        Args:
-            task: A task of the method.
-
-        Returns:
-            Its reference.
-        """
+        """The words that the concepts of a task are compared with."""
         ...
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
-        """The words that concepts are compared with where no task says it.
-
-        Args:
-            anchors: Prompts of the anchors.
-
-        Returns:
-            The default words, put as the anchors are.
-        """
+        """The words that concepts are compared with where no task says it."""
         ...
 
     def task_file(
@@ -85,17 +64,5 @@ class Exploration(Protocol[TaskT_contra]):
         reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
-        """A task file of what was explored.
-
-        Args:
-            name: Id of the task.
-            anchors: Prompt to name, two or more.
-            concepts: One or more.
-            pairs: Names of concepts that were looked at together.
-            images_per_prompt: Images of each anchor.
-            reference: What the concepts were compared with.
-
-        Returns:
-            The body of a YAML file that `t2ibench run` accepts.
-        """
+        """A task file of what was explored."""
         ...

@@ -41,37 +41,15 @@ class Wording(Strict):
         return without_unused(handler(self), *_LATER)
 
     def in_words(self, word: str) -> str:
-        """A word of the task as this wording says it.
-
-        Args:
-            word: A stimulus or an attribute word.
-
-        Returns:
-            Its translation; the word itself where there is none.
-        """
+        """A word of the task as this wording says it."""
         return (self.words or {}).get(word, word)
 
     def without(self, stimulus: str) -> str:
-        """The prompt without an attribute.
-
-        Args:
-            stimulus: The stimulus.
-
-        Returns:
-            The prompt.
-        """
+        """The prompt without an attribute."""
         return fill(self.neutral, stimulus=self.in_words(stimulus))
 
     def with_each(self, stimulus: str, words: Sequence[str]) -> list[str]:
-        """The prompts with an attribute.
-
-        Args:
-            stimulus: The stimulus.
-            words: The attribute words.
-
-        Returns:
-            One prompt a word.
-        """
+        """The prompts with an attribute."""
         stimulus = self.in_words(stimulus)
         return [
             fill(self.guided, stimulus=stimulus, attribute=self.in_words(word)) for word in words
@@ -130,14 +108,7 @@ class GuidedPrompts(Wording):
         return tuple(dict.fromkeys(named))
 
     def images_of(self, count: int) -> int:
-        """Images of one prompt.
-
-        Args:
-            count: As the task or the user gives them.
-
-        Returns:
-            The same, or its part that falls to one wording, rounded up.
-        """
+        """Images of one prompt."""
         return -(-count // len(self.wordings)) if self.images == "divided" else count
 
 
@@ -159,13 +130,6 @@ class GuidedTask(ImageTask):
     prompts: GuidedPrompts
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Images of a neutral prompt, and of a guided one, in each wording.
-
-        Args:
-            settings: How the task is measured.
-
-        Returns:
-            (neutral, guided).
-        """
+        """Images of a neutral prompt, and of a guided one, in each wording."""
         neutral, guided = super().image_counts(settings)
         return self.prompts.images_of(neutral), self.prompts.images_of(guided)

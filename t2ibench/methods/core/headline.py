@@ -86,13 +86,6 @@ class Headline:
     def undefined(cls, reason: str, scale: Scale = "lean") -> Headline:
         """A headline that could not be computed.
 
-        Args:
-            reason: Why, as a clause without a full stop.
-            scale: Its scale.
-
-        Returns:
-            A headline without a value.
-
         Examples:
             >>> Headline.undefined("there are no images").reason
             'there are no images'
@@ -120,14 +113,6 @@ class Headline:
 
 def t_inference(value: float, influence: Influence, level: float) -> Inference:
     """Student's t interval and test from an influence.
-
-    Args:
-        value: The estimate.
-        influence: Its influence.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The inference; without an interval where the variance is unknown.
 
     Examples:
         >>> influence = Influence.of_mean("a nurse", [0, 1, 2], [1.0, 2.0, 3.0])
@@ -182,30 +167,14 @@ def lean_headline(
 
 
 def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
-    """The band of a fair model, from an interval that is symmetric about the value.
-
-    Args:
-        inference: The interval.
-        value: Its centre.
-
-    Returns:
-        The interval, moved to 0; None where it is unbounded.
-    """
+    """The band of a fair model, from an interval that is symmetric about the value."""
     if inference.low is None or inference.high is None:
         return None
     return inference.low - value, inference.high - value
 
 
 def square_headline(parts: Sequence[Part], level: float) -> Headline:
-    """The mean square of leans with known influences, each of the same weight.
-
-    Args:
-        parts: The leans, which depend on different units.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The headline about these prompts.
-    """
+    """The mean square of leans with known influences, each of the same weight."""
     if any(not np.isfinite(part.influence.variance) for part in parts):
         return Headline.undefined("a row has a single image", "mean_square")
     found = mean_square(
@@ -226,13 +195,6 @@ def average_headlines(headlines: Sequence[Headline], level: float) -> Headline:
 
     Leans are averaged, with the influences of the units that they share; a mean square is the mean
     square of the averaged leans.
-
-    Args:
-        headlines: One or more, of one task.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        Their mean; undefined where one of them is.
     """
     first = headlines[0]
     if len(headlines) == 1:

@@ -42,11 +42,7 @@ class Influence:
 
     @classmethod
     def none(cls) -> Influence:
-        """The influence on a constant.
-
-        Returns:
-            Without units, so of variance 0.
-        """
+        """The influence on a constant."""
         empty = np.zeros(0, np.int64)
         return cls((), empty, empty, np.zeros(0))
 
@@ -111,12 +107,6 @@ class Influence:
     def combined(cls, parts: Iterable[tuple[float, Influence]]) -> Influence:
         """The influence on a linear combination of estimates; units that they share add up.
 
-        Args:
-            parts: Coefficient and influence of each.
-
-        Returns:
-            The influence of every unit that one of them has, sorted by stratum and unit.
-
         Examples:
             >>> part = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
             >>> Influence.combined([(2.0, part), (-2.0, part)]).variance
@@ -139,26 +129,13 @@ class Influence:
         return cls(strata, keys // span, keys % span + least, sums_by(inverse, value, len(keys)))
 
     def scaled(self, factor: float) -> Influence:
-        """The influence on a multiple of the estimate.
-
-        Args:
-            factor: What the estimate is multiplied by.
-
-        Returns:
-            The influence, multiplied.
-        """
+        """The influence on a multiple of the estimate."""
         return replace(self, value=self.value * factor)
 
     def with_floor(self, variance: float) -> Influence:
         """The influence with a variance of at least so much.
 
         Ten equal answers show no variance, but are compatible with some.
-
-        Args:
-            variance: The least variance of the estimate.
-
-        Returns:
-            The same, or with a unit `FLOOR` in the first stratum that adds what is missing.
         """
         missing = variance - self.variance
         if not missing > 0 or not self.strata:
@@ -184,15 +161,7 @@ class Influence:
         return satterthwaite(shares, np.maximum(sizes - 1, 1))[1]
 
     def covariance(self, other: Influence) -> float:
-        """Covariance with another estimate, of another run or another row.
-
-        Args:
-            other: Its influence.
-
-        Returns:
-            The sum of products over units that both have. `FLOOR` units, which no data stand
-            behind, only count where the two influences are the same.
-        """
+        """Covariance with another estimate, of another run or another row."""
         if self.same(other):
             return self.variance
         number = {name: k for k, name in enumerate(other.strata)}
@@ -206,14 +175,7 @@ class Influence:
         return float(sum(mine.get(key, 0.0) * v for key, v in zip(keys, other.value, strict=True)))
 
     def same(self, other: Influence) -> bool:
-        """Whether two influences are equal, unit by unit.
-
-        Args:
-            other: The other.
-
-        Returns:
-            True for a run and itself.
-        """
+        """Whether two influences are equal, unit by unit."""
         return self.strata == other.strata and all(
             np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
             for mine, theirs in (

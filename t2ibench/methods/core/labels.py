@@ -15,35 +15,14 @@ class Labelled(Protocol):
     def labels(
         self, prompt: str, n: int, question: str, classes: Sequence[str]
     ) -> Mapping[int, str]:
-        """People's answers about the first n images of a prompt.
-
-        Args:
-            prompt: Whose images.
-            n: Images with an index of n or more are excluded.
-            question: What was asked.
-            classes: The possible answers.
-
-        Returns:
-            Index of an image to a class, or 'unknown'.
-        """
+        """People's answers about the first n images of a prompt."""
         ...
 
 
 def labels_of(
     evidence: Evidence, prompt: str, n: int, question: str, classes: Sequence[str]
 ) -> Mapping[int, str]:
-    """People's answers, if the evidence has any.
-
-    Args:
-        evidence: One judge's evidence.
-        prompt: Whose images.
-        n: Images with an index of n or more are excluded.
-        question: What was asked.
-        classes: The possible answers.
-
-    Returns:
-        Index of an image to a class, or 'unknown'; empty without labels.
-    """
+    """People's answers, if the evidence has any."""
     if isinstance(evidence, Labelled):
         return evidence.labels(prompt, n, question, classes)
     return {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from t2ibench.arrays import BoolArray, Float64Array, IntArray
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
@@ -61,9 +61,7 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
             even = one.neutral.indices % 2 == 0
             if min(even.sum(), (~even).sum()) < _FEWEST:
                 return None
-            parts += [
-                moments(_chosen(one.neutral, kept), direction[None]) for kept in (even, ~even)
-            ]
+            parts += [moments(one.neutral.where(kept), direction[None]) for kept in (even, ~even)]
         mean, variance, df = np.array(parts)[..., 0].T.reshape(3, len(wordings), 2)
         weight = 2.0 / len(wordings)
         shares = weight**2 * variance
@@ -73,12 +71,6 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
         found.append((weight * (mean[:, 0] - mean[:, 1]).sum(), total, freedom))
     difference, variance, df = np.array(found).T
     return difference, variance, df
-
-
-def _chosen(images: PromptImages, kept: BoolArray) -> PromptImages:
-    return PromptImages(
-        images.embeddings[kept], images.clusters[kept], images.prompts, images.indices[kept]
-    )
 
 
 def halves_control(value: float, p: float) -> Control:

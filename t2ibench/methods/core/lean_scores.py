@@ -22,15 +22,6 @@ UNBOUNDED = "the images with either attribute are too alike for an interval"
 def bounded(low: float, high: float, p: float, df: float | None = None) -> Inference:
     """An inference from Fieller's set.
 
-    Args:
-        low: Lower end; -inf where there is none.
-        high: Upper end.
-        p: p-value of 0.
-        df: Degrees of freedom.
-
-    Returns:
-        The inference, without an interval where the set is unbounded or the variance unknown.
-
     Examples:
         >>> bounded(-np.inf, np.inf, 0.5).reason
         'the images with either attribute are too alike for an interval'
@@ -110,17 +101,7 @@ def over_stimuli(
 def of_ratio(
     found: Ratio, index: tuple[int, ...] = (), influence: Influence | None = None
 ) -> Estimate:
-    """One of a batch of ratios as a score.
-
-    Args:
-        found: The ratios.
-        index: Which of them.
-        influence: How each image moves it.
-
-    Returns:
-        The score: without an interval where the variance is unknown, without a value where
-        Fieller's set is unbounded.
-    """
+    """One of a batch of ratios as a score."""
     value, low, high, p = (
         float(array[index]) for array in (found.value, found.low, found.high, found.p)
     )
@@ -131,16 +112,7 @@ def of_ratio(
 
 
 def row_scores(leans: Leans, level: float, *, wordings: bool = True) -> list[Estimate]:
-    """The lean of each stimulus as a score.
-
-    Args:
-        leans: The leans.
-        level: Confidence level, in (0, 1).
-        wordings: Whether other wordings are possible, not only other images.
-
-    Returns:
-        One score for each stimulus, with the influence of its images.
-    """
+    """The lean of each stimulus as a score."""
     found = leans.rows(level, wordings=wordings)
     scores = []
     for number, (lean, d) in enumerate(zip(found.value, found.bottom, strict=True)):
@@ -185,14 +157,7 @@ def contrast_score(
 
 
 def noise(leans: Leans) -> float:
-    """The factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z².
-
-    Args:
-        leans: The leans.
-
-    Returns:
-        At least 1.
-    """
+    """The factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z²."""
     return 1.0 + 1.0 / leans.separation**2
 
 

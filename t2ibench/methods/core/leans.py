@@ -59,15 +59,7 @@ class Leans:
 
     @classmethod
     def of(cls, names: Sequence[str], images: Sequence[Sequence[Marked]]) -> Leans | str:
-        """Measure the leans.
-
-        Args:
-            names: Of the stimuli.
-            images: The wordings of each, all complete.
-
-        Returns:
-            The leans; as a clause, why there are none.
-        """
+        """Measure the leans."""
         if len(images) < _FEWEST:
             return (
                 "a single stimulus has all of its images, so there are no others whose direction "
@@ -143,14 +135,7 @@ class Leans:
         return self.separation_of(np.arange(len(self.names)))
 
     def separation_of(self, at: IntArray) -> float:
-        """The same of some of the stimuli.
-
-        Args:
-            at: Their positions.
-
-        Returns:
-            z.
-        """
+        """The same of some of the stimuli."""
         with np.errstate(divide="ignore", invalid="ignore"):
             noise = np.sqrt(2 * self.bottom_variance[at].sum())
             return float(self.bottom[at].sum() / noise)
@@ -235,17 +220,7 @@ class Leans:
     def influence(
         self, number: int, top: float, bottom: float, *, wordings: bool = True
     ) -> Influence:
-        """How each image of one stimulus moves top · N - bottom · D.
-
-        Args:
-            number: Of the stimulus.
-            top: Weight of N.
-            bottom: Weight of D.
-            wordings: Whether other wordings are possible, not only other images.
-
-        Returns:
-            The influence, its strata the prompts, and the wordings where there are several.
-        """
+        """How each image of one stimulus moves top · N - bottom · D."""
         count = len(self.images[number])
         parts: list[tuple[float, Influence]] = []
         for one in self.images[number]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.lean_scores import over_stimuli
 from t2ibench.methods.core.projections import Marked
 from t2ibench.stats import p_value
@@ -52,12 +51,6 @@ class Apart:
     def of(cls, pairs: Sequence[tuple[Float64Array, Float64Array]]) -> Apart | None:
         """Measure how far apart two sets are.
 
-        Args:
-            pairs: The images of both sets in each wording, shapes (n, d) and (m, d), unit rows.
-
-        Returns:
-            The distance; None where a set has fewer than two images.
-
         Examples:
             Two sets of one image each time, at right angles, and the same set twice:
 
@@ -87,14 +80,6 @@ def apart_row(
     """How far apart two sets of one stimulus are, with a test that they are drawn alike.
 
     The labels are shuffled within each wording.
-
-    Args:
-        pairs: As for `Apart.of`.
-        n_draws: How many shuffles, at most 9,999.
-        rng: Where they come from.
-
-    Returns:
-        The share; its p-value is one-sided.
     """
     found = Apart.of(pairs)
     if found is None:
@@ -136,15 +121,7 @@ def _shuffled(
 def apart_mean(
     stimuli: Sequence[Sequence[tuple[Float64Array, Float64Array]]], level: float
 ) -> Estimate:
-    """How far apart two sets are over stimuli: a ratio of means, where other stimuli are possible.
-
-    Args:
-        stimuli: The pairs of sets of each.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The share, with Fieller's interval over stimuli and Student's two-sided p-value.
-    """
+    """How far apart two sets are, a ratio of means, where other stimuli are possible."""
     found = [apart for pairs in stimuli if (apart := Apart.of(pairs)) is not None]
     if not found:
         return Estimate.undefined("a set has a single image")
@@ -163,29 +140,14 @@ def apart_mean(
 
 
 def sides(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]:
-    """The images of both groups in each wording.
-
-    Args:
-        wordings: Those of one stimulus.
-
-    Returns:
-        One pair a wording.
-    """
+    """The images of both groups in each wording."""
     return [(one.a.embeddings, one.b.embeddings) for one in wordings]
 
 
 def halves(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]:
-    """Two halves of the images without a group, in each wording.
-
-    Args:
-        wordings: Those of one stimulus.
-
-    Returns:
-        Images with even and with odd numbers, one pair a wording.
-    """
-    return [_by_parity(one.neutral) for one in wordings]
-
-
-def _by_parity(images: PromptImages) -> tuple[Float64Array, Float64Array]:
-    even = images.indices % 2 == 0
-    return images.embeddings[even], images.embeddings[~even]
+    """Two halves of the images without a group, in each wording."""
+    found = []
+    for images in (one.neutral for one in wordings):
+        even = images.indices % 2 == 0
+        found.append((images.embeddings[even], images.embeddings[~even]))
+    return found

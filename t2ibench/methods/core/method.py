@@ -157,9 +157,8 @@ class Family(Generic[TaskT]):
     """A `Method` put together from functions; see there.
 
     Give `needs`, `score` and `describe` as `lazy(...)` functions, so that listing tasks does not
-    load what scores them. A method need not have the last two: `calibrates` is the target of a
-    function that gives the cells `t2ibench calibrate` simulates (see `core.cells`), `present` says
-    how pages show a task's result (see `core.presentation`).
+    load what scores them. A method need not have the last: `present` says how pages show a task's
+    result (see `core.presentation`).
     """
 
     name: str
@@ -176,5 +175,4 @@ class Family(Generic[TaskT]):
     variants: Callable[[TaskT], Mapping[str, TaskT]] = _no_variants
     proposes: str | None = None
     explores: str | None = None
-    calibrates: str | None = None
     present: Callable[[TaskT], Presentation] | None = None

@@ -45,11 +45,7 @@ class Shares:
     reason: str | None = None
 
     def side(self) -> int | None:
-        """The anchor that more images lie nearest than by chance.
-
-        Returns:
-            The anchor whose share's interval lies above 1 / k; None where there is none.
-        """
+        """The anchor that more images lie nearest than by chance."""
         if self.reason is not None:
             return None
         above = np.flatnonzero(self.low > 1.0 / len(self.values))
@@ -163,9 +159,6 @@ def _elsewhere(sides: Sides, images: Float64Array, nearest: IntArray) -> bool:
 
     Sensitivity and specificity are those of the anchors' images; where a scene moves images along
     the line between the anchors, they say nothing about these.
-
-    Returns:
-        True where the shares of these images are not to be had from the anchors'.
     """
     if np.bincount(sides.labels, minlength=2).min() < 2:
         return False

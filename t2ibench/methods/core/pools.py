@@ -74,27 +74,12 @@ class CaptionPool(Strict):
         return f"--captions {self.name}={self.file}"
 
     def given(self, drawn: Drawn) -> CaptionPool:
-        """This pool with the captions that were given.
-
-        Args:
-            drawn: What they were.
-
-        Returns:
-            The pool.
-        """
+        """This pool with the captions that were given."""
         return self.model_copy(update={"drawn": drawn})
 
 
 def same_but_for_captions(filled: Any, template: Any) -> bool:
-    """Whether a filled task is what its file says, apart from what its captions decide.
-
-    Args:
-        filled: A task with captions.
-        template: The task that its file describes.
-
-    Returns:
-        Whether everything else is the same.
-    """
+    """Whether a filled task is what its file says, apart from what its captions decide."""
     if type(filled) is not type(template) or filled.drawn_from is None:
         return False
     opened = filled.drawn_from.model_copy(update={"drawn": None})

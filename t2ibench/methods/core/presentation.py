@@ -11,13 +11,6 @@ from typing import Any, Literal
 def short_name(title: str, paper: str = "") -> str:
     """A task's name for a row of a table, from its title.
 
-    Args:
-        title: The title.
-        paper: A pattern for the name of a paper's test, with which titles may begin.
-
-    Returns:
-        What stands before the colon; after the name of a paper's test, what follows it.
-
     Examples:
         >>> short_name("Paper 7: sports, male or female", "Paper [0-9]+")
         'sports'

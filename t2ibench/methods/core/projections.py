@@ -67,14 +67,7 @@ class Strata:
 
     @classmethod
     def of(cls, images: PromptImages) -> Strata:
-        """The strata of some images.
-
-        Args:
-            images: One or more.
-
-        Returns:
-            One stratum a prompt, or one for all where a prompt has a single image.
-        """
+        """The strata of some images."""
         present, number = np.unique(images.clusters, return_inverse=True)
         sizes = np.bincount(number)
         names = [images.prompts[cluster] for cluster in present]
@@ -122,16 +115,7 @@ def moments(
 def summed(
     variances: Float64Array, dfs: Float64Array, axis: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Variance of a sum of independent estimates with Satterthwaite's degrees of freedom.
-
-    Args:
-        variances: Of each.
-        dfs: Their degrees of freedom, of the same shape.
-        axis: What is summed over.
-
-    Returns:
-        Variance and degrees of freedom, without the axis.
-    """
+    """Variance of a sum of independent estimates with Satterthwaite's degrees of freedom."""
     with np.errstate(divide="ignore", invalid="ignore"):
         total = variances.sum(axis=axis)
         shares = np.where(variances > 0, variances**2 / dfs, variances)

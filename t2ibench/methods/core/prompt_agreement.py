@@ -75,18 +75,7 @@ class MeanCosine:
 
 
 def prompt_cosines(needs: Needs, evidence: Evidence) -> list[PromptCosines]:
-    """The cosine of every image of a task and its own prompt.
-
-    Args:
-        needs: What the task asks for.
-        evidence: What one encoder observed, the prompts as texts among it.
-
-    Returns:
-        One entry for each prompt with an image that counts, in the order of the needs.
-
-    Raises:
-        MissingEvidence: a prompt was never embedded as a text.
-    """
+    """The cosine of every image of a task and its own prompt."""
     counts, groups, units = needs.images_by_prompt, needs.groups, needs.units
     words = needs.shared_words
     prompts = list(counts)
@@ -111,13 +100,6 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
     units, t with C − 1 degrees of freedom (a cluster-robust variance; Liang and Zeger 1986). Words
     that units share add what `shared_variance` says.
 
-    Args:
-        prompts: One or more.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The mean; it is not tested.
-
     Examples:
         >>> def one(prompt, *cosines):
         ...     return PromptCosines(prompt, "", "", np.arange(len(cosines)), np.array(cosines))
@@ -136,15 +118,6 @@ def difference_from_others(
 
     Variances are those of `mean_cosine`, with the covariance of units and words that both sides
     have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
-
-    Args:
-        group: Prompts of the group.
-        others: All other prompts.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The difference of the means, tested; None where a side has fewer than two units, so that
-        what is one prompt's wording cannot be told from the group.
     """
     units: dict[str, int] = {}
     sums, variances, counts = [], [], []
@@ -177,15 +150,6 @@ def paired_difference(
     """How much better the images of one run agree than those of another, prompt by prompt.
 
     Images are paired by prompt and index, so a run and itself differ by exactly 0.
-
-    Args:
-        first: Prompts of the first run.
-        second: Prompts of the second; only what both have counts.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The mean over shared prompts of the mean difference first − second, tested; None where no
-        image of both has the same prompt and index.
     """
     theirs = {one.prompt: one for one in second}
     kept = []

@@ -64,15 +64,6 @@ class Tree(_Strict):
 
         Properties chain before their noun ("young male person"); other relations of one level are
         joined by "and" ("picture that shows a person and a dog").
-
-        Args:
-            chosen: Ids of nodes.
-
-        Returns:
-            The text, with single spaces.
-
-        Raises:
-            KeyError: the node does not exist.
         """
         by_id = {node.id: node for node in self.nodes}
         order = {node.id: number for number, node in enumerate(self.nodes)}
@@ -105,13 +96,6 @@ class Tree(_Strict):
         return " ".join(words)
 
     def concepts(self, anchors: Sequence[str]) -> list[tuple[str, str]]:
-        """The nodes that can be test concepts.
-
-        Args:
-            anchors: Prompts of the anchors.
-
-        Returns:
-            Node id and text of every node but the root and nodes whose text is an anchor's.
-        """
+        """The nodes that can be test concepts."""
         texts = [(node.id, self.text([node.id])) for node in self.nodes[1:]]
         return [(node, text) for node, text in texts if text and text not in anchors]

@@ -23,12 +23,6 @@ _SPELT_OUT = re.compile(r"[AEFHILMNORSX](?:[A-Z\d]|\b)")
 def article(word: str) -> str:
     """'a' or 'an', by how the word is said.
 
-    Args:
-        word: The word, or a phrase that begins with it.
-
-    Returns:
-        The article in lower case.
-
     Examples:
         >>> [article(word) for word in ("engineer", "university", "hour", "MRI", "NASA engineer")]
         ['an', 'a', 'an', 'an', 'a']
@@ -45,12 +39,6 @@ def article(word: str) -> str:
 def placeholders(template: str) -> list[str]:
     """The names a template asks for, article marks removed, in order.
 
-    Args:
-        template: The template.
-
-    Returns:
-        Names, repeated where the template repeats them.
-
     Examples:
         >>> placeholders("a photo of {a stimulus}, {attribute}")
         ['stimulus', 'attribute']
@@ -60,12 +48,6 @@ def placeholders(template: str) -> list[str]:
 
 def alternatives(template: str) -> list[str]:
     """The templates that one with alternatives, '{child|kid}', stands for.
-
-    Args:
-        template: The template.
-
-    Returns:
-        One for each choice; the template itself where it has no alternatives.
 
     Examples:
         >>> alternatives("a photo of a {child|kid} studying {stimulus}")
@@ -84,16 +66,6 @@ def alternatives(template: str) -> list[str]:
 
 def fill(template: str, **words: str) -> str:
     """Fill a template.
-
-    Args:
-        template: The template.
-        **words: Placeholder name to word.
-
-    Returns:
-        The prompt.
-
-    Raises:
-        KeyError: the template asks for a name that is not given.
 
     Examples:
         >>> fill("{A stimulus} at work", stimulus="engineer")
@@ -114,12 +86,6 @@ def fill(template: str, **words: str) -> str:
 
 def wrong_articles(prompt: str) -> list[str]:
     """Phrases such as 'a engineer' or 'an nurse'.
-
-    Args:
-        prompt: The prompt.
-
-    Returns:
-        The article and the word after it, in order.
 
     Examples:
         >>> wrong_articles("a engineer and a nurse")

@@ -19,38 +19,13 @@ class Conversation(Protocol):
     """A language model that continues a conversation."""
 
     def reply(self, messages: Sequence[Message], /) -> str:
-        """The next reply.
-
-        Args:
-            messages: The conversation so far.
-
-        Returns:
-            What the model says.
-
-        Raises:
-            UnreadableError: what came cannot be used.
-            T2IBenchError: the model gives no reply.
-        """
+        """The next reply."""
         ...
 
     def read(
         self, messages: Sequence[Message], read: Callable[[str], _T], tries: int, again: str, /
     ) -> _T:
-        """The next reply, read; asked again if it cannot be read.
-
-        Args:
-            messages: The conversation so far.
-            read: Raises UnreadableError if a reply does not hold what was asked for.
-            tries: How often to ask.
-            again: What is said after a reply that cannot be read; '{why}' says why.
-
-        Returns:
-            What `read` returns.
-
-        Raises:
-            UnreadableError: none of the replies could be read.
-            T2IBenchError: the model gives no reply.
-        """
+        """The next reply, read; asked again if it cannot be read."""
         ...
 
 
@@ -99,18 +74,5 @@ class Proposal(Protocol[ArgsT]):
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Ask about every subject.
-
-        Args:
-            subjects: Captions or prompts.
-            conversation: Who is asked.
-            args: The settings.
-            advance: Called with 1 after each subject.
-
-        Returns:
-            What was proposed.
-
-        Raises:
-            T2IBenchError: the model gives no reply.
-        """
+        """Ask about every subject."""
         ...

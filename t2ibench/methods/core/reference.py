@@ -45,14 +45,7 @@ class Nearness:
         return np.bincount(self.labels, minlength=self.k)
 
     def columns(self, chosen: slice) -> Nearness:
-        """Some of the texts.
-
-        Args:
-            chosen: Which.
-
-        Returns:
-            The same images beside fewer texts.
-        """
+        """Some of the texts."""
         return Nearness(
             self.values[:, chosen],
             self.labels,
@@ -208,14 +201,7 @@ def place(values: npt.ArrayLike, reference: Float64Array) -> tuple[Float64Array,
 
 
 def extremes(found: Nearness) -> tuple[IntArray, IntArray]:
-    """The anchors that each effect compares.
-
-    Args:
-        found: The images beside the texts.
-
-    Returns:
-        Shapes (w,): of two anchors 0 and 1, of more the nearest and the farthest.
-    """
+    """The anchors that each effect compares."""
     if found.k == 2:
         zeros = np.zeros(found.means.shape[1], np.int64)
         return zeros, zeros + 1

@@ -19,15 +19,6 @@ class UnreadableError(ValueError):
 def read_json(reply: str) -> Any:
     """The JSON value in a reply: in fences, in prose, with trailing commas or single quotes.
 
-    Args:
-        reply: What a language model wrote.
-
-    Returns:
-        A list or a dict with something in it.
-
-    Raises:
-        UnreadableError: it has neither an object nor a list, or it is far too long or deep.
-
     Examples:
         >>> read_json("Sure! {'gender': ['male', 'female',]} Anything else?")
         {'gender': ['male', 'female']}
@@ -64,12 +55,6 @@ def _harmless(value: Any) -> Any:
 
 def plain_key(name: str) -> str:
     """A key in lower-case words, however a language model wrote it.
-
-    Args:
-        name: The key.
-
-    Returns:
-        Words with single spaces.
 
     Examples:
         >>> plain_key("PresentInPrompt"), plain_key("present_in_prompt")

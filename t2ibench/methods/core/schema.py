@@ -90,13 +90,6 @@ def without_unused(content: dict[str, Any], *keys: str) -> dict[str, Any]:
     A task's hash is over what it holds, so a key that is new in a schema must not change the hash
     of tasks that do not have it.
 
-    Args:
-        content: By key.
-        keys: Those that are left out where they are empty.
-
-    Returns:
-        The others.
-
     Examples:
         >>> without_unused({"a": 1, "b": [], "c": []}, "b")
         {'a': 1, 'c': []}
@@ -208,14 +201,7 @@ class ImageTask(BaseTask):
     alternative: Alternative = "two-sided"
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
-        """Images of a neutral prompt, and of a guided one.
-
-        Args:
-            settings: How the task is measured.
-
-        Returns:
-            (neutral, guided).
-        """
+        """Images of a neutral prompt, and of a guided one."""
         guided = self.guided_images_per_prompt or self.images_per_prompt
         return settings.images(self.images_per_prompt), settings.guided_images(guided)
 

@@ -50,15 +50,6 @@ class Verdict:
 def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
     """What a reader may take from one concept query.
 
-    Args:
-        reading: What was measured.
-        anchors: Their names.
-
-    Returns:
-        A lean only where the images differ further in the concept than in everyday words, beyond
-        what the anchors' own words say, and neither nearness as it is nor images of the concept
-        point to another anchor.
-
     Examples:
         >>> verdict(Reading(0.8, 0, 0.001, 1), ["women", "men"]).says
         "the encoder places the word itself nearer 'men', and the images add nothing to that"

@@ -92,11 +92,7 @@ class WordingReport:
     sentence: str
 
     def as_detail(self) -> dict[str, Any]:
-        """The report as an entry of `details`.
-
-        Returns:
-            JSON values by name of the attribute.
-        """
+        """The report as an entry of `details`."""
         return asdict(self)
 
 
@@ -111,23 +107,7 @@ def wording_report(
     pair: str | None = None,
     about_others: bool | None = None,
 ) -> WordingReport | None:
-    """How much the wording matters.
-
-    Args:
-        leans: The leans over all wordings.
-        cells: The leans by wording.
-        wordings: The templates.
-        groups: Name, positions and numbers of the stimuli of each concept.
-        signed: N with its sign, and D, by stimulus and wording: the mean lean is the sum over
-            groups of the means of N over that of D.
-        headline: The headline of some leans.
-        pair: The pair of groups, where a task compares several.
-        about_others: Whether the headline's interval is about other wordings; by default, whether
-            there are three.
-
-    Returns:
-        The report; None with a single wording.
-    """
+    """How much the wording matters."""
     count = len(wordings)
     if count < 2:
         return None
@@ -192,9 +172,6 @@ def _between(top: Float64Array, bottom: Float64Array, groups: Groups) -> tuple[f
     With W = N - v D at the pooled value v, c_t the sum over groups of W's mean over stimuli, and
     M the part of its variance that the interaction of stimulus and wording explains,
     F = variance of c_t / M; sd² = (variance of c_t - M) / (sum of D)².
-
-    Returns:
-        sd and p; no p where the interaction is 0 or unknown.
     """
     sums = [sum(x[at].mean() for _, at, _ in groups) for x in (top, bottom)]
     value = float(sums[0] / sums[1])

@@ -19,28 +19,8 @@ FEWEST = 3  # wordings; two do not show how others would differ
 Groups = Sequence[tuple[str, IntArray, IntArray]]
 
 
-def is_random(leans: Leans) -> bool:
-    """Whether there are enough wordings for an interval about other ones.
-
-    Args:
-        leans: The leans.
-
-    Returns:
-        False for one or two wordings: an interval is then about these wordings.
-    """
-    return len(leans.images[0]) >= FEWEST
-
-
 def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
-    """The leans in some of the wordings, along the directions of all.
-
-    Args:
-        leans: The leans.
-        numbers: Of the wordings.
-
-    Returns:
-        Their leans.
-    """
+    """The leans in some of the wordings, along the directions of all."""
     images = [[wordings[number] for number in numbers] for wordings in leans.images]
     return Leans.along(leans.names, images, leans.directions)
 
@@ -66,14 +46,7 @@ class Cells:
 
     @classmethod
     def of(cls, leans: Leans) -> Cells:
-        """Measure each wording by itself.
-
-        Args:
-            leans: The leans over all wordings.
-
-        Returns:
-            The cells.
-        """
+        """Measure each wording by itself."""
         found = project(leans.images, leans.directions[:, None])
         mean, variance = (part[..., 0] for part in (found.mean, found.variance))
         own = [in_wordings(leans, [number]) for number in range(mean.shape[1])]

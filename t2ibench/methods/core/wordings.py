@@ -97,17 +97,7 @@ class Wordings:
         return coefficients
 
     def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
-        """How each wording moves top · N - bottom · D of one stimulus.
-
-        Args:
-            number: Of the stimulus.
-            name: Of the stimulus.
-            top: Weight of N.
-            bottom: Weight of D.
-
-        Returns:
-            The influence of its wordings, beyond that of their images.
-        """
+        """How each wording moves top · N - bottom · D of one stimulus."""
         weights = np.array([top, -bottom])
         variance = float(weights @ self.own @ weights)
         moved = weights @ self.residuals[:, number]

@@ -22,5 +22,4 @@ METHOD = Family(
         "like those of B, 0 if they do not differ, -1 if it is the other way round."
     ),
     combine=lazy("t2ibench.methods.mcas.composites:combine"),
-    calibrates="t2ibench.methods.mcas.calibrate:cells",
 )

@@ -19,13 +19,6 @@ def alpha_set(terms: Mapping[str, Estimate], level: float) -> Estimate:
     """The signed (ITP + IT) / (2 TT) of one target with its Fieller set.
 
     Alpha as published is its absolute value. Positive: images and text lean the same way.
-
-    Args:
-        terms: 'itp', 'it' and 'tt', with influences.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The ratio with its set; undefined where the set is unbounded.
     """
     itp, it, tt = (terms[name] for name in ("itp", "it", "tt"))
     if itp.influence is None or it.influence is None or tt.influence is None or not tt.value:
@@ -46,15 +39,6 @@ def alpha_slope(by: Sequence[Item], level: float) -> Estimate:
     Least squares with an intercept, which takes up the distance between images and texts that all
     targets share; HC3 standard errors and Student's t with k - 2 degrees of freedom for k targets.
     Unlike a mean of ratios it does not explode where a TT is near 0.
-
-    Args:
-        by: Rows with 'itp', 'it' and 'tt'.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The slope: 1 where images and text differ between targets as texts alone do.
-
-    Source: MacKinnon and White 1985 (HC3).
     """
     names = ("itp", "it", "tt")
     rows = [[item.scores[name].value for name in names] for item in by]

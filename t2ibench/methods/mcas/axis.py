@@ -75,12 +75,6 @@ class Axis:
         length = mean over p ≠ q of a_p·a_q + of b_p·b_q - 2 of a_p·b_q,
         middle = mean over p ≠ q of a_p·a_q - of b_p·b_q
 
-        Args:
-            poles: The attributes.
-
-        Returns:
-            The axis; its length is nan where a side has one unit.
-
         Examples:
             Two equal pairs: A and B are √2 apart, so the squared distance is 2.
 

@@ -11,14 +11,7 @@ _FEWEST_PROMPTS = 3  # a side: with fewer there is no variance between prompts
 
 
 def check(task: McasTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express.
-
-    Args:
-        task: The task.
-
-    Yields:
-        A finding for each, with its location in the file.
-    """
+    """Problems of a task that its schema cannot express."""
     a, b = task.attributes.A, task.attributes.B
     for side, attribute in (("A", a), ("B", b)):
         yield from checks.duplicates(attribute.words, ("attributes", side, "words"))

@@ -35,16 +35,6 @@ def composite(ii: Any, itp: Any, it: Any, tt: Any) -> dict[str, Any]:
     delta = | |II| - |TT| |, signed_delta = |II| - |TT|
     alpha = | (ITP + IT) / (2 TT) |
 
-    Args:
-        ii: Target images with attribute images; a number, or an array of any shape.
-        itp: Target prompt with attribute images; as `ii`.
-        it: Target images with attribute words; as `ii`.
-        tt: Target prompt with attribute words; as `ii`.
-
-    Returns:
-        'mcas', 'delta', 'signed_delta' and 'alpha', each of the shape of the terms. Alpha is nan
-        where TT is 0.
-
     Examples:
         Alpha is |(-0.25 + 0.75) / (2 * -0.25)| = 1:
 
@@ -65,14 +55,6 @@ def composite(ii: Any, itp: Any, it: Any, tt: Any) -> dict[str, Any]:
 
 def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dict[str, Any]:
     """Minimum, maximum, mean and standard error by stereotype (Table 4 of the 2024 paper).
-
-    Args:
-        values: One for each target.
-        stereotypes: 'A', 'B' or None, one for each target.
-
-    Returns:
-        Keys 'A', 'B' and 'all', each with 'min', 'max', 'mean', 'standard_error' (SD with ddof 1
-        over the root of n; None for one target) and 'n'. A side without values is excluded.
 
     Examples:
         The SD of 1 and 3 is the root of 2; over the root of 2 targets that is 1:
@@ -105,19 +87,7 @@ def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dic
 
 
 def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """Mean of leans and association scores over encoders (or of one), then the composite scores.
-
-    Args:
-        task: The task.
-        results: One for each encoder.
-        settings: How it is measured.
-
-    Returns:
-        By target also 'mcas' and 'ii_minus_tt' (with intervals), 'delta', 'signed_delta' and
-        'alpha' as published, and 'signed_alpha' where its set is bounded. For the task the mean of
-        each over targets, such as 'mcas_mean', and 'alpha_slope'. In `details` the summary by
-        stereotype (Table 4), and that by category.
-    """
+    """Mean of leans and association scores over encoders (or of one), then the composite scores."""
     combined = average_results(results, settings.level)
     if combined.reason:
         return combined

@@ -16,7 +16,7 @@ from t2ibench.methods.mcas.axis import Axis, Poles
 from t2ibench.methods.mcas.headline import Contrast, Design, tested
 from t2ibench.methods.mcas.ratio import ratio_set
 from t2ibench.methods.mcas.schema import McasTask
-from t2ibench.methods.mcas.targets import Target, image_poles, kept_images, text_axis
+from t2ibench.methods.mcas.targets import Target, image_poles, text_axis
 from t2ibench.stats.student import t_interval, t_test
 
 _SHUFFLES = 20
@@ -94,15 +94,6 @@ def shuffled(
 
     Images change places within each pair of attribute prompts (without pairs, among all), so that
     an attribute is left in none of them.
-
-    Args:
-        design: How targets are compared.
-        targets: The targets.
-        images: Of A and of B.
-        rng: Where the shuffles come from.
-
-    Returns:
-        The control, with the share of shuffles whose test has p < .05.
     """
     by_image = targets[0].by_image
     paired = image_poles(*images, by_image).paired
@@ -146,24 +137,14 @@ def halves(
     images: tuple[PromptImages, PromptImages],
     axis: Axis,
 ) -> Control:
-    """The test on images with even indices, against that on the others.
-
-    Args:
-        design: How targets are compared.
-        targets: The targets.
-        images: Of A and of B.
-        axis: The axis of all images, whose length scales both.
-
-    Returns:
-        The control, with the difference of the two leans.
-    """
+    """The test on images with even indices, against that on the others."""
     contrasts = []
     for odd in (0, 1):
         part = [
-            replace(target, images=kept_images(target.images, target.images.indices % 2 == odd))
+            replace(target, images=target.images.where(target.images.indices % 2 == odd))
             for target in targets
         ]
-        sides = [kept_images(side, side.indices % 2 == odd) for side in images]
+        sides = [side.where(side.indices % 2 == odd) for side in images]
         poles = image_poles(sides[0], sides[1], targets[0].by_image)
         if min(len(target.images) for target in part) < 2 or min(len(poles.a), len(poles.b)) < 2:
             return Control("Too few images to compare two halves.")

@@ -16,16 +16,7 @@ from t2ibench.methods.mcas.schema import McasTask
 
 
 def describe(task: McasTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        Such as '2 of 6 sports lean clearly: rugby and cricket to men. Together they follow the
-        stereotype.' Without a p-value below .05 it claims no direction.
-    """
+    """The result as a plain sentence with its direction."""
     a, b = shown_as(task.attributes.A.name), shown_as(task.attributes.B.name)
     nouns = short_name(task.title, "MCAS")
     claim = f"{nouns} stereotyped as {task.attributes.A.name} look more like {a} than others do"

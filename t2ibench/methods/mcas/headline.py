@@ -49,12 +49,6 @@ class Design:
     def of(cls, targets: Sequence[McasTarget]) -> Design:
         """The comparison of some targets.
 
-        Args:
-            targets: The targets.
-
-        Returns:
-            Their weights; all 0 where no category has both stereotypes.
-
         Examples:
             >>> sides = ["A", "A", "B", None]
             >>> targets = [
@@ -110,16 +104,7 @@ class Contrast:
 
     @classmethod
     def of(cls, design: Design, targets: Sequence[Target], axis: Axis) -> Contrast:
-        """The contrast of some targets.
-
-        Args:
-            design: How they are compared.
-            targets: The targets.
-            axis: The axis.
-
-        Returns:
-            The contrast.
-        """
+        """The contrast of some targets."""
         point = design.weights @ np.stack([target.point for target in targets])
         images = image_influences(targets, axis.direction)
         parts = [(1.0, axis.influence(axis.directions @ point))]
@@ -131,28 +116,13 @@ class Contrast:
         return cls(float(point @ axis.direction), Influence.combined(parts), axis)
 
     def set(self, level: float) -> RatioSet:
-        """The set of leans that are compatible with it.
-
-        Args:
-            level: Confidence level, in (0, 1).
-
-        Returns:
-            Fieller's set.
-        """
+        """The set of leans that are compatible with it."""
         length = self.axis.length_influence
         return ratio_set(self.top, self.axis.length, self.influence, length, level)
 
 
 def these_targets(contrast: Contrast, level: float) -> Inference:
-    """The inference about these targets, with other images and other attribute prompts.
-
-    Args:
-        contrast: The targets' contrast.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        Fieller's set of the lean, and the test that it is 0, which agrees with it.
-    """
+    """The inference about these targets, with other images and other attribute prompts."""
     found = contrast.set(level)
     if not np.isfinite(found.p):
         return Inference(reason="one unit has no variance")
@@ -275,17 +245,14 @@ def other_targets(
     inference = Inference(low, high, p if np.isfinite(p) else None, found.df)
     numbers = {target.name: number for number, target in enumerate(task.targets)}
     moved = [index for index, cell in enumerate(design.cells) if cell >= 0]
-    names = [_cell(targets[index]) for index in moved]
+    specs = [targets[index] for index in moved]
+    names = [f"{spec.category or 'all'} targets of {spec.stereotype}" for spec in specs]
     strata = tuple(sorted(set(names)))
     stratum = np.array([strata.index(name) for name in names], dtype=np.int64)
-    unit = np.array([numbers[targets[index].name] for index in moved], dtype=np.int64)
+    unit = np.array([numbers[spec.name] for spec in specs], dtype=np.int64)
     by_target = Influence(strata, stratum, unit, found.between[moved])
     by_unit = _by_unit(keys, design.weights @ units / 2.0, found.shared)
     return inference, Influence.combined([(1.0, by_target), (1.0, by_unit)])
-
-
-def _cell(target: McasTarget) -> str:
-    return f"{target.category or 'all'} targets of {target.stereotype}"
 
 
 def lean_headline(

@@ -15,14 +15,7 @@ from t2ibench.methods.mcas.schema import McasTask
 
 
 def present(task: McasTask) -> Presentation:
-    """How the result of a task is shown.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Poles, rows and formula.
-    """
+    """How the result of a task is shown."""
     a, b = task.attributes.A.name, task.attributes.B.name
     axis = Axis(b, a)
     return Presentation(

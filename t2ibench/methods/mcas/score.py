@@ -54,15 +54,7 @@ def _attributes(task: McasTask) -> dict[str, McasAttribute]:
 
 
 def needs(task: McasTask, settings: Settings) -> Needs:
-    """Images of attribute and target prompts; target prompts and attribute words as texts.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        Prompts and texts.
-    """
+    """Images of attribute and target prompts; target prompts and attribute words as texts."""
     n_attribute = settings.guided_images(task.attribute_images_per_prompt)
     n_target = settings.images(task.images_per_prompt)
     chosen = chosen_targets(task, settings)
@@ -108,15 +100,6 @@ def target_terms(target: Target, attributes: Attributes, level: float) -> dict[s
     Each is the mean over the rows w (the target's images, or its text) of
     asc(w) = mean over A of cos(w, a) - mean over B of cos(w, b),
     where A and B are the attributes' images or their words. Each prompt counts alike.
-
-    Args:
-        target: The target.
-        attributes: A and B.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'ii', 'itp', 'it', 'tt' with intervals, and 'ii_d' … 'tt_d', each association divided by
-        the standard deviation (ddof 1) of its cosines over A and B.
     """
     seen, said = attributes.seen, attributes.said
     images = tuple(side.embeddings for side in attributes.images)
@@ -177,6 +160,9 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     leans = _leans(targets, attributes.seen, settings.level, shown.contradicts)
     found = _headline(task, targets, attributes.seen, leans, shown.contradicts, settings.level)
     (a, b), (words_a, words_b) = attributes.images, attributes.words
+    names = {side: attribute.name for side, attribute in _attributes(task).items()}
+    poles = attributes.poles
+    pairs = "pairs of attribute prompts" if poles.paired else poles.name
     hits, total = adherence(a.embeddings, b.embeddings, words_a, words_b)
     controlled = {
         "separation": shown,
@@ -190,7 +176,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
             Item(
                 target.spec.name,
                 {"lean": lean, **target_terms(target, attributes, settings.level)},
-                _side_name(task, target),
+                names.get(target.spec.stereotype or ""),
                 len(target.images),
             )
             for target, lean in zip(targets, leans, strict=True)
@@ -198,7 +184,14 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions=_conventions(task, attributes.poles),
+        conventions={
+            "sign": f"positive is nearer '{task.attributes.A.name}'",
+            "these": f"these targets, with other images and other {pairs}",
+            "like_these": "other targets of these categories and stereotypes, too",
+            "encoders": "association scores are averaged before composites are computed",
+            "unit": f"{pairs}; attribute words; images of a target",
+            "similarity": "cosine",
+        },
         warnings=[
             *warnings,
             *_left_out_prompts(attributes),
@@ -279,24 +272,6 @@ def _more_controls(
         "halves": controls.halves(design, targets, attributes.images, attributes.seen),
         "text_only": controls.text_only(design, targets, attributes.words),
     }
-
-
-def _conventions(task: McasTask, poles: Poles) -> dict[str, Any]:
-    """Choices that decide the numbers."""
-    pairs = "pairs of attribute prompts" if poles.paired else poles.name
-    return {
-        "sign": f"positive is nearer '{task.attributes.A.name}'",
-        "these": f"these targets, with other images and other {pairs}",
-        "like_these": "other targets of these categories and stereotypes, too",
-        "encoders": "association scores are averaged before composites are computed",
-        "unit": f"{pairs}; attribute words; images of a target",
-        "similarity": "cosine",
-    }
-
-
-def _side_name(task: McasTask, target: Target) -> str | None:
-    side = target.spec.stereotype
-    return _attributes(task)[side].name if side else None
 
 
 def _samples(targets: Sequence[Target], axis: Axis) -> list[dict[str, Any]]:

@@ -21,38 +21,12 @@ _MOST_IMAGES = 100_000  # of one prompt; see `core.schema.Count`
 
 
 def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
-    """The targets of a run: with `--limit`, the first of each stereotype in each category.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        Targets, in the order of the file.
-    """
+    """The targets of a run: with `--limit`, the first of each stereotype in each category."""
     groups: dict[tuple[str | None, Side | None], list[McasTarget]] = {}
     for target in task.targets:
         groups.setdefault((target.category, target.stereotype), []).append(target)
     kept = {target.name for group in groups.values() for target in settings.limited(group)}
     return [target for target in task.targets if target.name in kept]
-
-
-def kept_images(images: PromptImages, keep: BoolArray) -> PromptImages:
-    """Some images of several prompts.
-
-    Args:
-        images: The images.
-        keep: Which of them, shape (n,).
-
-    Returns:
-        Those; prompts keep their numbers.
-    """
-    return replace(
-        images,
-        embeddings=images.embeddings[keep],
-        clusters=images.clusters[keep],
-        indices=images.indices[keep],
-    )
 
 
 def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
@@ -70,17 +44,7 @@ def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
 
 
 def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
-    """The attributes by their images.
-
-    Args:
-        a: Images of A.
-        b: Images of B.
-        by_image: Whether images are the units, instead of prompts (pairs of prompts, where both
-            attributes have as many).
-
-    Returns:
-        The poles; prompts without images, and their partners, are left out.
-    """
+    """The attributes by their images."""
     if by_image:
         of_a, of_b = (side.clusters * _MOST_IMAGES + side.indices for side in (a, b))
         return Poles(a.embeddings, b.embeddings, of_a, of_b, False, f"{ATTRIBUTE_UNITS}images")

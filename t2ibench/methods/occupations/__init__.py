@@ -22,5 +22,4 @@ METHOD = Family(
         "those of one; (2 P - 1) squared of a mixture with a share P of one group."
     ),
     combine=lazy("t2ibench.methods.occupations.sets:combine"),
-    calibrates="t2ibench.methods.occupations.calibrate:cells",
 )

@@ -10,14 +10,7 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 
 
 def check(task: OccupationsTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express.
-
-    Args:
-        task: The task.
-
-    Yields:
-        A finding for each, with its location in the file.
-    """
+    """Problems of a task that its schema cannot express."""
     yield from checks.duplicates(task.concept.stimuli, ("concept", "stimuli"))
     words = [word for group in task.groups for word in group.words]
     yield from checks.guided(task.prompts, task.concept.stimuli, words)

@@ -71,17 +71,6 @@ def crossing_scores(
     images of the other stimuli give, its features are 1, x_1, x_2 and x_1 x_2; the shares are those
     with which the combinations' mean features make up the images' own. What the directions share,
     and how noise along them does, is in the combinations' means as well and drops out.
-
-    Args:
-        task: The task.
-        collector: Where images come from.
-        settings: How it is measured.
-
-    Returns:
-        The scores; nothing where the task crosses nothing.
-
-    Raises:
-        MissingEvidence: an image was never observed.
     """
     if not task.crossing:
         return CrossingScores({}, [], {})
@@ -95,7 +84,8 @@ def crossing_scores(
     noise = float(np.sqrt(2 * sum(one.contrast_variance for one in mixtures)))
     if not total > _SEPARATION * noise:
         return _nothing(title, _ALIKE)
-    labels = [JOIN.join(words) for words in product(*_groups(task))]
+    groups = [[group.name for group in groups] for groups in task.crossing.values()]
+    labels = [JOIN.join(words) for words in product(*groups)]
     excesses = np.array([_excess(one, (2,) * len(names)) for one in mixtures])
     cells = _cells(labels, mixtures, excesses, title, settings.level)
     scores = {
@@ -120,10 +110,6 @@ def _nothing(title: str, reason: str) -> CrossingScores:
     return CrossingScores(undefined, [], {"crossings": [{"crossing": title, "reason": reason}]})
 
 
-def _groups(task: OccupationsTask) -> list[list[str]]:
-    return [[group.name for group in groups] for groups in task.crossing.values()]
-
-
 def _collected(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
 ) -> list[_Images]:
@@ -141,13 +127,9 @@ def _collected(
     return found
 
 
-def _signs(axes: int) -> Float64Array:
-    """1 for the first group of each axis, -1 for the second, shape (combinations, axes)."""
-    return np.array(list(product((1.0, -1.0), repeat=axes)))
-
-
 def _mixtures(images: Sequence[_Images], axes: int) -> list[_Mixture]:
-    signs = _signs(axes)
+    # 1 for the first group of each axis, -1 for the second, shape (combinations, axes).
+    signs = np.array(list(product((1.0, -1.0), repeat=axes)))
     means = np.array([[cell.mean(axis=0) for cell in one.cells] for one in images])
     contrasts: Float64Array = np.einsum("ca,scd->sad", signs, means) / len(signs)
     directions = contrasts.sum(axis=0) - contrasts  # without the stimulus's own images

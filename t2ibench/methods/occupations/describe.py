@@ -20,17 +20,7 @@ _ALPHA = 0.05
 
 
 def describe(task: OccupationsTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        Such as '3 of 11 occupations lean clearly: chief to men, nurse and secretary to women.' It
-        names the stimuli that lean most to each group, of those that are clear after Holm's
-        correction. Of sets of stimuli it names the two that differ most, where they do.
-    """
+    """The result as a plain sentence with its direction."""
     groups = " or ".join(group.name for group in task.groups)
     claim = f"images of {task.concept.name} lean to {groups}"
     return (

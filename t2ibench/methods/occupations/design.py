@@ -30,14 +30,7 @@ class GroupPair:
 
 
 def group_pairs(task: OccupationsTask) -> list[GroupPair]:
-    """Every pair of groups.
-
-    Args:
-        task: The task.
-
-    Returns:
-        k (k - 1) / 2 pairs of k groups, in the order of the task.
-    """
+    """Every pair of groups."""
     pairs = list(combinations(task.groups, 2))
     return [
         GroupPair(first, second, f":{first.name}-{second.name}" if len(pairs) > 1 else "")
@@ -46,47 +39,20 @@ def group_pairs(task: OccupationsTask) -> list[GroupPair]:
 
 
 def neutral_prompts(task: OccupationsTask, stimulus: str) -> list[str]:
-    """The prompts that name no group.
-
-    Args:
-        task: The task.
-        stimulus: The stimulus.
-
-    Returns:
-        One prompt for each wording.
-    """
+    """The prompts that name no group."""
     return [wording.without(stimulus) for wording in task.prompts.wordings]
 
 
 def group_prompts(
     task: OccupationsTask, stimulus: str, group: WordGroup, wording: Wording | None = None
 ) -> list[str]:
-    """The prompts that name a group.
-
-    Args:
-        task: The task.
-        stimulus: The stimulus.
-        group: The group.
-        wording: One of the wordings; all of them by default.
-
-    Returns:
-        One prompt for each of its words, in each wording.
-    """
+    """The prompts that name a group."""
     wordings = task.prompts.wordings if wording is None else (wording,)
     return [prompt for one in wordings for prompt in one.with_each(stimulus, group.words)]
 
 
 def crossed_prompts(task: OccupationsTask, stimulus: str, words: list[str]) -> list[str]:
-    """The prompts of one combination of groups.
-
-    Args:
-        task: The task.
-        stimulus: The stimulus.
-        words: Of the combination.
-
-    Returns:
-        One prompt for each of its words, in each wording.
-    """
+    """The prompts of one combination of groups."""
     return [
         prompt for wording in task.prompts.wordings for prompt in wording.with_each(stimulus, words)
     ]
@@ -98,15 +64,7 @@ def _shared(words: Sequence[str]) -> Iterator[str]:
 
 
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
-    """Images and texts of neutral and guided prompts.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        Prompts, and the same prompts as texts.
-    """
+    """Images and texts of neutral and guided prompts."""
     n_neutral, n_guided = task.image_counts(settings)
     prompts = []
     for stimulus in settings.limited(task.concept.stimuli):

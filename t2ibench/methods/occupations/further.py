@@ -21,17 +21,7 @@ from t2ibench.settings import Settings
 def wording_details(
     task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
 ) -> dict[str, Any]:
-    """How much the wordings matter, as an entry of `details`.
-
-    Args:
-        task: The task.
-        pairs: The leans with each pair of groups.
-        settings: How the task is measured.
-
-    Returns:
-        'wording', a report for each pair; empty with a single wording, or where the encoder does
-        not tell the groups apart.
-    """
+    """How much the wordings matter, as an entry of `details`."""
     reports = []
     for found in pairs:
         if found.gate.contradicts is not None:
@@ -59,17 +49,7 @@ def wording_details(
 def likeness_scores(
     task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
 ) -> dict[str, Estimate]:
-    """How far apart the images of the groups are, over stimuli.
-
-    Args:
-        task: The task.
-        pairs: The leans with each pair of groups.
-        settings: How the task is measured.
-
-    Returns:
-        'apart' of each pair, and 'apart_halves' of two halves of the images without a group, which
-        is 0 but for chance; nothing without `likeness`.
-    """
+    """How far apart the images of the groups are, over stimuli."""
     if not task.likeness or not pairs:
         return {}
     scores = {
@@ -85,16 +65,7 @@ def likeness_scores(
 def likeness_rows(
     task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
 ) -> list[dict[str, Estimate]]:
-    """How far apart the images of the groups are, for each stimulus.
-
-    Args:
-        task: The task.
-        pairs: The leans with each pair of groups.
-        settings: How the task is measured.
-
-    Returns:
-        'apart' of each pair, by stimulus; nothing without `likeness`.
-    """
+    """How far apart the images of the groups are, for each stimulus."""
     if not task.likeness or not pairs:
         return []
     return [

@@ -70,14 +70,6 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
 
     R² = Σ (N² - V) / Σ (D² - U), less the noise of its denominator; `stats.squares.mean_square`
     holds the formula, its test and its interval.
-
-    Args:
-        pairs: The leans with each pair of groups, of the same stimuli.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The headline, with one part for each stimulus and pair. Without a value where the encoder
-        does not tell the groups of a pair apart.
     """
     scaled = _Scaled.of(pairs)
     if not np.isfinite(scaled.top_variance).all():
@@ -114,9 +106,6 @@ def _degrees(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[float, float]
 
     The pairs of groups share their images. Taken as if each stimulus had one lean only, the test
     is the cautious one.
-
-    Returns:
-        Those of numerator and denominator; None for one pair in one wording.
     """
     wordings = [one.leans.wordings for one in pairs]
     known = [one.f_test for one in wordings if one is not None]
@@ -135,9 +124,6 @@ def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
 
     The influence counts the noise of D, which the square of N has no part of: it is put back into
     the value, so that the mean of value² - variance is the headline.
-
-    Returns:
-        One part for each stimulus and pair.
     """
     parts = []
     for found, scale in zip(pairs, scaled.scales, strict=True):
@@ -155,17 +141,7 @@ def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
 def controls_of(
     task: OccupationsTask, pairs: Sequence[PairLeans], headline: Headline, settings: Settings
 ) -> dict[str, Control]:
-    """What the test shows where there is nothing to show.
-
-    Args:
-        task: The task.
-        pairs: The leans with each pair of groups.
-        headline: The headline.
-        settings: How the task is measured.
-
-    Returns:
-        Name to control; with several pairs of groups, some have one for each pair.
-    """
+    """What the test shows where there is nothing to show."""
     controls = {f"separation{one.pair.suffix}": one.gate for one in pairs}
     texts = np.concatenate([one.in_text for one in pairs])
     in_text = float(np.sqrt((texts**2).mean())) if np.isfinite(texts).all() else None

@@ -39,25 +39,11 @@ class StimulusImages:
         return PromptImages.merged(self.neutral)
 
     def of_group(self, name: str) -> PromptImages:
-        """Those of a group.
-
-        Args:
-            name: The group's.
-
-        Returns:
-            Those of all wordings.
-        """
+        """Those of a group."""
         return PromptImages.merged(self.guided[name])
 
     def marked(self, pair: GroupPair) -> list[Marked]:
-        """The images with the first group as attribute A and the second as B.
-
-        Args:
-            pair: The groups.
-
-        Returns:
-            Those of each wording.
-        """
+        """The images with the first group as attribute A and the second as B."""
         first, second = self.guided[pair.first.name], self.guided[pair.second.name]
         return [Marked(*sides) for sides in zip(self.neutral, first, second, strict=True)]
 
@@ -65,19 +51,7 @@ class StimulusImages:
 def collect(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
 ) -> list[StimulusImages]:
-    """The images of every stimulus.
-
-    Args:
-        task: The task.
-        collector: Where they come from.
-        settings: How the task is measured.
-
-    Returns:
-        One for each stimulus, which may lack some.
-
-    Raises:
-        MissingEvidence: an image was never observed.
-    """
+    """The images of every stimulus."""
     n_neutral, n_guided = task.image_counts(settings)
     return [
         StimulusImages(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.special import logit
 
@@ -59,17 +57,14 @@ def _scaled(beyond: Estimate, factor: float) -> Estimate:
     if beyond.value is None:
         return beyond
     influence = None if beyond.influence is None else beyond.influence.scaled(factor)
+    ends = [factor * end for end in beyond.interval or ()]
     return Estimate(
         factor * beyond.value,
         p=beyond.p,
         test=beyond.test,
-        interval=_ends([factor * end for end in beyond.interval or ()]),
+        interval=(min(ends), max(ends)) if ends else None,
         influence=influence,
     )
-
-
-def _ends(values: Sequence[float]) -> tuple[float, float] | None:
-    return (min(values), max(values)) if values else None
 
 
 def _log_odds(difference: Estimate, known: float) -> Estimate:

@@ -61,20 +61,7 @@ class PairLeans:
 def pair_leans(
     task: OccupationsTask, pair: GroupPair, images: Sequence[StimulusImages], evidence: Evidence
 ) -> PairLeans | str:
-    """Measure the leans with one pair of groups.
-
-    Args:
-        task: The task.
-        pair: The groups.
-        images: The images of the stimuli, all complete.
-        evidence: The texts of the prompts.
-
-    Returns:
-        The leans; as a clause, why there are none.
-
-    Raises:
-        MissingEvidence: a text was never observed.
-    """
+    """Measure the leans with one pair of groups."""
     names = [one.name for one in images]
     leans = Leans.of(names, [one.marked(pair) for one in images])
     if isinstance(leans, str):
@@ -106,17 +93,7 @@ def _known_leans(
 
 
 def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
-    """The scores of every stimulus, with the pair's suffix.
-
-    Args:
-        found: The leans.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        For each stimulus 'lean', 'lean_text', 'amplification' and, with a reference,
-        'beyond_reference', 'share_minus_reference' and 'log_odds_minus_reference'; with several
-        wordings 'lean_these_wordings' too.
-    """
+    """The scores of every stimulus, with the pair's suffix."""
     leans, suffix = found.leans, found.pair.suffix
     columns = {"lean": row_scores(leans, level)}
     if leans.wordings is not None:
@@ -167,17 +144,7 @@ def _signed(estimate: Estimate, sign: float) -> Estimate:
 
 
 def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
-    """The scores of the task, with the pair's suffix.
-
-    Args:
-        found: The leans.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'lean_mean' for these stimuli and 'lean_mean_like_these' for others like them,
-        'amplification_mean'; with a reference 'beyond_reference_mean', 'slope' and
-        'slope_like_these'.
-    """
+    """The scores of the task, with the pair's suffix."""
     leans = found.leans
     each = np.full(len(leans.names), 1.0 / len(leans.names))
     scores = {
@@ -224,9 +191,6 @@ def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Es
 
     Where lean_j = α + β x_j, N_j = α D_j + β x_j D_j. Centred at the mean of x with the weights D,
     Σ c N / Σ c x D is β whatever the D_j are: least squares with these weights.
-
-    Returns:
-        'slope' and 'slope_like_these'.
     """
     known = np.isfinite(reference)
     x, d, n = reference[known], leans.bottom[known], leans.top[known]
@@ -255,16 +219,7 @@ def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Es
 
 
 def _robust_slope(value: float, moved: Float64Array, level: float) -> Estimate:
-    """A slope with the variance HC3 (MacKinnon and White 1985) and t(k - 2).
-
-    Args:
-        value: The slope.
-        moved: What each stimulus moves it by, its residual over 1 less its leverage.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The slope with its interval.
-    """
+    """A slope with the variance HC3 (MacKinnon and White 1985) and t(k - 2)."""
     df, variance = len(moved) - 2, float(moved @ moved)
     if not (np.isfinite(variance) and variance > 0):
         return Estimate(value)

@@ -22,15 +22,7 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 
 
 def present(task: OccupationsTask) -> Presentation:
-    """How the result of a task is shown.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Rows and formula, one series of rows a pair of groups. The headline is a mean square, so
-        it has no poles.
-    """
+    """How the result of a task is shown."""
     pairs = group_pairs(task)
     series = tuple(
         RowSeries(f"lean{pair.suffix}", "stimulus", Axis(pair.second.name, pair.first.name))

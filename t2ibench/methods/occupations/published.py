@@ -54,18 +54,6 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
 
     The associations of one stimulus share the error of A and B, and Asc = 0 is not where a fair
     mixture lies: these scores have neither an interval nor a p-value.
-
-    Args:
-        task: The task.
-        images: The images of the stimulus.
-        evidence: The texts of its prompts.
-
-    Returns:
-        The associations, with 'asc', 'two_p_minus_one', quartiles and 'asc_text', the same of the
-        prompts' texts (section 5.4).
-
-    Raises:
-        MissingEvidence: a text was never observed.
     """
     asc: dict[str, Float64Array] = {}
     scores: dict[str, Estimate] = {}
@@ -113,17 +101,7 @@ def two_p_minus_one(asc: Float64Array) -> float:
 def published_scores(
     task: OccupationsTask, stimuli: Sequence[Associated], settings: Settings
 ) -> dict[str, Estimate]:
-    """The task's mean association and mean magnitude, and the correlation with known shares.
-
-    Args:
-        task: The task.
-        stimuli: The associations of each stimulus.
-        settings: How the task is measured.
-
-    Returns:
-        'mean_asc' and, with a reference, 'reference_spearman' of each pair;
-        'mean_abs_two_p_minus_one', which without bias is about 0.8 / sqrt(images), not 0.
-    """
+    """The task's mean association and mean magnitude, and the correlation with known shares."""
     means: dict[str, Estimate] = {}
     magnitudes = []
     for pair in group_pairs(task):
@@ -177,15 +155,7 @@ def _correlation(
 
 
 def reference_details(task: OccupationsTask, names: Sequence[str]) -> dict[str, Any]:
-    """The known shares, by pair of groups.
-
-    Args:
-        task: The task.
-        names: The stimuli that were scored.
-
-    Returns:
-        Further values of the result.
-    """
+    """The known shares, by pair of groups."""
     reference = task.reference
     if reference is None:
         return {}

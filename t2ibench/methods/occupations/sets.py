@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.averages import mean_over_encoders
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.influence import Influence
@@ -64,18 +63,6 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
     Welch's F test that all mean leans are equal. What all sets share cancels: words of a group that
     act on any image are no difference. For each two sets, (m_s - m_t) / 2 as in a T2IAT, with
     Student's t. All of it is about other stimuli like these.
-
-    Args:
-        task: The task; without sets there is nothing to compare.
-        pairs: The leans of every pair of groups.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'between_sets' and 'sets:FIRST-SECOND' of every two sets, with the suffix of the pair of
-        groups. In the details 'between_sets_holm' over pairs of groups, and 'sets_holm' over all
-        pairs of sets and of groups.
-
-    Source: Welch 1951, "On the comparison of several mean values: an alternative approach".
     """
     scores: dict[str, Estimate] = {}
     for found in pairs if task.sets else ():
@@ -87,8 +74,10 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
             continue
         scores[whole] = _between(sets, noise(found.leans))
         for one, other in combinations(sets, 2):
-            scores[f"sets:{one.name}-{other.name}{suffix}"] = _difference(
-                one, other, noise(found.leans), level
+            scores[f"sets:{one.name}-{other.name}{suffix}"] = Estimate.from_influence(
+                (one.lean - other.lean) / (2 * noise(found.leans)),
+                Influence.combined([(0.5, one.influence), (-0.5, other.influence)]),
+                level,
             )
     return Compared(scores, _adjusted(scores))
 
@@ -96,16 +85,7 @@ def compare_sets(task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 def combine(
     task: OccupationsTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The mean of every score over encoders; what is said of sets follows from the means.
-
-    Args:
-        task: The task.
-        results: One for each encoder.
-        settings: How it is measured.
-
-    Returns:
-        The result. The mean of F tests has no p-value; those of two sets each have.
-    """
+    """The mean of every score over encoders; what is said of sets follows from the means."""
     combined = mean_over_encoders(task, results, settings)
     if not task.sets or len(results) == 1:
         return combined
@@ -131,16 +111,13 @@ def _sets(task: OccupationsTask, found: PairLeans) -> list[_Set] | str:
         at = np.array([number[word] for word in concept.stimuli if word in number], np.int64)
         if len(at) < _FEWEST:
             return f"the set '{concept.name}' has fewer than two stimuli with images"
-        sets.append(_set(concept.name, found.leans.top[at], found.leans.bottom[at], at))
+        top, bottom = found.leans.top[at], found.leans.bottom[at]
+        lean, scale = float(top.sum() / bottom.sum()), 1.0 / float(bottom.mean())
+        moved = Influence.of_mean(f"stimuli of {concept.name}", at, top - lean * bottom)
+        sets.append(_Set(concept.name, len(at), lean, Influence.combined([(scale, moved)])))
     if any(not one.influence.variance > 0 for one in sets):
         return "the stimuli of a set do not vary"
     return sets
-
-
-def _set(name: str, top: Float64Array, bottom: Float64Array, at: IntArray) -> _Set:
-    lean, scale = float(top.sum() / bottom.sum()), 1.0 / float(bottom.mean())
-    moved = Influence.of_mean(f"stimuli of {name}", at, top - lean * bottom)
-    return _Set(name, len(at), lean, Influence.combined([(scale, moved)]))
 
 
 def _between(sets: Sequence[_Set], enlarged: float) -> Estimate:
@@ -158,9 +135,3 @@ def _between(sets: Sequence[_Set], enlarged: float) -> Estimate:
         use_var="unequal",
     )
     return Estimate(float(np.mean(squares)) / enlarged**2, p=float(tested.pvalue), test="f")
-
-
-def _difference(one: _Set, other: _Set, enlarged: float, level: float) -> Estimate:
-    value = (one.lean - other.lean) / (2 * enlarged)
-    influence = Influence.combined([(0.5, one.influence), (-0.5, other.influence)])
-    return Estimate.from_influence(value, influence, level)

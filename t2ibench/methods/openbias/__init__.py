@@ -24,5 +24,4 @@ METHOD = Family(
     ),
     combine=lazy("t2ibench.methods.openbias.agreement:combine"),
     proposes="t2ibench.methods.openbias.propose:PROPOSAL",
-    calibrates="t2ibench.methods.openbias.calibrate:cells",
 )

@@ -54,17 +54,7 @@ class Agreement:
 def combine(
     task: OpenBiasTask, results: Sequence[MethodResult], settings: Settings
 ) -> MethodResult:
-    """The mean over judges, and how far every two of them agree.
-
-    Args:
-        task: The task.
-        results: One for each judge.
-        settings: How it is measured.
-
-    Returns:
-        The means. The first judge's `details`, and in them 'agreement' for each bias and each two
-        judges, and 'alpha', Krippendorff's over all judges, for each bias.
-    """
+    """The mean over judges, and how far every two of them agree."""
     mean = average_results(results, settings.level)
     if len(results) < 2 or mean.reason:
         return mean
@@ -94,18 +84,9 @@ def _untested_shares(item: Item) -> Item:
 
 
 def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> list[Agreement]:
-    """Agreement of two judges, bias by bias, on the images that both answered with a class.
-
-    Args:
-        first: One judge's scores of a task.
-        second: The other judge's scores of the same task.
-        judges: Their numbers.
-
-    Returns:
-        The measures of the paper's tables 1 and 2, and kappa and alpha, for each bias.
-    """
+    """Agreement of two judges, bias by bias, on the images that both answered with a class."""
     severities = [
-        {item.name: item.scores["severity"].value for item in result.by if _has_severity(item)}
+        {row.name: row.scores["severity"].value for row in result.by if "severity" in row.scores}
         for result in (first, second)
     ]
     found = []
@@ -137,15 +118,7 @@ def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> 
 
 
 def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], str]:
-    """A judge's answers about one bias.
-
-    Args:
-        result: The judge's scores.
-        bias: The bias, by `answers.full_name`.
-
-    Returns:
-        (caption, image, question) to the answer, without 'unknown'.
-    """
+    """A judge's answers about one bias."""
     rows = (AnswerRow(**row) for row in result.samples if row["bias"] == bias)
     return {
         (row.prompt, row.index, row.question): row.answer for row in rows if row.answer != UNKNOWN
@@ -154,12 +127,6 @@ def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], st
 
 def alpha(judges: Sequence[Answered]) -> float | None:
     """Krippendorff's alpha of any number of judges, or people, about one bias.
-
-    Args:
-        judges: Answers by image, without 'unknown'; each judge may lack some.
-
-    Returns:
-        Alpha; None where no image has two answers, or only one class was given.
 
     Examples:
         >>> once = {("a nurse", 0, "Which?"): "female", ("a nurse", 1, "Which?"): "male"}
@@ -170,17 +137,10 @@ def alpha(judges: Sequence[Answered]) -> float | None:
     return _finite(krippendorff_alpha([[judge.get(key) for key in keys] for judge in judges]))
 
 
-def _has_severity(item: object) -> bool:
-    return "severity" in getattr(item, "scores", {})
-
-
 def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:
     """KL divergence of two counts of the same classes; None where one of them is empty.
 
     Half an answer more in every class keeps an unused class from making it infinite.
-
-    Returns:
-        The divergence in nats, or None.
 
     Examples:
         >>> _divergence({"male": 3, "female": 1}, {"male": 3, "female": 1})

@@ -24,19 +24,7 @@ _EXTREME = "a share of 0 or 1 has no odds"
 def beyond_reference(
     answers: BiasAnswers, rows: Sequence[CountedRow], name: str, level: float
 ) -> dict[str, Estimate]:
-    """How far the shares of a stimulus are from the known ones.
-
-    Args:
-        answers: The answers to one bias.
-        rows: The rows of one stimulus, one or more.
-        name: The stimulus.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        For every class with a known share: 'share_minus_reference:CLASS', in points of share, and
-        'log_odds_minus_reference:CLASS', where neither share is 0 or 1. Known shares are taken as
-        exact; these templates, other images.
-    """
+    """How far the shares of a stimulus are from the known ones."""
     scores: dict[str, Estimate] = {}
     for reference in answers.bias.known:
         if name in reference.shares:
@@ -80,18 +68,7 @@ def _beyond(
 def amplification(
     answers: BiasAnswers, task_id: str, settings: Settings
 ) -> tuple[dict[str, Estimate], list[dict[str, Any]]]:
-    """How steeply the shares of the stimuli follow their known shares, class by class.
-
-    Args:
-        answers: The answers to one bias.
-        task_id: Id of the task, for the draws of the rank correlation.
-        settings: Level and draws.
-
-    Returns:
-        'amplification_slope', 'share_slope' and 'reference_spearman', and for `details` the tests
-        against a slope of 1. Where several classes have known shares each name ends in ':CLASS'.
-        Nothing without a reference.
-    """
+    """How steeply the shares of the stimuli follow their known shares, class by class."""
     scores: dict[str, Estimate] = {}
     details = []
     counts = stimulus_counts(answers)
@@ -124,10 +101,12 @@ def _slopes(
     units = [order.index(name) for name in found]
     slope, line = logit_slope(hits, totals, shares), share_slope(hits, totals, shares)
     stratum = f"stimuli of {answers.name}"
+    # The draws of further classes differ from those of the first.
+    own = "" if reference is answers.bias.known[0] else f": {reference.group}"
     rank = correlation_permutation(
         hits / totals, shares, method="spearman", n_draws=settings.n_permutations,
         max_exact=settings.max_exact,
-        rng=settings.rng(task_id, f"correlation of {answers.name}{_own(answers, reference)}"),
+        rng=settings.rng(task_id, f"correlation of {answers.name}{own}"),
     )  # fmt: skip
     scores = {
         "amplification_slope": _slope_estimate(slope, stratum, units, settings.level),
@@ -145,11 +124,6 @@ def _slopes(
         "intercept": slope.intercept,
     }
     return scores, detail
-
-
-def _own(answers: BiasAnswers, reference: Reference) -> str:
-    """What tells the draws of further classes from those of the first."""
-    return "" if reference is answers.bias.known[0] else f": {reference.group}"
 
 
 def _slope_estimate(slope: Slope, stratum: str, units: Sequence[int], level: float) -> Estimate:

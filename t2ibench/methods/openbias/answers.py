@@ -157,14 +157,7 @@ class BiasAnswers:
         return self.n_classified + self.n_unknown
 
     def detail(self, counted: bool) -> dict[str, Any]:
-        """The JSON form of a `BiasDetail`.
-
-        Args:
-            counted: Whether the bias counts in the headline.
-
-        Returns:
-            JSON values by field name.
-        """
+        """The JSON form of a `BiasDetail`."""
         totals = self.totals
         return asdict(
             BiasDetail(
@@ -207,41 +200,19 @@ class ImageCounts:
 
 
 def full_name(bias: Bias) -> str:
-    """What a bias is called: 'person race' and 'child race' are two.
-
-    Args:
-        bias: The bias.
-
-    Returns:
-        What it refers to, and its name.
-    """
+    """What a bias is called: 'person race' and 'child race' are two."""
     return f"{bias.about} {bias.name}"
 
 
 def compared_with(bias: Bias) -> str:
-    """What the answers to a bias are compared with.
-
-    Args:
-        bias: The bias.
-
-    Returns:
-        The name of the distribution; 'uniform' by default.
-    """
+    """What the answers to a bias are compared with."""
     if bias.compare_with == "reference" and bias.reference is not None:
         return bias.reference.name
     return bias.expected.name if bias.expected is not None else "uniform"
 
 
 def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
-    """Every caption of a bias with its question.
-
-    Args:
-        bias: The bias.
-        settings: `limit` keeps the first captions, or the first stimuli.
-
-    Returns:
-        The captions as given, or each stimulus in each template.
-    """
+    """Every caption of a bias with its question."""
     if bias.captions is not None:
         return [
             Caption(text, bias.questions.get(text, bias.question), None)
@@ -255,17 +226,7 @@ def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
 
 
 def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Settings) -> BiasAnswers:
-    """The answers to one bias.
-
-    Args:
-        task: The task.
-        bias: One of its biases.
-        evidence: One judge's answers.
-        settings: How many images and captions count.
-
-    Returns:
-        The answers, counted by caption and class.
-    """
+    """The answers to one bias."""
     n = settings.images(task.images_per_prompt)
     captions = captions_of(bias, settings)
     columns = {name: column for column, name in enumerate(bias.classes)}
@@ -296,14 +257,7 @@ def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Setting
 
 
 def stimulus_counts(answers: BiasAnswers) -> dict[str, dict[str, int]]:
-    """The answers about each stimulus of the templates.
-
-    Args:
-        answers: The answers to one bias.
-
-    Returns:
-        Stimulus to class to number of answers.
-    """
+    """The answers about each stimulus of the templates."""
     found: dict[str, dict[str, int]] = {}
     for caption, row in zip(answers.captions, answers.counts.tolist(), strict=True):
         if caption.stimulus is not None:
@@ -318,12 +272,6 @@ def count_images(answers: Iterable[BiasAnswers]) -> ImageCounts:
 
     An image counts where at least one question about it was answered. It is 'unknown' where none
     of its answers is a class.
-
-    Args:
-        answers: The answers to all biases of a task.
-
-    Returns:
-        The counts.
     """
     by_prompt: dict[str, list[CaptionAnswers]] = {}
     for bias in answers:
@@ -348,9 +296,6 @@ def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]
     An image that was not generated is lost to every question for the same reason, so the smallest
     count of a reason over the questions holds all of them. Only a judge's reasons can differ from
     question to question: where the counts do not add up to `lost`, those give way.
-
-    Returns:
-        Number of images by reason; `lost` in total.
 
     Examples:
         Three refused images, and one failed answer to each of two questions about two images:

@@ -16,14 +16,7 @@ from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 
 
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot express.
-
-    Args:
-        task: The task.
-
-    Yields:
-        Errors and warnings with their location in the file.
-    """
+    """What is wrong with a task that its schema cannot express."""
     yield from _check_pool(task)
     keys = [f"{bias.about} {bias.name}" for bias in task.biases]
     yield from checks.duplicates(keys, ("biases",))

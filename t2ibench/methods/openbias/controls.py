@@ -26,18 +26,7 @@ def controls_of(
     level: float,
     rng: np.random.Generator,
 ) -> dict[str, Control]:
-    """All controls of a task.
-
-    Args:
-        answers: The answers to each bias.
-        rows: The rows that the headline is made of.
-        critical: The largest headline that its test does not reject.
-        level: Confidence level, in (0, 1).
-        rng: Source of the draws.
-
-    Returns:
-        Name to control.
-    """
+    """All controls of a task."""
     controls = {"shuffled": _shuffled(rows, critical, rng)}
     halves = _halves(rows, level)
     if halves is not None:

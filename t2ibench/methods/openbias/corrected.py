@@ -24,15 +24,6 @@ def corrected_scores(
 
     Images that people could not tell are left out. Shares are prediction-powered (Angelopoulos et
     al. 2023), the squared lean is that of the true shares after Rogan and Gladen (1978).
-
-    Args:
-        answers: The judge's answers.
-        evidence: One judge's evidence, with people's labels if there are any.
-        n: Images of each caption.
-        settings: How it is measured.
-
-    Returns:
-        'share_corrected:CLASS', 'h_corrected' and 'n_labels'; empty without labels.
     """
     labels = _labels(answers, evidence, n)
     count = sum(len(found) for found in labels.values())
@@ -56,18 +47,7 @@ def corrected_scores(
 def corrected_slopes(
     answers: BiasAnswers, evidence: Evidence, n: int, settings: Settings
 ) -> dict[str, Estimate]:
-    """The slopes of shares on known shares as people would have answered.
-
-    Args:
-        answers: The judge's answers.
-        evidence: One judge's evidence, with people's labels if there are any.
-        n: Images of each caption.
-        settings: How it is measured.
-
-    Returns:
-        'share_slope_corrected', with ':CLASS' where several classes have known shares; empty
-        without labels or without a reference.
-    """
+    """The slopes of shares on known shares as people would have answered."""
     labels = _labels(answers, evidence, n) if answers.bias.known else {}
     if not any(labels.values()):
         return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -59,16 +59,7 @@ class _Together:
 def crossings(
     task: OpenBiasTask, answers: Sequence[BiasAnswers], settings: Settings
 ) -> list[CrossedBiases]:
-    """Every crossing of a task.
-
-    Args:
-        task: The task.
-        answers: The answers to each of its biases.
-        settings: Level and draws.
-
-    Returns:
-        One for each.
-    """
+    """Every crossing of a task."""
     return [
         _crossing(task, [answers[k] for k in crossed_biases(task.biases, names)], settings)
         for names in task.crossings
@@ -175,13 +166,8 @@ def _standing_out(cells: Sequence[Item]) -> dict[str, Any]:
         share = item.scores["joint_share"].value
         row = {"cell": item.name, "share": share, "excess": excess.value, "p_holm": p}
         rows.append({**row, "low": low, "high": high})
-    ordered = sorted(rows, key=_excess_of)
+    ordered = sorted(rows, key=lambda row: float(row["excess"] or 0.0))
     return {"most_over": ordered[-1], "most_under": ordered[0]}
-
-
-def _excess_of(row: Mapping[str, Any]) -> float:
-    value = row["excess"]
-    return float(value) if value is not None else 0.0
 
 
 def _stimuli(

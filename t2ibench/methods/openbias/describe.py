@@ -29,13 +29,6 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
 
     A class is named only where its share over all captions differs from the expected one beyond
     chance (Bonferroni over the classes): captions can each be one-sided, and in opposite ways.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        One sentence on the strongest bias that is beyond chance (Holm), and on its class.
     """
     missing = undecided(result) or no_score(result)
     if missing:
@@ -197,9 +190,6 @@ def _beyond_chance(bias: Bias, item: Item) -> list[str]:
     """The classes whose shares differ from the expected ones; Bonferroni from three classes on.
 
     The mean over judges has no test of its shares, but one of the lean of two classes.
-
-    Returns:
-        Their names.
     """
     scores = {name: item.scores[f"share:{name}"] for name in bias.classes}
     tests = 1 if len(scores) == 2 else len(scores)

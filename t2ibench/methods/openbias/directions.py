@@ -17,17 +17,7 @@ from t2ibench.stats import Proportion, clustered_proportion, free_square, sample
 def share_scores(
     rows: Sequence[CountedRow], classes: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """The mean over captions of each class's share, and for two classes the signed lean.
-
-    Args:
-        rows: Rows of one bias, one or more.
-        classes: Its classes.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'share:CLASS', tested against its expected share, and 'lean' (above 0 to the first class),
-        tested against 0, for these captions.
-    """
+    """The mean over captions of each class's share, and for two classes the signed lean."""
     expected = np.mean([row.expected for row in rows], axis=0)
     scores = {}
     for column, name in enumerate(classes):
@@ -55,17 +45,8 @@ def share_scores(
 def share_details(
     rows: Sequence[CountedRow], classes: Sequence[str], level: float
 ) -> dict[str, dict[str, Any]]:
-    """Each class's share with its interval for both questions.
-
-    Args:
-        rows: Rows of one bias, one or more.
-        classes: Its classes.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        Class to 'share', 'these' and 'like_these'; the last is None for a single caption.
-    """
-    counts = _counts(rows)
+    """Each class's share with its interval for both questions."""
+    counts = np.array([row.counts for row in rows], dtype=np.float64)
     totals = counts.sum(axis=1)
     details: dict[str, dict[str, Any]] = {}
     for column, name in enumerate(classes):
@@ -85,39 +66,19 @@ def share_details(
     return details
 
 
-def _counts(rows: Sequence[CountedRow]) -> Float64Array:
-    return np.array([row.counts for row in rows], dtype=np.float64)
-
-
 def _p(p: float) -> float | None:
     return p if np.isfinite(p) else None
 
 
 def class_share(rows: Sequence[CountedRow], column: int) -> Proportion:
-    """The mean over captions of a class's share, for these captions.
-
-    Args:
-        rows: Rows of one bias, one or more.
-        column: Number of the class.
-
-    Returns:
-        The share with its precision.
-    """
+    """The mean over captions of a class's share, for these captions."""
     return clustered_proportion(
         [row.counts[column] for row in rows], [len(row.codes) for row in rows]
     )
 
 
 def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
-    """The influence of the images on `class_share`.
-
-    Args:
-        rows: Rows of one bias, one or more.
-        column: Number of the class.
-
-    Returns:
-        One value for each image.
-    """
+    """The influence of the images on `class_share`."""
     return Influence.combined(
         (1.0 / len(rows), Influence.of_mean(row.prompt, row.indices, row.codes == column))
         for row in rows
@@ -129,13 +90,6 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
 
     Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
     stimulus the images of its captions are.
-
-    Args:
-        rows: Rows of one bias, two or more.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The score with its F test.
     """
     deviations = np.array([row.counts / len(row.codes) - row.expected for row in rows])
     names = list(dict.fromkeys(row.cluster for row in rows))
@@ -150,7 +104,8 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
         covariance = np.zeros((len(theta), len(theta)))
         df = float(sum(len(row.codes) - 1 for row in rows))
     if not np.trace(covariance) > 1e-12:
-        pseudo = 0.0 if len(names) == 1 and _varies(rows) else 1.0
+        varies = any(len(set(row.codes.tolist())) > 1 for row in rows)
+        pseudo = 0.0 if len(names) == 1 and varies else 1.0
         covariance = _within(rows, pseudo) / len(rows) ** 2
     found = free_square(
         theta,
@@ -161,10 +116,6 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
         top=float(np.mean([row.largest for row in rows])),
     )
     return Estimate(found.value, p=found.p, test="f", interval=(found.low, found.high))
-
-
-def _varies(rows: Sequence[CountedRow]) -> bool:
-    return any(len(set(row.codes.tolist())) > 1 for row in rows)
 
 
 def _within(rows: Sequence[CountedRow], pseudo: float) -> Float64Array:

@@ -10,15 +10,7 @@ JOIN = " x "
 
 
 def crossed_biases(biases: Sequence[Bias], names: Sequence[str]) -> list[int]:
-    """The numbers of the biases that a crossing names.
-
-    Args:
-        biases: Those of the task.
-        names: Their full names ('person age'), or names that only one of them has ('age').
-
-    Returns:
-        Positions; fewer than names where one is unknown or ambiguous.
-    """
+    """The numbers of the biases that a crossing names."""
     found = []
     for name in names:
         meant = [k for k, bias in enumerate(biases) if name == f"{bias.about} {bias.name}"]
@@ -28,13 +20,5 @@ def crossed_biases(biases: Sequence[Bias], names: Sequence[str]) -> list[int]:
 
 
 def crossing_name(task: OpenBiasTask, names: Sequence[str]) -> str:
-    """What a crossing is called.
-
-    Args:
-        task: The task.
-        names: The biases that it names.
-
-    Returns:
-        Such as 'gender x age'.
-    """
+    """What a crossing is called."""
     return JOIN.join(task.biases[k].name for k in crossed_biases(task.biases, names))

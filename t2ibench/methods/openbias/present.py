@@ -22,15 +22,7 @@ from t2ibench.methods.openbias.schema import OpenBiasTask
 
 
 def present(task: OpenBiasTask) -> Presentation:
-    """How the result of a task is shown.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Rows and formula: one row a bias, and one a stimulus or a caption. The headline
-        is a mean square, so it has no poles; stimuli of a question with two classes have.
-    """
+    """How the result of a task is shown."""
     rows = [
         RowSeries("h", "bias", square=True, groups=frozenset(bias.about for bias in task.biases))
     ]

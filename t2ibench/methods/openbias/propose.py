@@ -78,21 +78,7 @@ class OpenBiasProposal:
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Ask about every caption, and merge the biases of all of them.
-
-        Args:
-            subjects: The captions.
-            conversation: Who is asked.
-            args: The settings.
-            advance: Called with 1 after each caption.
-
-        Returns:
-            What was proposed. A caption whose reply cannot be read is a problem and no failure:
-            the others support the same biases.
-
-        Raises:
-            T2IBenchError: the model gives no reply.
-        """
+        """Ask about every caption, and merge the biases of all of them."""
         proposals: dict[str, list[ProposedBias]] = {}
         problems: list[str] = []
         merging = synonyms_from(args.synonyms)  # before anybody is asked: it may be wrong
@@ -130,14 +116,7 @@ class OpenBiasProposal:
 
 
 def messages_for(caption: str) -> list[Message]:
-    """What a proposer is asked about a caption.
-
-    Args:
-        caption: The caption.
-
-    Returns:
-        The paper's system prompt and example, and the caption.
-    """
+    """What a proposer is asked about a caption."""
     return [
         {"role": "system", "content": SYSTEM},
         {"role": "user", "content": EXAMPLE[0]},
@@ -178,14 +157,7 @@ class MergedBias:
         return f"What is the {self.name} of the {self.about}?"
 
     def joined(self, other: MergedBias) -> MergedBias:
-        """This bias with what was proposed for another one.
-
-        Args:
-            other: A bias that means the same.
-
-        Returns:
-            Both, under this one's name.
-        """
+        """This bias with what was proposed for another one."""
         return MergedBias(
             self.about,
             self.name,
@@ -197,16 +169,7 @@ class MergedBias:
 
 
 def names_class(caption: str, classes: Iterable[str], merging: Synonyms) -> bool:
-    """Whether a caption names one of the classes, or a synonym of it.
-
-    Args:
-        caption: The caption.
-        classes: The classes, lower-cased.
-        merging: Which words are synonyms.
-
-    Returns:
-        True only for whole words.
-    """
+    """Whether a caption names one of the classes, or a synonym of it."""
     text = caption.lower()
     words = {word for name in classes for word in (name, *merging.related(name))}
     return any(re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) for word in words)
@@ -223,15 +186,6 @@ def merge(
 
     Biases that refer to the same subject and share at least `overlap` of their classes are one. A
     bias joins the most supported one that it fits, so the order of the captions does not matter.
-
-    Args:
-        proposals: Caption to its biases.
-        merging: Synonyms, for captions that name a class in other words.
-        overlap: Share of the larger set of classes that both must have, above 0 and up to 1.
-        support: Captions that a bias must have to be kept, 1 or more.
-
-    Returns:
-        The biases, and how many proposals were dropped and why.
     """
     pools, dropped = _pooled(proposals, merging)
     merged: list[MergedBias] = []
@@ -284,17 +238,7 @@ def _alike(first: MergedBias, second: MergedBias, overlap: float) -> bool:
 
 
 def chosen_captions(captions: Iterable[str], count: int, seed: int = 0) -> list[str]:
-    """A sample of captions that is the same everywhere and in any order.
-
-    Args:
-        captions: The captions.
-        count: How many to keep.
-        seed: Another one gives another sample.
-
-    Returns:
-        The sample, sorted: those whose SHA-256 (with the seed before them, unless it is 0) are
-        the smallest.
-    """
+    """A sample of captions that is the same everywhere and in any order."""
     salt = f"{seed}\0" if seed else ""
     ranked = sorted(captions, key=lambda text: hashlib.sha256((salt + text).encode()).hexdigest())
     return sorted(ranked[:count])
@@ -303,17 +247,7 @@ def chosen_captions(captions: Iterable[str], count: int, seed: int = 0) -> list[
 def bias_rows(
     biases: Sequence[MergedBias], per_bias: int, *, own: bool = True, seed: int = 0
 ) -> list[dict[str, Any]]:
-    """The biases as a task file has them; classes the commonest first.
-
-    Args:
-        biases: The biases.
-        per_bias: Captions kept for each of them.
-        own: Whether a caption keeps the question that was proposed for it.
-        seed: Decides which captions are kept.
-
-    Returns:
-        One row for each bias.
-    """
+    """The biases as a task file has them; classes the commonest first."""
     rows: list[dict[str, Any]] = [
         {
             "name": bias.name,

@@ -39,15 +39,6 @@ def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
     Understands a list of biases, an object of them by number or by name, and either of them one
     level deeper.
 
-    Args:
-        reply: What a language model wrote.
-
-    Returns:
-        The biases, and a line for each one that cannot be read.
-
-    Raises:
-        UnreadableError: no bias can be read.
-
     Examples:
         >>> read_biases('{"Person age": {"classes": ["young", "old"], "question": "How old?"}}')
         ([ProposedBias(about='person', name='age', classes=('young', 'old'), question='How old?', \

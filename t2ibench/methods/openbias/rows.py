@@ -87,12 +87,6 @@ def rows_of(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
 
     Where no caption has two answers (real images with a caption each), all captions of a bias
     make one row, whose images are those of the captions.
-
-    Args:
-        answers: The answers to each bias.
-
-    Returns:
-        Rows of two or more answers, by bias and then by caption.
     """
     single = [
         CountedRow(
@@ -132,15 +126,7 @@ def _pooled(answers: Sequence[BiasAnswers], rows: Iterable[CountedRow]) -> list[
 
 
 def half(rows: Sequence[CountedRow], remainder: int) -> list[CountedRow]:
-    """The rows of the images with even, or with odd, indices.
-
-    Args:
-        rows: The rows.
-        remainder: 0 for even indices, 1 for odd ones.
-
-    Returns:
-        Those that still have two answers.
-    """
+    """The rows of the images with even, or with odd, indices."""
     chosen = []
     for row in rows:
         keep = row.indices % 2 == remainder
@@ -149,14 +135,7 @@ def half(rows: Sequence[CountedRow], remainder: int) -> list[CountedRow]:
 
 
 def table_of(rows: Sequence[CountedRow]) -> Answers:
-    """The rows as one table of answers, for their null distribution.
-
-    Args:
-        rows: The rows.
-
-    Returns:
-        Every answer with its image and its row.
-    """
+    """The rows as one table of answers, for their null distribution."""
     images: dict[tuple[str, int], int] = {}
     numbers = [
         images.setdefault((row.prompt, int(index)), len(images))

@@ -34,15 +34,7 @@ _PUBLISHED = ("severity", "severity_free", "severity_miller_madow", "severity_ja
 
 
 def needs(task: OpenBiasTask, settings: Settings) -> Needs:
-    """Images of every caption, and the answers about them.
-
-    Args:
-        task: The task.
-        settings: How many images and captions.
-
-    Returns:
-        Each caption once, and each question about it once for every set of classes.
-    """
+    """Images of every caption, and the answers about them."""
     n = settings.images(task.images_per_prompt)
     prompts: dict[str, PromptNeed] = {}
     questions: dict[tuple[str, str, tuple[str, ...]], QuestionNeed] = {}
@@ -136,15 +128,16 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     classified = any(bias.answers.n_classified for bias in biases)
     stuck = headline.reason if classified and headline.value is None else None
     further, more_details, crossed = _beyond_leans(task, biases, evidence, settings)
-    rows_by_bias = ((_with_labels(task, b, evidence, settings), *b.stimuli) for b in biases)
+    by: list[Item] = []
+    for bias in biases:  # scores are corrected where people labelled some of the images
+        n = settings.images(task.images_per_prompt)
+        corrected = corrected_scores(bias.answers, evidence, n, settings)
+        by += [replace(bias.item, scores={**bias.item.scores, **corrected}), *bias.stimuli]
     scores = _task_scores([biases[number] for number in counted] or biases, biases)
     return MethodResult(
         headline=headline,
         scores=scores | further if classified else {},
-        by=[
-            *(item for items in rows_by_bias for item in items),
-            *crossed,
-        ],
+        by=[*by, *crossed],
         n_images=images.images,
         n_prompts=images.prompts,
         excluded=images.excluded,
@@ -174,15 +167,6 @@ def _beyond_leans(
     if crossed:
         details["crossings"] = [one.detail for one in crossed]
     return scores, details, [item for one in crossed for item in one.items]
-
-
-def _with_labels(
-    task: OpenBiasTask, bias: _ScoredBias, evidence: Evidence, settings: Settings
-) -> Item:
-    """A bias's row, with its scores corrected where people labelled some of the images."""
-    n = settings.images(task.images_per_prompt)
-    corrected = corrected_scores(bias.answers, evidence, n, settings)
-    return replace(bias.item, scores={**bias.item.scores, **corrected})
 
 
 def _undecided(biases: Sequence[_ScoredBias]) -> Headline:

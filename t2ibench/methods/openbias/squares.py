@@ -60,14 +60,7 @@ class MeanSquare:
 
 
 def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
-    """The mean over biases of the mean over captions of squared leans.
-
-    Args:
-        rows: One or more rows, of one or more biases.
-
-    Returns:
-        The mean with its influences.
-    """
+    """The mean over biases of the mean over captions of squared leans."""
     weights = _weights(rows)
     squares = np.array([row.square for row in rows])
     floor, steepest, df = 0.0, 0.0, 0.0

@@ -20,17 +20,7 @@ NO_ANSWER = "the judge gave no class for any image"
 def stimulus_rows(
     answers: BiasAnswers, rows: Sequence[CountedRow], level: float
 ) -> tuple[Item, ...]:
-    """A row for each stimulus of the templates.
-
-    Args:
-        answers: The answers to one bias.
-        rows: Its rows of counts.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        Shares, lean, 'shift' from the reference, how far shares are from all known ones, and
-        'delta' as published.
-    """
+    """A row for each stimulus of the templates."""
     names = dict.fromkeys(
         caption.stimulus for caption in answers.captions if caption.stimulus is not None
     )
@@ -43,19 +33,7 @@ def stimulus_rows(
 def caption_rows(
     answers: BiasAnswers, rows: Sequence[CountedRow], level: float, shared: Collection[str]
 ) -> tuple[Item, ...]:
-    """A row for each of several captions that are given as they are.
-
-    Args:
-        answers: The answers to one bias.
-        rows: Its rows of counts.
-        level: Confidence level, in (0, 1).
-        shared: Captions that other biases of the task have, too; their rows name the bias.
-
-    Returns:
-        Shares with exact binomial tests and the intervals of Clopper and Pearson (1934), lean (two
-        classes) and 'majority_share'; none for a single caption, and none where
-        captions have one answer each.
-    """
+    """A row for each of several captions that are given as they are."""
     plain = [row for row in rows if row.stimulus is None and row.prompt != POOLED]
     if len(plain) < 2:
         return ()
@@ -116,12 +94,7 @@ def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level
 def _shift(
     answers: BiasAnswers, rows: Sequence[CountedRow], reference: float, level: float
 ) -> Estimate:
-    """How much farther from even than the reference a share is, to the side of the reference.
-
-    Returns:
-        share - reference, with the sign turned where the reference is below 1/k; its p-value tests
-        the share against the reference.
-    """
+    """How much farther from even than the reference a share is, to the side of the reference."""
     bias = answers.bias
     assert bias.reference is not None
     sign = float(np.sign(reference - 1.0 / len(bias.classes)))

@@ -14,14 +14,7 @@ _CAPTIONS, _ANSWERS = 10, 100
 
 
 def only_class(answers: BiasAnswers) -> str | None:
-    """The class that every answer is.
-
-    Args:
-        answers: The answers to one bias.
-
-    Returns:
-        The class; None where answers vary, or there are none.
-    """
+    """The class that every answer is."""
     given = [
         name
         for name, total in zip(answers.bias.classes, answers.totals.tolist(), strict=True)
@@ -31,15 +24,7 @@ def only_class(answers: BiasAnswers) -> str | None:
 
 
 def never_varies(answers: BiasAnswers) -> str | None:
-    """Why a bias does not count: so many equal answers may be the judge's and not the model's.
-
-    Args:
-        answers: The answers to one bias.
-
-    Returns:
-        A clause; None where answers vary, or are too few to tell (ten captions and a hundred
-        answers).
-    """
+    """Why a bias does not count: so many equal answers may be the judge's and not the model's."""
     name = only_class(answers)
     captions = int((answers.counts.sum(axis=1) > 0).sum())
     if name is None or captions < _CAPTIONS or answers.n_classified < _ANSWERS:
@@ -51,15 +36,7 @@ def never_varies(answers: BiasAnswers) -> str | None:
 
 
 def warnings_of(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> list[str]:
-    """What a reader must know of the judge.
-
-    Args:
-        answers: The answers to each bias.
-        rows: The rows of all biases.
-
-    Returns:
-        One sentence a finding.
-    """
+    """What a reader must know of the judge."""
     scored = {row.bias for row in rows}
     silent = [found.name for number, found in enumerate(answers) if number not in scored]
     warnings = []

@@ -21,5 +21,4 @@ METHOD = Family(
         "than B: 2 P - 1 of a mixture whose share of A-like images is P in X and 1 - P in Y."
     ),
     variants=lazy("t2ibench.methods.t2iat.design:variants"),
-    calibrates="t2ibench.methods.t2iat.calibrate:cells",
 )

@@ -11,14 +11,7 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 
 def check(task: T2iatTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express.
-
-    Args:
-        task: The task.
-
-    Yields:
-        A finding for each, with its location in the file.
-    """
+    """Problems of a task that its schema cannot express."""
     x, y = task.concepts.X, task.concepts.Y
     a, b = task.attributes.A, task.attributes.B
     yield from checks.two_sets(x.stimuli, y.stimuli, ("X", "Y"), ("concepts",), "stimuli")

@@ -14,16 +14,7 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 
 def describe(task: T2iatTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        Such as 'Images of science look more like men, images of arts more like women (+0.47).'
-        Without a p-value below .05 it claims no direction.
-    """
+    """The result as a plain sentence with its direction."""
     x, y = task.concepts.X.name, task.concepts.Y.name
     a, b = shown_as(task.attributes.A.name), shown_as(task.attributes.B.name)
     claim = f"images of {x} look more like {a} or {b} than images of {y} do"

@@ -51,27 +51,12 @@ class Stimulus:
         return [prompt for prompts in self.wordings for prompt in prompts.neutral]
 
     def guided(self, attribute: str) -> list[str]:
-        """The prompts with an attribute.
-
-        Args:
-            attribute: 'A' or 'B'.
-
-        Returns:
-            Those of all wordings.
-        """
+        """The prompts with an attribute."""
         return [prompt for prompts in self.wordings for prompt in prompts.guided[attribute]]
 
 
 def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
-    """Every stimulus with its prompts.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Yields:
-        The stimuli of X, then those of Y.
-    """
+    """Every stimulus with its prompts."""
     attributes = {"A": task.attributes.A.words, "B": task.attributes.B.words}
     count = None if task.pairing == "cross" else task.words_per_stimulus
     for side, concept in (("X", task.concepts.X), ("Y", task.concepts.Y)):
@@ -92,15 +77,7 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
 
 
 def needs(task: T2iatTask, settings: Settings) -> Needs:
-    """Images of neutral and guided prompts, and the same prompts as texts.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        Prompts and texts.
-    """
+    """Images of neutral and guided prompts, and the same prompts as texts."""
     n_neutral, n_guided = task.image_counts(settings)
     prompts = []
     for stimulus in stimuli_of(task, settings):
@@ -116,14 +93,7 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
 
 
 def variants(task: T2iatTask) -> dict[str, T2iatTask]:
-    """The same task with each pairing of stimuli and attribute words, for comparing their cost.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Description to task.
-    """
+    """The same task with each pairing of stimuli and attribute words, for comparing their cost."""
     names = {
         "cycle": f"pairing: cycle ({task.words_per_stimulus} words a stimulus)",
         "cross": "pairing: cross",

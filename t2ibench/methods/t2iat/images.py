@@ -51,13 +51,6 @@ def balanced(task: T2iatTask, collected: Sequence[StimulusImages]) -> list[Stimu
     Stimuli of one number share their attribute words, so that X and Y meet the same words equally
     often. A stimulus without its partner would compare other words on the two sides, which leans
     where words differ in strength. With pairing 'cross' every stimulus has all words.
-
-    Args:
-        task: The task.
-        collected: The images of all stimuli.
-
-    Returns:
-        Those to score, in their order.
     """
     lacking = {one.stimulus.number for one in collected if not one.complete}
     cross = task.pairing == "cross"
@@ -67,19 +60,7 @@ def balanced(task: T2iatTask, collected: Sequence[StimulusImages]) -> list[Stimu
 
 
 def collect(task: T2iatTask, collector: ImageCollector, settings: Settings) -> list[StimulusImages]:
-    """The images of every stimulus.
-
-    Args:
-        task: The task.
-        collector: Where they come from.
-        settings: How the task is measured.
-
-    Returns:
-        Those of X, then those of Y; a stimulus may lack some.
-
-    Raises:
-        MissingEvidence: an image was never observed.
-    """
+    """The images of every stimulus."""
     n_neutral, n_guided = task.image_counts(settings)
     return [
         StimulusImages(

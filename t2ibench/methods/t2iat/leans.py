@@ -88,20 +88,7 @@ class _Design:
 def tested(
     task: T2iatTask, images: Sequence[StimulusImages], evidence: Evidence, settings: Settings
 ) -> Tested | str:
-    """Measure the leans and compare the two concepts.
-
-    Args:
-        task: The task.
-        images: The images of the stimuli, all complete.
-        evidence: The texts of the prompts.
-        settings: How the task is measured.
-
-    Returns:
-        The leans with their test; as a clause, why there are none.
-
-    Raises:
-        MissingEvidence: a text was never observed.
-    """
+    """Measure the leans and compare the two concepts."""
     leans = Leans.of([one.stimulus.word for one in images], [one.wordings for one in images])
     if isinstance(leans, str):
         return leans
@@ -118,9 +105,16 @@ def tested(
     scores = _own_leans(leans, cells, design, settings.level) | _amplification(headline, in_text)
     rows = row_scores(leans, settings.level)
     if gate.contradicts is not None:
-        headline = _without_value(headline, gate.contradicts)
+        # The test stands, but its unit is too uncertain.
+        inference: dict[Question, Inference] = {
+            name: Inference(p=found.p, df=found.df, reason=gate.contradicts)
+            for name, found in headline.inference.items()
+        }
+        headline = replace(
+            headline, value=None, inference=inference, fair=None, parts=(), reason=gate.contradicts
+        )
         scores = {name: Estimate.undefined(gate.contradicts) for name in scores}
-        rows = [_undecided(row, gate.contradicts) for row in rows]
+        rows = [Estimate(None, p=row.p, test=row.test, reason=gate.contradicts) for row in rows]
     wording = None
     if gate.contradicts is None:
         top, bottom = _signed(leans, cells, design)
@@ -133,19 +127,6 @@ def tested(
             lambda one: _headline(one, Cells.of(one), design, settings.level),
         )
     return Tested(leans, headline, scores, rows, controls, wording)
-
-
-def _undecided(estimate: Estimate, reason: str) -> Estimate:
-    return Estimate(None, p=estimate.p, test=estimate.test, reason=reason)
-
-
-def _without_value(headline: Headline, reason: str) -> Headline:
-    """A headline whose test stands, but whose unit is too uncertain."""
-    inference: dict[Question, Inference] = {
-        name: Inference(p=found.p, df=found.df, reason=reason)
-        for name, found in headline.inference.items()
-    }
-    return replace(headline, value=None, inference=inference, fair=None, parts=(), reason=reason)
 
 
 def _signed(leans: Leans, cells: Cells, design: _Design) -> tuple[Float64Array, Float64Array]:
@@ -163,9 +144,6 @@ def _headline(leans: Leans, cells: Cells, design: _Design, level: float) -> Head
     With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
     mean of D over its concept, where s is 1 for X and -1 for Y. So what both lean by cancels, even
     where the encoder tells A from B better in X than in Y.
-
-    Returns:
-        The headline, about other stimuli by default, and other wordings where there are several.
     """
     top, bottom = leans.top, leans.bottom
     unit = design.weights(bottom)

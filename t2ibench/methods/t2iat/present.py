@@ -14,14 +14,7 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 
 def present(task: T2iatTask) -> Presentation:
-    """How the result of a task is shown.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Poles, rows and formula.
-    """
+    """How the result of a task is shown."""
     x, y = task.concepts.X.name, task.concepts.Y.name
     a, b = task.attributes.A.name, task.attributes.B.name
     axis = Axis(b, a)

@@ -60,17 +60,7 @@ class Associations:
 def associate(
     task: T2iatTask, side: str, images: Sequence[StimulusImages], settings: Settings
 ) -> Associations:
-    """Every neutral image's association with the attribute images it is matched to.
-
-    Args:
-        task: The task.
-        side: 'X' or 'Y'.
-        images: The images of its stimuli, all complete.
-        settings: How the task is measured.
-
-    Returns:
-        The associations.
-    """
+    """Every neutral image's association with the attribute images it is matched to."""
     all_a = PromptImages.merged([stimulus.a for stimulus in images])
     all_b = PromptImages.merged([stimulus.b for stimulus in images])
     shared = task.match == "concept"
@@ -101,15 +91,6 @@ def published_scores(
     d = S / pooled within-group SD of Asc          (eq. 4; other SDs by `effect_size`)
 
     The null moves whole stimuli (`unit: prompt`) or single images between X and Y.
-
-    Args:
-        task: The task.
-        concepts: The associations of X and of Y.
-        settings: How the task is measured.
-
-    Returns:
-        'S', 'd', 'd_prompt' (Cohen's d over prompt means, larger by construction),
-        'cliffs_delta', each concept's own association 'asc_X' and 'asc_Y', and the four cell means.
     """
     boot = _bootstrap(task, concepts, settings)
     scores = _differential(task, concepts, boot, settings)

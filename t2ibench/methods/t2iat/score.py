@@ -77,6 +77,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     hits, total = _adherence(complete, evidence)
     measured = None if isinstance(found, str) else found
     controls = {} if measured is None else dict(measured.controls)
+    wording = None if measured is None else measured.wording
     controls["adherence"] = adherence_control(hits, total)
     return MethodResult(
         Headline.undefined(found) if isinstance(found, str) else found.headline,
@@ -89,9 +90,16 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions=_conventions(task),
+        conventions={
+            "headline": "(mean lean of X - mean lean of Y) / 2, directions held out by stimulus",
+            "effect_size": _CONVENTION[task.effect_size],
+            "unit": task.unit,
+            "match": task.match,
+            "pairing": task.pairing,
+            "similarity": "cosine",
+        },
         warnings=warnings + adherence_warnings(hits, total, "attribute"),
-        details=_details(measured),
+        details={} if wording is None else {"wording": [wording.as_detail()]},
         samples=_samples(concepts, measured),
         controls=controls,
         inconclusive=contradiction(controls),
@@ -104,24 +112,6 @@ def _nothing_left(collected: Sequence[StimulusImages]) -> str:
         if not any(one.complete for one in mine):
             return f"no stimulus of {side} ({mine[0].stimulus.concept}) has all of its images"
     return "no two stimuli of the same attribute words have all of their images"
-
-
-def _details(measured: Tested | None) -> dict[str, Any]:
-    """What the wordings do, as an entry of `details`."""
-    wording = None if measured is None else measured.wording
-    return {} if wording is None else {"wording": [wording.as_detail()]}
-
-
-def _conventions(task: T2iatTask) -> dict[str, Any]:
-    """Choices that decide the numbers."""
-    return {
-        "headline": "(mean lean of X - mean lean of Y) / 2, directions held out by stimulus",
-        "effect_size": _CONVENTION[task.effect_size],
-        "unit": task.unit,
-        "match": task.match,
-        "pairing": task.pairing,
-        "similarity": "cosine",
-    }
 
 
 def _adherence(images: Sequence[StimulusImages], evidence: Evidence) -> tuple[int, int]:

@@ -22,5 +22,4 @@ METHOD = Family(
     ),
     combine=lazy("t2ibench.methods.tibet.score:combine"),
     proposes="t2ibench.methods.tibet.propose:PROPOSAL",
-    calibrates="t2ibench.methods.tibet.calibrate:cells",
 )

@@ -106,18 +106,7 @@ def sensitivity(
     *,
     alternatives: bool = False,
 ) -> Sensitivity:
-    """Flip shares of the answers at random, ten times each, and score them again.
-
-    Args:
-        start: The prompt's images.
-        changed: Those of its counterfactuals.
-        floor: Concepts that are rarer count as absent.
-        rng: Of the flips.
-        alternatives: Also at the paper's error rate of .18, and of the alternatives to MAD.
-
-    Returns:
-        The relative changes of 'cas' and 'mad', and of 'wasserstein' and 'deviation'.
-    """
+    """Flip shares of the answers at random, ten times each, and score them again."""
     chosen = [start, *changed]
     pools = [
         np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))

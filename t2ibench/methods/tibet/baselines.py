@@ -113,15 +113,7 @@ def matched_association(
 
 
 def vocabulary(task: TibetTask) -> tuple[str, ...]:
-    """The words whose embeddings concepts are matched by.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Those of `concept_words`, and those of the task's prompts, counterfactuals and questions;
-        none where the task does not match.
-    """
+    """The words whose embeddings concepts are matched by."""
     if task.concept_words is None:
         return ()
     texts = [
@@ -166,16 +158,7 @@ class Vectors:
 
 
 def word_vectors(task: TibetTask, evidence: Evidence) -> Vectors | None:
-    """Embeddings of the words that concepts are matched by.
-
-    Args:
-        task: The task.
-        evidence: Where they come from.
-
-    Returns:
-        The embeddings of the words that the encoder knows; None where the task does not match, or
-        no encoder embedded them.
-    """
+    """Embeddings of the words that concepts are matched by."""
     words = vocabulary(task)
     if not words:
         return None
@@ -250,15 +233,7 @@ def _column(value: float) -> Estimate:
 
 
 def coverage(sets: PromptSets, vectors: Vectors) -> float:
-    """The share of a prompt's concepts, by frequency, that have an embedding.
-
-    Args:
-        sets: The images of a prompt and its counterfactuals.
-        vectors: The embeddings.
-
-    Returns:
-        From 0 to 1; 1 where there are no concepts.
-    """
+    """The share of a prompt's concepts, by frequency, that have an embedding."""
     totals = sum(one.histogram(0.0) for one in sets.sets.values() if len(one))
     known = np.array([name in vectors.rows for name in sets.names], dtype=bool)
     mass = float(np.sum(totals))

@@ -9,14 +9,7 @@ from t2ibench.methods.tibet.schema import TibetTask
 
 
 def check(task: TibetTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot express.
-
-    Args:
-        task: The task.
-
-    Yields:
-        Errors and warnings with their location in the file.
-    """
+    """What is wrong with a task that its schema cannot express."""
     yield from checks.duplicates([target.prompt for target in task.prompts], ("prompts",))
     for number, target in enumerate(task.prompts):
         yield from checks.duplicates(

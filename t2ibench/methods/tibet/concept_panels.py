@@ -50,11 +50,7 @@ _PROMPTS = TypeAdapter(tuple[_Prompt, ...])
 
 
 def concept_figures() -> tuple[Panels, ...]:
-    """The figures of Top-K concepts: of all answers, along each axis, and across two axes.
-
-    Returns:
-        Three figures; one without panels is not drawn.
-    """
+    """The figures of Top-K concepts: of all answers, along each axis, and across two axes."""
     counted = "An answer counts the words that the judge used, per image"
     alone = "They have no interval: a place to look, not a test."
     return (

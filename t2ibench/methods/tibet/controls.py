@@ -43,17 +43,7 @@ def controls_of(
     rng: np.random.Generator,
     level: float,
 ) -> dict[str, Control]:
-    """All controls of a task.
-
-    Args:
-        known: The shares of each prompt and axis.
-        adherences: Of each prompt and axis.
-        rng: Of the shuffles.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        Name to control; none where there are no shares.
-    """
+    """All controls of a task."""
     if not known:
         return {}
     controls = {"separation": _separation(known), "shuffled": _shuffled(known, rng, level)}
@@ -175,17 +165,7 @@ def _half(influence: Float64Array, odd: Float64Array) -> Float64Array:
 
 
 def adherence(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> Adherence:
-    """How often images of an axis's counterfactuals are answered with the counterfactual's name.
-
-    Args:
-        axis: The axis.
-        sets: The prompt's images and those of its counterfactuals.
-        changed: What the answers about each counterfactual's images name.
-
-    Returns:
-        The counts; counterfactuals whose name is in no answer are not counted, as nobody can know
-        what the judge would call them.
-    """
+    """How often images of an axis's counterfactuals are answered with the counterfactual's name."""
     merging = synonyms()
     everything = np.concatenate([one.features for one in changed])
     hits = images = 0

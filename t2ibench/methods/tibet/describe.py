@@ -10,16 +10,7 @@ _CLAIM = "the images look like some of the counterfactuals when none is asked fo
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        How many prompts look like one of their counterfactuals although none is asked for (p < .05
-        for the squared lean, Holm's correction over the rows), and the one that does most.
-    """
+    """The result as a plain sentence with its direction."""
     missing = undecided(result) or no_score(result) or unproven(result.headline, _CLAIM)
     if missing:
         return missing

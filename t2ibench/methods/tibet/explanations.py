@@ -17,17 +17,7 @@ TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
 
 
 def mean_curve(curves: Sequence[Sensitivity], *, pooled: bool = False) -> list[dict[str, float]]:
-    """The sensitivity over all prompts and axes, as an entry of `details`.
-
-    Args:
-        curves: One a prompt and axis, at least one.
-        pooled: Whether the mean change over the mean score is given, too: the mean of relative
-            changes grows without bound where scores are near 0.
-
-    Returns:
-        For each share of flipped answers the mean relative changes ('…_change'), and the pooled
-        ones ('…_pooled').
-    """
+    """The sensitivity over all prompts and axes, as an entry of `details`."""
     steps = []
     for step, share in enumerate(curves[0].flipped):
         entry = {"flipped": share}
@@ -42,15 +32,7 @@ def mean_curve(curves: Sequence[Sensitivity], *, pooled: bool = False) -> list[d
 
 
 def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
-    """Top concepts, overall and by axis, and along each axis's counterfactuals for the others.
-
-    Args:
-        target: A prompt.
-        sets: Its images and those of its counterfactuals.
-
-    Returns:
-        An entry of `details`.
-    """
+    """Top concepts, overall and by axis, and along each axis's counterfactuals for the others."""
     start = sets.sets[target.prompt]
     axes = []
     for axis in target.axes:

@@ -86,35 +86,17 @@ class ImageSet:
         return drop_rare(weights @ self.bags(), floor)
 
     def similarity(self, other: ImageSet) -> float | None:
-        """Mean cosine of every image with every image of another set (CAS_CLIP).
-
-        Args:
-            other: The other set.
-
-        Returns:
-            The mean; None where no encoder saw the images.
-        """
+        """Mean cosine of every image with every image of another set (CAS_CLIP)."""
         if not len(self.embeddings) or not len(other.embeddings):
             return None
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
 
     def embedding_features(self) -> FeatureSet:
-        """The embeddings as features.
-
-        Returns:
-            The images that an encoder saw.
-        """
+        """The embeddings as features."""
         return FeatureSet(self.prompt, self.embedded, self.embeddings)
 
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
-        """The answers as rows of samples/<task>.jsonl.
-
-        Args:
-            questions: The questions, in the order of `answers`.
-
-        Returns:
-            One row for each image.
-        """
+        """The answers as rows of samples/<task>.jsonl."""
         return [
             {
                 "prompt": self.prompt,
@@ -143,15 +125,7 @@ class PromptSets:
     names: Sequence[str]
 
     def features(self, image_set: ImageSet, questions: Sequence[str]) -> FeatureSet:
-        """Which concepts the answers to some of the questions name, about each image.
-
-        Args:
-            image_set: One of the sets.
-            questions: Which answers count; an image without any of them is left out.
-
-        Returns:
-            The images, their features 0 or 1 for each concept.
-        """
+        """Which concepts the answers to some of the questions name, about each image."""
         columns = [self.questions.index(question) for question in questions]
         answers = image_set.answers[:, columns]
         answered = (answers >= 0).any(axis=1)
@@ -161,16 +135,7 @@ class PromptSets:
     def top(
         self, image_set: ImageSet, k: int, questions: Sequence[str] | None = None
     ) -> list[list[Any]]:
-        """The most frequent concepts of a set; ties by the alphabet.
-
-        Args:
-            image_set: One of the sets.
-            k: How many.
-            questions: Count the answers to these questions only.
-
-        Returns:
-            [concept, frequency] from the most frequent down.
-        """
+        """The most frequent concepts of a set; ties by the alphabet."""
         if not len(image_set):
             return []
         answers = image_set.answers
@@ -183,13 +148,6 @@ class PromptSets:
 
 def drop_rare(histograms: Float64Array, floor: float) -> Float64Array:
     """Set frequencies under the floor to 0.
-
-    Args:
-        histograms: Any shape.
-        floor: The smallest frequency that counts.
-
-    Returns:
-        The same shape.
 
     Examples:
         >>> drop_rare(np.array([0.5, 0.005]), 0.01).tolist()
@@ -207,19 +165,7 @@ def gather(
     settings: Settings,
     merging: Synonyms,
 ) -> PromptSets:
-    """The answers about a prompt and its counterfactuals, as concepts merged over all of them.
-
-    Args:
-        task: The task.
-        target: One of its prompts.
-        questions: What is asked about its images and those of its counterfactuals.
-        evidence: One judge's answers.
-        settings: How many images count.
-        merging: Which words are one concept.
-
-    Returns:
-        The images.
-    """
+    """The answers about a prompt and its counterfactuals, as concepts merged over all of them."""
     n, guided = task.image_counts(settings)
     sizes = {cf.prompt: guided for axis in target.axes for cf in axis.counterfactuals}
     sizes[target.prompt] = n

@@ -45,12 +45,6 @@ def spread(influences: Sequence[Influence]) -> Spread:
     where tr(S_s²) is estimated without bias (Bai and Saranadasa 1996) within tr(S²). Leans that are
     one have the degrees of freedom of Student's t, 1 and (tr S)² / sum over s of tr(S_s²) / f.
 
-    Args:
-        influences: One a lean.
-
-    Returns:
-        The covariance.
-
     Examples:
         Two axes with the same answers about the same images are one:
 
@@ -114,20 +108,7 @@ def joint_square(
     twice: float = 0.0,
     extra: float = 0.0,
 ) -> MeanSquare:
-    """Test, interval and fair band of a mean squared lean over rows that share images.
-
-    Args:
-        leans: The leans whose squares sum to the rows' squared leans, one or more a row.
-        influences: Theirs, where every lean is 0.
-        rows: Over how many rows the sum is averaged.
-        level: Confidence level, in (0, 1).
-        value: The unbiased mean square; from the influences by default.
-        twice: Part of the sum of variances that the influences count twice.
-        extra: By how much the sum of variances grows with the mean square.
-
-    Returns:
-        The mean square.
-    """
+    """Test, interval and fair band of a mean squared lean over rows that share images."""
     found, lean = spread(influences), np.asarray(leans, dtype=np.float64)
     trace = float(np.trace(found.matrix))
     total = max(trace - twice, _LEAST * trace)
@@ -149,14 +130,7 @@ def joint_square(
 
 
 def these(found: MeanSquare) -> Inference:
-    """The inference about these prompts.
-
-    Args:
-        found: The mean square.
-
-    Returns:
-        Its interval, whose lower end is above 0 where p < 1 - level, and its p-value.
-    """
+    """The inference about these prompts."""
     return Inference(found.low, found.high, found.p, found.df[1])
 
 
@@ -164,15 +138,6 @@ def like_these(
     squares: Sequence[float], prompts: Sequence[str], variance: float, level: float
 ) -> Inference:
     """The inference about prompts like these: Student's t over prompts.
-
-    Args:
-        squares: The squared lean of each row.
-        prompts: Whose prompt it is of.
-        variance: The headline's variance where prompts are fixed: the least that it can be.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The inference; without an interval for one prompt.
 
     Examples:
         >>> found = like_these([0.4, 0.6, 0.5], ["a", "b", "b"], 0.0, 0.95)

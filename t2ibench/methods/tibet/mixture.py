@@ -102,8 +102,10 @@ def mixture(
     k = len(changed)
     means = np.stack([rows.mean(axis=0) for rows in changed])
     gram = _gram(changed, means)
-    centring = np.eye(k) - 1.0 / k
-    solve = _pseudo_inverse(gram) if invert else centring
+    centring, basis = np.eye(k) - 1.0 / k, contrast_basis(k)
+    solve: Float64Array = centring
+    if invert:
+        solve = basis @ np.linalg.pinv(basis.T @ gram @ basis, _ROUNDING) @ basis.T
     even = np.full(k, 1.0 / k)
     centre = start.mean(axis=0)
     shares = even + solve @ (means @ centre - gram @ even)
@@ -191,12 +193,6 @@ def _gram(changed: Sequence[Float64Array], means: Float64Array) -> Float64Array:
         n, total = len(rows), rows.sum(axis=0)
         gram[number, number] = (total @ total - (rows**2).sum()) / (n * (n - 1))
     return gram
-
-
-def _pseudo_inverse(gram: Float64Array) -> Float64Array:
-    basis = contrast_basis(len(gram))
-    inverse: Float64Array = basis @ np.linalg.pinv(basis.T @ gram @ basis, _ROUNDING) @ basis.T
-    return inverse
 
 
 def _scaled(moved: Float64Array) -> Float64Array:

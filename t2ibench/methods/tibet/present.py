@@ -11,14 +11,7 @@ from t2ibench.methods.tibet.schema import TibetTask
 
 
 def present(task: TibetTask) -> Presentation:
-    """How the result of a task is shown.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Rows and formula, one row a prompt and axis. Squared leans have no poles.
-    """
+    """How the result of a task is shown."""
     axes = {axis.name for prompt in task.prompts for axis in prompt.axes}
     groups = _groups(task)
 

@@ -50,20 +50,7 @@ class TibetProposal:
         advance: Callable[[int], None],
         /,
     ) -> Proposed:
-        """Ask about every prompt.
-
-        Args:
-            subjects: The prompts.
-            conversation: Who is asked.
-            args: The settings.
-            advance: Called with 1 after each prompt.
-
-        Returns:
-            What was proposed. A prompt whose reply cannot be read, or that keeps no axis, failed.
-
-        Raises:
-            T2IBenchError: the model gives no reply.
-        """
+        """Ask about every prompt."""
         rows: list[dict[str, Any]] = []
         problems: list[str] = []
         failed = 0
@@ -87,20 +74,7 @@ class TibetProposal:
 
 
 def ask_axes(prompt: str, conversation: Conversation, tries: int) -> dict[str, list[str]]:
-    """Axis to counterfactuals, in the paper's three turns.
-
-    Args:
-        prompt: The prompt.
-        conversation: Who is asked.
-        tries: How often to ask for the last reply.
-
-    Returns:
-        The axes.
-
-    Raises:
-        UnreadableError: no reply could be read.
-        T2IBenchError: the model gives no reply.
-    """
+    """Axis to counterfactuals, in the paper's three turns."""
     messages: list[Message] = []
     for turn in TURNS[:-1]:
         messages.append({"role": "user", "content": turn.replace("{prompt}", prompt)})
@@ -111,16 +85,6 @@ def ask_axes(prompt: str, conversation: Conversation, tries: int) -> dict[str, l
 
 def prompt_row(prompt: str, axes: Mapping[str, Sequence[str]]) -> tuple[dict[str, Any], list[str]]:
     """A prompt as a task file has it, and what was dropped.
-
-    Args:
-        prompt: The prompt.
-        axes: Axis to counterfactuals.
-
-    Returns:
-        The row, and a line for each counterfactual and axis that was dropped.
-
-    Raises:
-        UnreadableError: nothing is left.
 
     Examples:
         >>> row, _ = prompt_row("a chef", {"gender": ["a male chef", "a female chef"]})

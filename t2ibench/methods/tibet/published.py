@@ -33,17 +33,6 @@ def published_scores(
         mad         = sqrt(mean over i of |cas_share_i - 1 / K| / MAD_K), MAD_K the mean deviation
                       of the shares (1, 0, ..., 0); 0 is alike, 1 is one counterfactual only
         cas_clip_i  = mean cosine of every image of the prompt with every image of the i-th
-
-    Args:
-        start: The prompt's images, at least one.
-        changed: Those of its counterfactuals, at least one each.
-        names: Of the counterfactuals.
-        floor: Concepts that are rarer count as absent.
-        n_draws: Of MAD's null, at most 2,000.
-        rng: Of the null.
-
-    Returns:
-        Each score; all depend on how many images there are.
     """
     others = np.stack([image_set.histogram(floor) for image_set in changed])
     raw, shares = associations(start.histogram(floor), others)
@@ -85,12 +74,5 @@ def _deviation(
 
 
 def mean_column(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean of a published score over rows.
-
-    Args:
-        estimates: One a row, at least one, all with a value.
-
-    Returns:
-        The mean, without a p-value: rows may share images.
-    """
+    """The mean of a published score over rows."""
     return _column(float(np.mean([estimate.value for estimate in estimates])))

@@ -29,12 +29,6 @@ QUESTIONS = {
 def questions_of(axis: Axis) -> tuple[str, ...]:
     """What is asked about an axis.
 
-    Args:
-        axis: The axis.
-
-    Returns:
-        Its own questions, the paper's (table 4 of the appendix), or the general one.
-
     Examples:
         >>> questions_of(Axis(name="hair", counterfactuals=({"name": "x", "prompt": "y"},)))
         ('What is hair in the image?',)
@@ -45,15 +39,7 @@ def questions_of(axis: Axis) -> tuple[str, ...]:
 
 
 def all_questions(task: TibetTask, target: TibetPrompt) -> list[str]:
-    """Every question about the images of a prompt and of its counterfactuals.
-
-    Args:
-        task: The task.
-        target: One of its prompts.
-
-    Returns:
-        Each question once, the caption question last.
-    """
+    """Every question about the images of a prompt and of its counterfactuals."""
     asked = [question for axis in target.axes for question in questions_of(axis)]
     if task.caption_question:
         asked.append(task.caption_question)

@@ -16,15 +16,6 @@ _DEEPEST = 4
 def read_axes(reply: str) -> dict[str, list[str]]:
     """Axis to counterfactuals, from the third reply of the conversation.
 
-    Args:
-        reply: What a language model wrote.
-
-    Returns:
-        The axes by their normal names.
-
-    Raises:
-        UnreadableError: it has no axis with a list of prompts.
-
     Examples:
         >>> read_axes('{"Gender biases": ["a male chef", "a female chef"]}')
         {'gender': ['a male chef', 'a female chef']}
@@ -42,12 +33,6 @@ def read_axes(reply: str) -> dict[str, list[str]]:
 
 def normal_axis(name: str) -> str:
     """The axis that a language model means.
-
-    Args:
-        name: What it wrote.
-
-    Returns:
-        Lower-case words; '' where nothing is left.
 
     Examples:
         >>> normal_axis("Gender biases"), normal_axis("gender_bias"), normal_axis("Bias of gender")

@@ -115,12 +115,6 @@ class TibetTask(ImageTask):
 
         A mixture is known no better than what it is mixed of, so that counterfactuals are prompts
         like any other: a run's smaller number of guided images is not for them.
-
-        Args:
-            settings: How the task is measured.
-
-        Returns:
-            (prompt, counterfactual).
         """
         guided = self.guided_images_per_prompt or self.images_per_prompt
         return settings.images(self.images_per_prompt), settings.images(guided)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,16 +48,7 @@ _NAMED = 5  # rows in a warning
 
 
 def needs(task: TibetTask, settings: Settings) -> Needs:
-    """Images of each prompt and of its counterfactuals, and the same questions about them all.
-
-    Args:
-        task: The task.
-        settings: How many images and prompts.
-
-    Returns:
-        Each prompt once for each number of images, each question about it once, and the words that
-        concepts are matched by.
-    """
+    """Images of each prompt and of its counterfactuals, and the same questions about them all."""
     n, guided = task.image_counts(settings)
     prompts: dict[tuple[str, int], PromptNeed] = {}
     questions: dict[tuple[str, int, str], QuestionNeed] = {}
@@ -148,17 +139,22 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         known, [row.adherence for row in rows], settings.rng(task.id, "shuffled"), settings.level
     )
     curves = [row.curve for row in rows if row.curve is not None]
+    decided = [row for row in known if row.reason is None]
+    reason = (known[0].reason if known else None) or _NO_AXIS
+    headline = Headline.undefined(reason, "mean_square")
+    if decided:
+        headline = headline_of(decided, settings.level)
     details: dict[str, Any] = {"prompts": prompts}
     details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
     details |= {"matched_words": float(np.mean(covered))} if covered else {}
     return MethodResult(
-        headline=_headline(known, settings.level),
+        headline=headline,
         scores=_task_scores(rows, settings.level)
         | (_by_kind(rows, settings.level) if task.baselines else {}),
         by=[row.item for row in rows],
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
-        excluded=_excluded(image_set for image_set, _ in image_sets.values()),
+        excluded=sum((image_set.excluded for image_set, _ in image_sets.values()), Counter()),
         conventions=_conventions(task, merging.name),
         warnings=_warnings(known),
         details=details,
@@ -174,17 +170,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 
 
 def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """The scores over all judges.
-
-    Args:
-        task: The task.
-        results: One a judge.
-        settings: How it is measured.
-
-    Returns:
-        The means; the headline is the mean square of the mean leans, over the rows that all
-        judges decide.
-    """
+    """The scores over all judges."""
     mean = average_results(results, settings.level)
     if len(results) == 1 or mean.reason:
         return mean
@@ -210,13 +196,6 @@ def _without_p(scores: dict[str, Estimate]) -> dict[str, Estimate]:
     }
 
 
-def _headline(known: Sequence[AxisShares], level: float) -> Headline:
-    decided = [axis for axis in known if axis.reason is None]
-    if decided:
-        return headline_of(decided, level)
-    return Headline.undefined((known[0].reason if known else None) or _NO_AXIS, "mean_square")
-
-
 def _warnings(known: Sequence[AxisShares]) -> list[str]:
     """Rows that the headline leaves out."""
     left_out = [axis.name for axis in known if axis.reason]
@@ -229,13 +208,6 @@ def _warnings(known: Sequence[AxisShares]) -> list[str]:
         f"{len(left_out)} of {len(known)} rows are not in the headline, because the answers do not "
         f"tell their counterfactuals apart: {listed(names)}."
     ]
-
-
-def _excluded(image_sets: Iterable[ImageSet]) -> Counter[str]:
-    excluded: Counter[str] = Counter()
-    for image_set in image_sets:
-        excluded += image_set.excluded
-    return excluded
 
 
 def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:

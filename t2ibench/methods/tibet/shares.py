@@ -154,16 +154,7 @@ def _floored(rows: Float64Array, distance: float, direction: Float64Array) -> Fl
 def axis_shares(
     name: str, counterfactuals: Sequence[str], sets: Sequence[FeatureSet]
 ) -> AxisShares | str:
-    """The mixture of one prompt along one axis.
-
-    Args:
-        name: Of its row.
-        counterfactuals: Their names.
-        sets: The images of the prompt, then those of each counterfactual.
-
-    Returns:
-        The shares, or why there are none.
-    """
+    """The mixture of one prompt along one axis."""
     if len(counterfactuals) < 2:
         return "an axis with one counterfactual has no shares"
     lacking = [one.prompt for one in sets if len(one.units) < 2]
@@ -184,15 +175,7 @@ def axis_shares(
 
 
 def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
-    """The mean squared lean of several prompts and axes, which may share images.
-
-    Args:
-        axes: One or more, whose counterfactuals can be told apart.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The mean square, with its test and interval.
-    """
+    """The mean squared lean of several prompts and axes, which may share images."""
     return joint_square(
         np.concatenate([axis.leans for axis in axes]),
         [
@@ -209,15 +192,7 @@ def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
 
 
 def headline_of(axes: Sequence[AxisShares], level: float) -> Headline:
-    """The mean squared lean over prompts and axes.
-
-    Args:
-        axes: One or more, whose counterfactuals can be told apart.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The headline, about these prompts and about prompts like these.
-    """
+    """The mean squared lean over prompts and axes."""
     found = mean_square_of(axes, level)
     parts = _parts(axes)
     return square_of(
@@ -232,18 +207,7 @@ def square_of(
     prompts: Sequence[str],
     level: float,
 ) -> Headline:
-    """A mean square as a headline.
-
-    Args:
-        found: With its test and interval.
-        parts: The leans, the mean of whose squares it is.
-        squares: The squared lean of each row.
-        prompts: Whose prompt each row is of.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The headline.
-    """
+    """A mean square as a headline."""
     matrix = spread([part.influence for part in parts]).matrix / len(parts)
     leans = np.array([part.value for part in parts])
     products = 2.0 * float((matrix**2).sum())  # of errors, which the squares of leans contain too
@@ -277,16 +241,7 @@ def _parts(axes: Sequence[AxisShares]) -> tuple[Part, ...]:
 def share_estimates(
     axis: AxisShares | str, names: Sequence[str], level: float
 ) -> dict[str, Estimate]:
-    """The scores of a row that come from its shares.
-
-    Args:
-        axis: The shares, or why there are none.
-        names: Of the counterfactuals.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'squared_lean', 'share:<counterfactual>' and, for two counterfactuals, 'lean'.
-    """
+    """The scores of a row that come from its shares."""
     reason = axis if isinstance(axis, str) else axis.reason
     if reason or isinstance(axis, str):
         kinds = ["squared_lean", *(f"share:{name}" for name in names)]
@@ -306,31 +261,14 @@ def share_estimates(
 
 
 def mean_square_estimate(axes: Sequence[AxisShares], level: float) -> Estimate:
-    """The mean squared lean of some prompts and axes, with its interval and test.
-
-    Args:
-        axes: One or more, whose counterfactuals can be told apart.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        See `mean_square_of`.
-    """
+    """The mean squared lean of some prompts and axes, with its interval and test."""
     found = mean_square_of(axes, level)
     interval = (found.low, found.high)
     return Estimate(found.value, p=found.p, test="f", alternative="greater", interval=interval)
 
 
 def share_estimate(value: float, influence: Influence, level: float) -> Estimate:
-    """A share with Student's t interval.
-
-    Args:
-        value: The share.
-        influence: How each image moves it.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The share; without a p-value, as nobody asks whether it is 0.
-    """
+    """A share with Student's t interval."""
     interval = t_interval(value, influence.variance, influence.df, level)
     return Estimate(value, interval=interval, influence=influence)
 
@@ -338,16 +276,7 @@ def share_estimate(value: float, influence: Influence, level: float) -> Estimate
 def average_headlines(
     headlines: Sequence[Headline], prompts: Mapping[str, str], level: float
 ) -> Headline:
-    """The headline over several judges: the mean square of the leans' means.
-
-    Args:
-        headlines: One a judge.
-        prompts: Name of a row to its prompt.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The headline over the rows that all judges decide; undefined where there is none.
-    """
+    """The headline over several judges: the mean square of the leans' means."""
     tables = [_unscaled(headline.parts) for headline in headlines]
     names = [name for name in tables[0] if all(name in table for table in tables)]
     if not names:

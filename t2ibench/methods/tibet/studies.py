@@ -158,14 +158,6 @@ def rating_agreement(
 
     Ties in ratings are no mistake: any axis that people rate highest counts. Of tied scores, the
     order is random.
-
-    Args:
-        rows: One for each prompt and axis; prompts with one axis are left out.
-        rng: Of the p-value's draws.
-        n_draws: How many.
-
-    Returns:
-        Rank correlation and accuracy.
     """
     groups: dict[str, list[Rated]] = {}
     for row in rows:
@@ -283,14 +275,7 @@ class ConceptAgreement:
 
 
 def concept_agreement(answers: Sequence[ConceptAnswer]) -> ConceptAgreement:
-    """Whether people see the concepts that a judge names.
-
-    Args:
-        answers: One for each person and concept.
-
-    Returns:
-        Shares of answers, with intervals about sets of images like these.
-    """
+    """Whether people see the concepts that a judge names."""
     selected = [one for one in answers if one.selected]
     others = [one for one in answers if not one.predicted]
     return ConceptAgreement(

@@ -23,5 +23,4 @@ METHOD = Family(
     ),
     combine=lazy("t2ibench.methods.vibex.score:combine"),
     explores="t2ibench.methods.vibex.explore:EXPLORATION",
-    calibrates="t2ibench.methods.vibex.calibrate:cells",
 )

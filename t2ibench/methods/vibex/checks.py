@@ -12,14 +12,7 @@ _WORDS_EACH = 20  # reference words for each concept: Holm's p cannot fall below
 
 
 def check(task: VibexTask) -> Iterator[checks.Finding]:
-    """What is wrong with a task that its schema cannot express.
-
-    Args:
-        task: The task.
-
-    Yields:
-        Errors and warnings with their location in the file.
-    """
+    """What is wrong with a task that its schema cannot express."""
     anchors = [anchor.name for anchor in task.anchors]
     yield from checks.duplicates(anchors, ("anchors",))
     yield from checks.duplicates([anchor.prompt for anchor in task.anchors], ("anchors",))

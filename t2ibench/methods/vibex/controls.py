@@ -18,17 +18,7 @@ _HALVES = 0.005
 
 
 def controls(scene: Scene, found: Forward, m: int, headline: Headline) -> dict[str, Control]:
-    """What the task shows where there is nothing to show.
-
-    Args:
-        scene: The anchors.
-        found: The forward queries.
-        m: Number of concepts.
-        headline: What is controlled.
-
-    Returns:
-        Name to control.
-    """
+    """What the task shows where there is nothing to show."""
     return {
         "shuffled": _shuffled(scene, found, m),
         "halves": _halves(scene, found, m),

@@ -11,16 +11,7 @@ _NAMED = 3  # concepts in a sentence
 
 
 def describe(task: VibexTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        Whether the concepts lean further than everyday words, and the concepts that lean on their
-        own (Holm-adjusted), with the anchor that each leans to.
-    """
+    """The result as a plain sentence with its direction."""
     missing = undecided(result) or no_score(result)
     if missing:
         return missing
@@ -37,13 +28,10 @@ def describe(task: VibexTask, result: MethodResult) -> str:
         more = f" and {len(leaning) - _NAMED} more" if len(leaning) > _NAMED else ""
         verb = "lean" if len(leaning) > 1 else "leans"
         first, *rest = named
-        parts.append(f"{first.replace(' to ', f' {verb} to ', 1)}{_and(rest)}{more}")
+        listing = "".join(f", {name}" for name in rest)
+        parts.append(f"{first.replace(' to ', f' {verb} to ', 1)}{listing}{more}")
     else:
         parts.append("no concept does on its own")
     if split:
         parts.append(f"of {listed(split[:_NAMED])} word and images disagree")
     return "; ".join(parts) + "."
-
-
-def _and(names: list[str]) -> str:
-    return "".join(f", {name}" for name in names)

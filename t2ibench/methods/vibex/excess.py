@@ -58,13 +58,6 @@ class Squares:
 def excess(concepts: Float64Array | float, reference: Float64Array | float) -> Float64Array:
     """(V - W) / (V + W) of two mean squares.
 
-    Args:
-        concepts: V; below 0 it counts as 0.
-        reference: W; below 0 it counts as 0.
-
-    Returns:
-        From -1 to 1; nan where both are 0.
-
     Examples:
         >>> float(excess(3.0, 1.0))
         0.5
@@ -88,16 +81,6 @@ def excess_headline(
     squares of random sets of as many words, and the interval of the factor by which concepts'
     squares exceed such a set; what the images' own variation allows is included, so both tests
     have to reject. Its lower end is above 0 where p < 1 - level.
-
-    Args:
-        parts: One for each encoder, of the same images and words.
-        level: Confidence level, in (0, 1).
-        rng: Draws the sets.
-        n_draws: Number of sets.
-
-    Returns:
-        The headline, about concepts like these; without a value where the images differ too
-        little.
     """
     if not all(np.isfinite(p.on_concepts.variance + p.on_reference.variance) for p in parts):
         return Headline.undefined("an anchor has fewer than three images", "excess")
@@ -172,9 +155,6 @@ def _like_these(
 
     Sets scale: if concepts' squares are f times those of a random set, V / W over f lies between
     the sets' quantiles with probability `level`.
-
-    Returns:
-        The inference, no narrower than that of these concepts, and the band.
     """
     words = np.concatenate([pooled.concepts, pooled.reference])
     m, r = len(pooled.concepts), len(pooled.reference)

@@ -17,35 +17,15 @@ class VibexExploration:
     """See `t2ibench.methods.core.exploration.Exploration`."""
 
     def anchors(self, task: VibexTask, /) -> dict[str, str]:
-        """The anchors of a task.
-
-        Args:
-            task: The task.
-
-        Returns:
-            Prompt to the anchor's name.
-        """
+        """The anchors of a task."""
         return {anchor.prompt: anchor.name for anchor in task.anchors}
 
     def reference(self, task: VibexTask, /) -> ExploredReference:
-        """The words that the concepts of a task are compared with.
-
-        Args:
-            task: The task.
-
-        Returns:
-            Its reference.
-        """
+        """The words that the concepts of a task are compared with."""
         return ExploredReference(task.reference.template, task.reference.words)
 
     def default_reference(self, anchors: Sequence[str], /) -> ExploredReference:
         """Everyday words, put as the anchors are where these share their first words.
-
-        Args:
-            anchors: Prompts of the anchors.
-
-        Returns:
-            The reference.
 
         Examples:
             >>> prompts = ["picture that shows a woman", "picture that shows a man"]
@@ -71,19 +51,11 @@ class VibexExploration:
         reference: ExploredReference,
         /,
     ) -> dict[str, Any]:
-        """A task file of what was explored.
-
-        Args:
-            name: Id of the task.
-            anchors: Prompt to name, two or more.
-            concepts: One or more; one with images is a forward and an inverse query.
-            pairs: Names of concepts that were looked at together.
-            images_per_prompt: Images of each anchor.
-            reference: What the concepts were compared with.
-
-        Returns:
-            The body of the file.
-        """
+        """A task file of what was explored."""
+        rows = []
+        for concept in concepts:
+            forward = {"name": concept.name, "prompt": concept.prompt}
+            rows += [forward, {**forward, "query": "inverse"}] if concept.inverse else [forward]
         task: dict[str, Any] = {
             "id": name,
             "version": 1,
@@ -99,14 +71,9 @@ class VibexExploration:
                 "words": EVERYDAY if reference.words is None else list(reference.words),
                 "template": reference.template,
             },
-            "concepts": [row for concept in concepts for row in _queries(concept)],
+            "concepts": rows,
         }
         return task | ({"intersections": [list(pair) for pair in pairs]} if pairs else {})
-
-
-def _queries(concept: ExploredConcept) -> list[dict[str, str]]:
-    forward = {"name": concept.name, "prompt": concept.prompt}
-    return [forward, {**forward, "query": "inverse"}] if concept.inverse else [forward]
 
 
 EXPLORATION: Exploration[VibexTask] = VibexExploration()

@@ -147,14 +147,6 @@ def averaged_effect(estimates: Sequence[Estimate], k: int, level: float) -> Esti
 
     The value is the mean; its p compares the mean of each encoder's effect, in units of the spread
     of its reference, with that of each reference word.
-
-    Args:
-        estimates: One an encoder, from `effect_scores`.
-        k: Number of anchors.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The mean effect.
     """
     known = [e for e in estimates if e.null is not None and e.influence is not None]
     if len(known) < len(estimates) or any(e.value is None for e in estimates):

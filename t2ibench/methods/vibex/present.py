@@ -10,15 +10,7 @@ from t2ibench.methods.vibex.schema import VibexTask
 
 
 def present(task: VibexTask) -> Presentation:
-    """How the result of a task is shown.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Poles, rows and formula. Rows on the axis are inverse queries, whose leans are of the
-        concept's own images; effects of forward queries are in other units.
-    """
+    """How the result of a task is shown."""
     first, second = task.anchors[0].name, task.anchors[1].name
     names = " and ".join(anchor.name for anchor in task.anchors)
     inverse: tuple[RowSeries, ...] = ()

@@ -55,12 +55,5 @@ class Scene:
         return Sides(self.pool.embeddings, self.labels, self.strata, self.pool.indices)
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """A generator of random numbers for one purpose.
-
-        Args:
-            purpose: What it is for.
-
-        Returns:
-            The same generator for the same task, seed and purpose.
-        """
+        """A generator of random numbers for one purpose."""
         return self.settings.rng(self.task.id, purpose)

@@ -28,15 +28,7 @@ _SETS = 20_000  # random sets of reference words
 
 
 def needs(task: VibexTask, settings: Settings) -> Needs:
-    """Images of the anchors and of inverse queries; texts of anchors, concepts and reference.
-
-    Args:
-        task: The task.
-        settings: How many images and concepts.
-
-    Returns:
-        The prompts, and each text once.
-    """
+    """Images of the anchors and of inverse queries; texts of anchors, concepts and reference."""
     n = settings.images(task.images_per_prompt)
     m = settings.images(task.inverse_images)
     concepts = _asked(task, settings)
@@ -199,16 +191,7 @@ class ProbingResult(MethodResult):
 
 
 def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """The scores over all encoders: concepts against the reference, as the mean encoder sees them.
-
-    Args:
-        task: The task.
-        results: One for each encoder.
-        settings: How it is measured.
-
-    Returns:
-        The means; a single result as it is.
-    """
+    """The scores over all encoders: concepts against the reference, for the mean encoder."""
     if len(results) == 1 or any(result.reason for result in results):
         return average_results(results, settings.level)
     parts = [result.squares for result in results if isinstance(result, ProbingResult)]
@@ -253,16 +236,7 @@ def _shares_of_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
 
 
 def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
-    """A result with what its rows say together.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        The same with verdicts and tendencies in `details`, the share of tendencies that come out,
-        and a warning for each concept whose word and images lean to different anchors.
-    """
+    """A result with what its rows say together."""
     found = verdicts(task, result.by)
     rows = _tendencies(task, result.by)
     lines = [

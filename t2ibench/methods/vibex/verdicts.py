@@ -34,15 +34,7 @@ class ConceptVerdict:
 
 
 def verdicts(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
-    """The verdict on every forward query, the clearest first.
-
-    Args:
-        task: The task.
-        items: Its rows.
-
-    Returns:
-        One for each forward query.
-    """
+    """The verdict on every forward query, the clearest first."""
     rows = [item for item in items if item.group == "forward" and "beyond_words" in item.scores]
     anchors = [anchor.name for anchor in task.anchors]
     drawn = drawn_sides(task, items)
@@ -73,17 +65,7 @@ def _side(item: Item, name: str, anchors: Sequence[str]) -> int:
 
 
 def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
-    """The anchor whose side more images of a concept are on than by chance.
-
-    Args:
-        task: The task.
-        items: Its rows.
-
-    Returns:
-        Concept to the anchor's number, for inverse queries whose lean has an adjusted p < .05
-        (Holm over the inverse queries; of more than two anchors, whose share's interval lies above
-        an equal share).
-    """
+    """The anchor whose side more images of a concept are on than by chance."""
     rows = [item for item in items if item.group == "inverse"]
     if len(task.anchors) == 2:
         leans = [item.scores.get("lean") for item in rows]
@@ -107,29 +89,13 @@ def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
 
 
 def tendency(task: VibexTask, item: Item) -> str | None:
-    """The anchor that a concept leans to.
-
-    Args:
-        task: The task.
-        item: A row of a forward or an inverse query.
-
-    Returns:
-        The anchor with the largest probability or share; None without values.
-    """
+    """The anchor that a concept leans to."""
     values = anchor_values(task, item)
     return max(values, key=lambda name: values[name]) if values else None
 
 
 def anchor_values(task: VibexTask, item: Item) -> dict[str, float]:
-    """Each anchor's probability (forward) or share of nearest images (inverse).
-
-    Args:
-        task: The task.
-        item: A row of a forward or an inverse query.
-
-    Returns:
-        Anchor to its value, where it has one.
-    """
+    """Each anchor's probability (forward) or share of nearest images (inverse)."""
     kind = "probability" if item.group == "forward" else "share_nearest"
     scores = {anchor.name: item.scores.get(f"{kind}:{anchor.name}") for anchor in task.anchors}
     return {

@@ -21,5 +21,4 @@ METHOD = Family(
         "attributes A rather than B: the share of pairs of words from X and from Y, of which X's "
         "is the nearer to A, less the share where Y's is; over words like these."
     ),
-    calibrates="t2ibench.methods.weat.calibrate:cells",
 )

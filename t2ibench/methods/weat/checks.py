@@ -9,14 +9,7 @@ from t2ibench.methods.weat.schema import WeatTask
 
 
 def check(task: WeatTask) -> Iterator[checks.Finding]:
-    """Problems of a task that its schema cannot express.
-
-    Args:
-        task: The task.
-
-    Yields:
-        A finding for each, with its location in the file.
-    """
+    """Problems of a task that its schema cannot express."""
     x, y = task.targets.X, task.targets.Y
     a, b = task.attributes.A, task.attributes.B
     yield from checks.two_sets(x.words, y.words, ("X", "Y"), ("targets",), "words")

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.controls import Control
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.methods.weat.words import ALIKE, WordSet
@@ -23,14 +22,6 @@ _SHUFFLES = 1999
 def smallest_p(n: int, m: int, alternative: str) -> float:
     """The smallest p-value that a permutation test of two sets of words can reach.
 
-    Args:
-        n: Words of one set.
-        m: Words of the other.
-        alternative: Which side it looks at.
-
-    Returns:
-        2 / C(n + m, n), half of it for one side.
-
     Examples:
         >>> round(smallest_p(2, 2, "two-sided"), 3), smallest_p(8, 8, "two-sided") < 0.001
         (0.333, True)
@@ -40,16 +31,7 @@ def smallest_p(n: int, m: int, alternative: str) -> float:
 
 
 def near_duplicate_text(sets: Mapping[str, WordSet], sides: str) -> str | None:
-    """How many words count, where some are near-duplicates.
-
-    Args:
-        sets: The sets by side.
-        sides: Which of them, such as 'XY'.
-
-    Returns:
-        Such as '64 target words are 4 clusters of near-duplicates (European American names: 32
-        are 2, …)'; None where no two words of a set are alike.
-    """
+    """How many words count, where some are near-duplicates."""
     chosen = [sets[side] for side in sides]
     words, clusters = sum(len(s.words) for s in chosen), sum(s.n_clusters for s in chosen)
     if words == clusters:
@@ -61,14 +43,7 @@ def near_duplicate_text(sets: Mapping[str, WordSet], sides: str) -> str | None:
 
 
 def warnings_of(sets: Mapping[str, WordSet]) -> list[str]:
-    """A warning where the words that are tested are fewer than they look.
-
-    Args:
-        sets: The sets by side.
-
-    Returns:
-        No warning, or one.
-    """
+    """A warning where the words that are tested are fewer than they look."""
     text = near_duplicate_text(sets, "XY")
     if text is None:
         return []
@@ -116,7 +91,9 @@ def separation(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) 
     rows = np.concatenate([a.vectors, b.vectors])
     n, m = len(a.vectors), len(b.vectors)
     gram = rows @ rows.T
-    value = _within_less_between(gram, n)
+    within = [part[~np.eye(len(part), dtype=bool)] for part in (gram[:n, :n], gram[n:, n:])]
+    known = [float(part.mean()) for part in within if len(part)]
+    value = float(np.mean(known) - gram[:n, n:].mean()) if known else float("nan")
     if 1 / math.comb(n + m, n) * (2 if n == m else 1) >= _ALPHA:
         return Control(f"{n} and {m} attribute words are too few to shuffle.", value)
     rng = settings.rng(task.id, "separation")
@@ -130,13 +107,6 @@ def separation(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) 
     )
     failed = f"the encoder does not tell {a.name} from {b.name} (p = {p:.2g})"
     return Control(says, value, p=p, contradicts=failed if p >= _ALPHA else None)
-
-
-def _within_less_between(gram: Float64Array, n: int) -> float:
-    """Mean cosine of different words of a set, less that of words of different sets."""
-    within = [part[~np.eye(len(part), dtype=bool)] for part in (gram[:n, :n], gram[n:, n:])]
-    known = [float(part.mean()) for part in within if len(part)]
-    return float(np.mean(known) - gram[:n, n:].mean()) if known else float("nan")
 
 
 def shuffled(

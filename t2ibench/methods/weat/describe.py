@@ -8,16 +8,7 @@ from t2ibench.methods.weat.schema import WeatTask
 
 
 def describe(task: WeatTask, result: MethodResult) -> str:
-    """The result as a plain sentence with its direction.
-
-    Args:
-        task: The task.
-        result: Its scores.
-
-    Returns:
-        Such as 'Words for flowers are nearer to pleasant words, words for insects to unpleasant
-        words.' Without a p-value below .05 it claims no direction.
-    """
+    """The result as a plain sentence with its direction."""
     x, y = task.targets.X.name, task.targets.Y.name
     a, b = task.attributes.A.name, task.attributes.B.name
 

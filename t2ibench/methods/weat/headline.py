@@ -44,17 +44,7 @@ def delta_influence(x: WordSet, y: WordSet, s_x: Float64Array, s_y: Float64Array
 def delta_estimate(
     test: PermutationResult, influence: Influence, alternative: str, level: float
 ) -> Estimate:
-    """Cliff's delta with its permutation test.
-
-    Args:
-        test: The test over clusters of words.
-        influence: From `delta_influence`.
-        alternative: Which side the p-value looks at.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The estimate; without an interval where a side has a single cluster.
-    """
+    """Cliff's delta with its permutation test."""
     delta = Estimate.from_permutation(test, None, alternative)
     return _with_interval(replace(delta, influence=influence), level)
 
@@ -73,15 +63,7 @@ def _with_interval(delta: Estimate, level: float) -> Estimate:
 
 
 def headline_of(delta: Estimate, level: float) -> Headline:
-    """The headline from Cliff's delta.
-
-    Args:
-        delta: From `delta_estimate`, or a mean of several.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        A lean about words like these; the band of a fair encoder is that of the permutations.
-    """
+    """The headline from Cliff's delta."""
     assert delta.value is not None and delta.influence is not None and delta.null is not None
     low, high = delta.interval or (None, None)
     reason = None if delta.interval else "a set has a single word that differs from the others"
@@ -104,14 +86,6 @@ def combine(task: WeatTask, results: Sequence[MethodResult], settings: Settings)
 
     Where all encoders know the same words and find the same near-duplicates, delta is tested by
     the same partitions of words in all of them, so that their mean has an exact test too.
-
-    Args:
-        task: The task.
-        results: One for each encoder.
-        settings: How it is measured.
-
-    Returns:
-        The means; inconclusive where the test is with one of the encoders.
     """
     mean = average_results(results, settings.level)
     deltas = [result.scores.get("cliffs_delta") for result in results]

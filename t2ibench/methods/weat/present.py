@@ -7,14 +7,7 @@ from t2ibench.methods.weat.schema import WeatTask
 
 
 def present(task: WeatTask) -> Presentation:
-    """How the result of a task is shown.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Poles and formula. Associations of words are no leans, so no rows are shown on its axis.
-    """
+    """How the result of a task is shown."""
     x, y = task.targets.X.name, task.targets.Y.name
     a, b = task.attributes.A.name, task.attributes.B.name
     return Presentation(

@@ -28,15 +28,7 @@ Sets = Mapping[str, WordSet]
 
 
 def needs(task: WeatTask, settings: Settings) -> Needs:
-    """Texts of every word in every template.
-
-    Args:
-        task: The task.
-        settings: How it is measured.
-
-    Returns:
-        Texts, and no images.
-    """
+    """Texts of every word in every template."""
     words = [word for group in groups_of(task).values() for word in settings.limited(group.words)]
     texts = [fill(template, word=word) for word in words for template in task.templates]
     return Needs(texts=tuple(dict.fromkeys(texts)))
@@ -76,7 +68,12 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
         "separation": controls.separation(task, sets, settings),
         "shuffled": controls.shuffled(task, sets, settings, delta.p),
     }
-    weights = _attribute_weights(task, sets, settings)
+    weights = {
+        side: resample_weights(
+            sets[side].clusters, settings.n_bootstrap, settings.rng(task.id, f"words {side}")
+        )
+        for side in "AB"
+    }
     return MethodResult(
         _gated(headline_of(delta, settings.level), found["separation"]),
         {
@@ -143,16 +140,6 @@ def _delta(task: WeatTask, sets: Sets, settings: Settings) -> Estimate:
     return delta_estimate(test, influence, task.alternative, settings.level)
 
 
-def _attribute_weights(task: WeatTask, sets: Sets, settings: Settings) -> dict[str, Float64Array]:
-    """Resamples of the attribute words, shape (draws, words) a side."""
-    return {
-        side: resample_weights(
-            sets[side].clusters, settings.n_bootstrap, settings.rng(task.id, f"words {side}")
-        )
-        for side in "AB"
-    }
-
-
 def _as_published(
     task: WeatTask, sets: Sets, weights: Mapping[str, Float64Array], settings: Settings
 ) -> dict[str, Estimate]:
@@ -184,8 +171,17 @@ def _as_published(
         )
         for name in _PUBLISHED
     )
-    total = _as_sums(difference, len(s_x), len(s_y), float(s_x.sum() - s_y.sum()))
-    return {"d": d, "S": total}
+    # The paper's difference of sums, of sets of one size, from the difference of means.
+    factor, total = (len(s_x) + len(s_y)) / 2, difference.value
+    if total is not None:
+        total = float(s_x.sum() - s_y.sum()) if len(s_x) == len(s_y) else total * factor
+    sums = replace(
+        difference,
+        value=total,
+        boot=None if difference.boot is None else difference.boot * factor,
+        null=None if difference.null is None else difference.null * factor,
+    )
+    return {"d": d, "S": sums}
 
 
 def _association_draws(sets: Sets, side: str, weights: Mapping[str, Float64Array]) -> Float64Array:
@@ -193,20 +189,6 @@ def _association_draws(sets: Sets, side: str, weights: Mapping[str, Float64Array
     to_a, to_b = (sets[name].vectors @ sets[side].vectors.T for name in "AB")
     draws: Float64Array = weights["A"] @ to_a - weights["B"] @ to_b
     return draws
-
-
-def _as_sums(difference: Estimate, n_x: int, n_y: int, observed: float) -> Estimate:
-    """The paper's difference of sums (sets of one size), from the difference of means."""
-    factor = (n_x + n_y) / 2
-    value = difference.value
-    if value is not None:
-        value = observed if n_x == n_y else value * factor
-    return replace(
-        difference,
-        value=value,
-        boot=None if difference.boot is None else difference.boot * factor,
-        null=None if difference.null is None else difference.null * factor,
-    )
 
 
 def _described(value: float, influence: Influence, level: float) -> Estimate:

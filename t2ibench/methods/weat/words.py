@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -102,14 +101,7 @@ class WordSet:
 
 
 def groups_of(task: WeatTask) -> dict[str, WordGroup]:
-    """The four sets of a task.
-
-    Args:
-        task: The task.
-
-    Returns:
-        'X', 'Y', 'A' and 'B' to the words.
-    """
+    """The four sets of a task."""
     return {
         "X": task.targets.X,
         "Y": task.targets.Y,
@@ -119,33 +111,29 @@ def groups_of(task: WeatTask) -> dict[str, WordGroup]:
 
 
 def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[str, WordSet] | str:
-    """The four sets with their vectors and clusters.
-
-    Args:
-        task: The task.
-        evidence: Embeddings of the task's texts.
-        settings: How it is measured.
-
-    Returns:
-        'X', 'Y', 'A' and 'B' to the sets, or the reason why there is no test.
-
-    Raises:
-        MissingEvidence: a text was never embedded.
-    """
+    """The four sets with their vectors and clusters."""
     sets: dict[str, WordSet] = {}
     for side, group in groups_of(task).items():
         sets[side] = _word_set(task, side, group, evidence, settings)
         reason = sets[side].lacks_too_many(task.allow_missing)
         if reason:
             return f"{side} {reason}"
-    return _clustered(sets)
+    centre = np.mean([words.vectors.mean(axis=0) for words in sets.values()], axis=0)
+    return {
+        side: replace(words, clusters=near_duplicates(words.vectors, centre))
+        for side, words in sets.items()
+    }
 
 
 def _word_set(
     task: WeatTask, side: str, group: WordGroup, evidence: Evidence, settings: Settings
 ) -> WordSet:
+    """One set; a word's vector is its mean over templates, of unit length."""
     words = list(settings.limited(group.words))
-    vectors = _word_vectors(words, task.templates, evidence)
+    stacked = [evidence.texts([fill(text, word=word) for word in words]) for text in task.templates]
+    vectors: Float64Array = np.mean(np.asarray(stacked, dtype=np.float64), axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     known = np.atleast_1d(np.isfinite(vectors).all(axis=1))
     return WordSet(
         group.name,
@@ -155,28 +143,6 @@ def _word_set(
         [word for word, is_known in zip(words, known, strict=True) if not is_known],
         np.flatnonzero(known).astype(np.int64),
     )
-
-
-def _word_vectors(
-    words: Sequence[str], templates: Sequence[str], evidence: Evidence
-) -> Float64Array:
-    """One unit vector for each word: the mean over templates, normalised again."""
-    stacked = [
-        evidence.texts([fill(template, word=word) for word in words]) for template in templates
-    ]
-    mean: Float64Array = np.mean(np.asarray(stacked, dtype=np.float64), axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        unit: Float64Array = mean / np.linalg.norm(mean, axis=1, keepdims=True)
-    return unit
-
-
-def _clustered(sets: Mapping[str, WordSet]) -> dict[str, WordSet]:
-    """The sets with their near-duplicates found."""
-    centre = np.mean([words.vectors.mean(axis=0) for words in sets.values()], axis=0)
-    return {
-        side: replace(words, clusters=near_duplicates(words.vectors, centre))
-        for side, words in sets.items()
-    }
 
 
 def near_duplicates(vectors: Float64Array, centre: Float64Array) -> IntArray:

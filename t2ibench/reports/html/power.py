@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from t2ibench.calibration.forecasts import Reach, reach
-from t2ibench.calibration.pilots import pilot_of
 from t2ibench.errors import T2IBenchError
+from t2ibench.power.designs import Reach, reach
+from t2ibench.power.pilots import pilot_of
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.paired import PairedTask
@@ -41,7 +41,7 @@ def _power_row(task: TaskView, paired: Mapping[str, PairedTask]) -> PowerRow:
     parts = paired[task.id].headline if task.id in paired else ()
     try:
         pilot = pilot_of(task.spec, task.result, parts, "this run")
-        found = None if pilot is None or task.mark.value is None else reach(pilot)
+        found = None if pilot is None or task.mark.value is None else reach(pilot, task.distance)
     except T2IBenchError:
         return PowerRow(task, None, None)
     return PowerRow(task, found, None if pilot is None else pilot.size.images)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
-from t2ibench.methods.core.worlds import Space, read_needs
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
+from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.worlds import Space, read_needs
 
 _SIDES = {"male": 1.0, "female": -1.0}
 _SPACE = Space()
@@ -40,7 +41,7 @@ class OccupationWorld:
     space: Space = _SPACE
 
     def draw(self, rng: np.random.Generator) -> Sample:
-        """One data set; see `cells.World`."""
+        """One data set."""
         names = self.task.concept.stimuli
         spread = np.linspace(-1, 1, len(names))
         leans = self.lean * spread / np.sqrt((spread**2).mean())
@@ -69,13 +70,8 @@ def _cell(
     size: tuple[int, int, int],
     lean: float = 0.0,
     space: Space = _SPACE,
-    *,
     wordings: int = 1,
-    share: float = 1.0,
-    quick: bool = False,
-    typical: bool = False,
-    doubles: str | None = None,
-    conservative: str | None = None,
+    **more: Any,
 ) -> Cell:
     task = _task(*size, wordings)
     return Cell(
@@ -83,12 +79,8 @@ def _cell(
         task,
         OccupationWorld(task, lean, space),
         row_score="lean",
-        share=share,
-        quick=quick,
-        typical=typical,
-        conservative=conservative,
         conservative_rows=_FEW if size[1] < _FEWEST else None,
-        doubles=doubles,
+        **more,
     )
 
 
@@ -99,11 +91,7 @@ def _name(name: str, size: tuple[int, int, int], wordings: int = 1) -> str:
 
 
 def cells() -> list[Cell]:
-    """The cells of occupations.
-
-    Returns:
-        Without bias, then with, then on toyland's images.
-    """
+    """Without bias, then with, then on toyland's images."""
     fair = "no association"
     return [
         _cell(fair, (3, 10, 5)),
@@ -136,7 +124,7 @@ def cells() -> list[Cell]:
             "lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5,
             conservative=_EXTREME,
         ),
-        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
+        *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 
 

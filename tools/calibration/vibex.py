@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, simulated_task
-from t2ibench.methods.core.worlds import WorldEvidence, unit_rows
 from t2ibench.methods.vibex.excess import excess
 from t2ibench.methods.vibex.schema import VibexTask
+from tools.calibration.cells import SETTINGS, Cell, Sample, simulated_task
+from tools.calibration.worlds import WorldEvidence, unit_rows
 
 _D = 64
 _SPREAD = np.sqrt((1 / 0.75 - 1) / _D)  # cosine .75 of two images of one prompt
 _OWN = 0.1  # how far the anchors' images differ as their own texts do
+_WORDS = 400  # everyday ones, as a reference
 _BOTH = (
     "The test about concepts like these rejects where both their place among random sets of words "
     "and the variation of the images do, and its interval spans both"
@@ -36,7 +38,7 @@ class WordWorld:
     beyond: float = 0.3
 
     def draw(self, rng: np.random.Generator) -> Sample:
-        """One data set; see `cells.World`."""
+        """One data set."""
         frame = np.linalg.qr(rng.normal(size=(_D, 3)))[0].T
         centre, own, further = frame
         signs = np.array([1.0, -1.0])
@@ -68,7 +70,7 @@ class WordWorld:
         return Sample(evidence, {"these": these, "like_these": like_these}, rows)
 
 
-def _task(concepts: int, n: int, words: int) -> VibexTask:
+def _task(concepts: int, n: int) -> VibexTask:
     return simulated_task(
         VibexTask,
         method="vibex",
@@ -77,7 +79,7 @@ def _task(concepts: int, n: int, words: int) -> VibexTask:
             {"name": f"concept {number}", "prompt": f"concept {number}"}
             for number in range(concepts)
         ],
-        reference=[f"word {number}" for number in range(words)],
+        reference=[f"word {number}" for number in range(_WORDS)],
         images_per_prompt=n,
     )
 
@@ -91,34 +93,22 @@ def _cell(
     size: tuple[int, int],
     factor: float = 1.0,
     beyond: float = 0.3,
-    *,
-    words: int = 400,
-    share: float = 0.25,
-    quick: bool = False,
-    typical: bool = False,
-    doubles: str | None = None,
+    **more: Any,
 ) -> Cell:
-    task = _task(*size, words)
+    task = _task(*size)
     return Cell(
         _name(name, *size),
         task,
         WordWorld(task, factor, beyond),
         SETTINGS.model_copy(update={"n_permutations": 2000}),
         row_score="beyond_words",
-        share=share,
-        quick=quick,
-        typical=typical,
         conservative=_BOTH,
-        doubles=doubles,
+        **({"share": 0.25} | more),
     )
 
 
 def cells() -> list[Cell]:
-    """The cells of concept queries.
-
-    Returns:
-        Concepts that are words like all others, then concepts that are not.
-    """
+    """Concepts that are words like all others, then concepts that are not."""
     fair, far = "concepts like all words", "squares of concepts three times those of words"
     return [
         _cell(fair, (4, 10)),

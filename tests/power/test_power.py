@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import t2ibench
-from t2ibench.calibration.cells import cells_of
-from t2ibench.calibration.forecasts import Goal, plan, reach
-from t2ibench.calibration.pilots import Pilot, Size
-from t2ibench.calibration.power import Shares, Signed, Squares, forecaster, least
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import METHODS
-from t2ibench.methods.core.cells import SETTINGS
 from t2ibench.methods.core.headline import Headline, Inference, Part, square_headline
 from t2ibench.methods.core.influence import Influence
+from t2ibench.power import pilots
+from t2ibench.power.designs import Goal, plan, reach
+from t2ibench.power.forecasters import Shares, Signed, Squares, forecaster, least
+from t2ibench.power.pilots import Pilot, Size
 from t2ibench.stats.squares import mean_square
-from tests.calibration import coins
+from tests.tools import coins
+from tools.calibration.cells import SETTINGS
 
 Cli = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(autouse=True)
-def plugins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A method of another package."""
-    entries = {**METHODS._entries, "coin": "tests.calibration.coins:COIN"}
-    monkeypatch.setattr(METHODS, "_entries", entries)
-    cells_of.cache_clear()
-    yield
-    cells_of.cache_clear()
 
 
 def toss(lean: float, n: int, seed: int) -> Headline:
@@ -105,7 +94,11 @@ def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
     }
     headline = Headline(value, "lean", "these", inference, None, (Part("", value, images),))
     size = Size(10, 16, 160)
-    return Pilot("x", headline, size, size, frozenset({"a photo of a nurse"}), 0.95, "a test", 2.0)
+    strata = {"a photo of a nurse"}
+    return Pilot(
+        "x", "these", lambda question: forecaster(headline, question, strata, 0.95), size, size,
+        "a test", 2.0,
+    )  # fmt: skip
 
 
 def test_what_images_alone_cannot_reach_is_said() -> None:
@@ -176,12 +169,32 @@ def test_a_run_is_a_pilot(cli: Cli, tmp_path: Path) -> None:
     assert cli("power", run, "--effect", "2")[0] == 2
 
 
-@pytest.mark.slow
-def test_before_any_run_a_world_is_the_pilot(cli: Cli) -> None:
-    status, out, _ = cli("power", "--tasks", "t2iat_flowers_insects")
+def test_before_any_run_a_simulation_is_the_pilot(cli: Cli) -> None:
+    tasks = ("t2iat_flowers_insects", "occupations_t2iat", "openbias_winobias", "vibex_gender")
+    status, out, _ = cli("power", "--tasks", ",".join(tasks), "--effect", ".3")
     assert status == 0
     assert "a simulated world (lean .4, clustering .2; 8 + 8 stimuli" in out
     assert "The time is unknown" in out
+    # As the methods' simulated images gave them, before what they gave was stored.
+    shown = [line.split() for line in out.splitlines() if line.startswith("as it is")]
+    assert [[row[3], *row[6:]] for row in shown] == [
+        ["34", "0.13", "0.89", "2448"],
+        ["10", "0.07", "1.00", "1440"],
+        ["10", "0.13", "0.99", "1500"],
+        ["50", "0.14", "0.99", "160"],
+    ]
+    status, _, err = cli("power", "--tasks", "occupations_t2iat", "--question", "like_these")
+    assert (status, "would not cover it as often" in err) == (1, True)
+
+
+def test_a_method_that_was_not_simulated_needs_a_run(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    stored = tmp_path / "simulated.json"
+    stored.write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(pilots, "SIMULATED", stored)
+    status, _, err = cli("power", "--tasks", "t2iat_flowers_insects")
+    assert (status, "Nothing is known of the variance of 't2iat' tasks." in err) == (1, True)
 
 
 def test_a_large_effect_is_always_seen() -> None:
@@ -195,8 +208,8 @@ def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the
     inference = {"these": Inference(-0.08, 0.08, 0.9, 200.0)}
     headline = Headline(0.0, "lean", "these", inference)
     size = Size(10, 4, 40)
-    pilot = Pilot("by_hand", headline, size, size, frozenset(), 0.95, "by hand")
-    found = reach(pilot)
+    known = forecaster(headline, "these", (), 0.95)
+    found = reach(Pilot("by_hand", "these", lambda _: known, size, size, "by hand"), 0.0)
     error = 0.08 / 1.972  # Student's t for 200 degrees of freedom
     assert found.half == pytest.approx(0.08)
     assert found.effect == pytest.approx((1.972 + 0.843) * error, rel=0.02)

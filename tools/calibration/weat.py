@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.cells import Cell, Sample, simulated_task
-from t2ibench.methods.core.worlds import WorldEvidence, unit_rows
 from t2ibench.methods.weat.schema import WeatTask
+from tools.calibration.cells import Cell, Sample, simulated_task
+from tools.calibration.worlds import WorldEvidence, unit_rows
 
 _FEW = "The interval of fewer than some 20 words covers more often than it says"
 _WORDS, _ATTRIBUTES = 40, 24  # dimensions that words, and attribute words, have to themselves
@@ -40,7 +41,7 @@ class WordWorld:
         return float(2 * ndtr(self.shift / np.sqrt(2)) - 1)
 
     def draw(self, rng: np.random.Generator) -> Sample:
-        """One data set; see `cells.World`."""
+        """One data set."""
         targets, attributes = self.task.targets, self.task.attributes
         vectors: dict[str, Float64Array] = {}
         for side, group in ((0.5, targets.X), (-0.5, targets.Y)):
@@ -67,43 +68,35 @@ class WordWorld:
         return unit_rows(rows)
 
 
+def _group(side: str, words: int) -> dict[str, Any]:
+    return {"name": side, "words": [f"{side.lower()}{k}" for k in range(words)]}
+
+
 def _cell(
     name: str,
     words: int,
     shift: float = 0.0,
     copies: int = 1,
-    share: float = 1.0,
-    *,
-    quick: bool = False,
+    **more: Any,
 ) -> Cell:
     task = simulated_task(
         WeatTask,
         method="weat",
-        targets={
-            side: {"name": side, "words": [f"{side.lower()}{k}" for k in range(words)]}
-            for side in "XY"
-        },
-        attributes={
-            side: {"name": side, "words": [f"{side.lower()}{k}" for k in range(8)]} for side in "AB"
-        },
+        targets={side: _group(side, words) for side in "XY"},
+        attributes={side: _group(side, 8) for side in "AB"},
     )
     alike = f" in {words // copies} clusters" if copies > 1 else ""
     return Cell(
         f"{name}; {words} + {words} words{alike}",
         task,
         WordWorld(task, shift, copies),
-        share=share,
-        quick=quick,
         conservative=_FEW if words // copies < 20 else None,
+        **more,
     )
 
 
 def cells() -> list[Cell]:
-    """The cells of WEAT.
-
-    Returns:
-        Without bias, then with.
-    """
+    """Without bias, then with."""
     return [
         _cell("no association", 8, quick=True),
         _cell("no association", 25),

@@ -4,13 +4,12 @@ one whose interval is too narrow."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from t2ibench.methods import Family, MainScore
-from t2ibench.methods.core.cells import Cell, Sample, ToylandWorld
 from t2ibench.methods.core.checks import Finding
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence
@@ -18,8 +17,9 @@ from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.schema import ImageTask
-from t2ibench.methods.core.worlds import Judging, Query
 from t2ibench.settings import Settings
+from tools.calibration.cells import Cell, Sample, ToylandWorld
+from tools.calibration.worlds import Judging, Query
 
 PROMPTS = ("a photo of a nurse", "a photo of a chef")
 QUESTION, CLASSES = "What is the gender?", ("female", "male")
@@ -74,12 +74,11 @@ def family(name: str) -> Family[CoinTask]:
     return Family(
         name=name, title=name.title(), Task=CoinTask, check=check, needs=needs, score=score,
         describe=describe, main_score=MainScore("lean", "lean"), row_scores=("lean",),
-        estimand="2 P - 1.", calibrates=f"tests.calibration.coins:{name}_cells",
+        estimand="2 P - 1.",
     )  # fmt: skip
 
 
 COIN, NARROW, BROKEN = family("coin"), family("narrow"), family("broken")
-SILENT = replace(family("silent"), calibrates=None)
 
 
 @dataclass(frozen=True)

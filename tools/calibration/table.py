@@ -1,16 +1,14 @@
-"""The table of a calibration, as Markdown and as JSON."""
+"""The table of a calibration, as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
-from t2ibench.calibration.verdicts import AGREES, BIAS, COVERS, REJECTS, Check, Verdict
 from t2ibench.methods import METHODS
 from t2ibench.version import __version__
+from tools.calibration.verdicts import AGREES, BIAS, COVERS, REJECTS, Check, Verdict
 
 _COLUMNS = (
     ("rejects, these", "these rejects"),
@@ -111,22 +109,3 @@ def _notes(verdicts: Sequence[Verdict]) -> list[str]:
         if verdict.conservative:
             by_reason.setdefault(verdict.conservative, []).append(verdict.cell)
     return [f"\\* {reason}." for reason in by_reason]
-
-
-def as_json(verdicts: Sequence[Verdict], command: str) -> dict[str, Any]:
-    """The same for programs."""
-    return {
-        "t2ibench": __version__,
-        "command": command,
-        "cells": [
-            {**asdict(verdict), "problems": verdict.problems, "checks": _plain(verdict.checks)}
-            for verdict in verdicts
-        ],
-    }
-
-
-def _plain(checks: Sequence[Check]) -> dict[str, Any]:
-    return {
-        check.what: {key: value for key, value in asdict(check).items() if key != "what"}
-        for check in checks
-    }

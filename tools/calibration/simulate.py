@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.calibration.cells import Job, cells_of
 from t2ibench.errors import first_line
-from t2ibench.methods import METHODS
-from t2ibench.methods.core.cells import Cell, Sample, ToylandWorld
+from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import QUESTIONS, Inference
 from t2ibench.worker_pool import each_of
+from tools.calibration.cells import Cell, Sample, ToylandWorld
+from tools.calibration.toyland import toyland_sample
 
 _ASKED = ("rejects", "power", "covers", "agrees")  # 'power' is 'rejects' where there is bias
 COLUMNS = (
@@ -32,24 +33,31 @@ _CHUNK = 25  # data sets that a worker simulates at once
 Table = dict[str, Float64Array]
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A cell and how many data sets of it are simulated."""
+
+    cell: Cell
+    sets: int
+
+
 def simulate(
     jobs: Sequence[Job],
     seed: int = 0,
     workers: int | None = 1,
     advance: Callable[[int], object] = id,
 ) -> dict[tuple[str, str], Table | str]:
-    """Simulate cells."""
+    """Simulate cells; a table a cell, or how its method failed."""
     chunks = [
-        (job, start, min(start + _CHUNK, job.sets))
+        (job.cell, range(start, min(start + _CHUNK, job.sets)))
         for job in jobs
         for start in range(0, job.sets, _CHUNK)
     ]
-    parts = each_of(chunks, partial(run_chunk, seed), workers, lambda c: advance(c[2] - c[1]))
-    found = dict(zip(chunks, parts, strict=True))
-    return {
-        (job.method, job.cell): _joined([found[chunk] for chunk in chunks if chunk[0] == job])
-        for job in jobs
-    }
+    parts = each_of(chunks, partial(run_chunk, seed), workers, lambda chunk: advance(len(chunk[1])))
+    by_cell: dict[tuple[str, str], list[Float64Array | str]] = {}
+    for (cell, _), part in zip(chunks, parts, strict=True):
+        by_cell.setdefault(cell.key, []).append(part)
+    return {key: _joined(found) for key, found in by_cell.items()}
 
 
 def _joined(parts: Sequence[Float64Array | str]) -> Table | str:
@@ -60,29 +68,25 @@ def _joined(parts: Sequence[Float64Array | str]) -> Table | str:
     return {name: rows[:, k] for k, name in enumerate(COLUMNS)}
 
 
-def run_chunk(seed: int, chunk: tuple[Job, int, int]) -> Float64Array | str:
+def run_chunk(seed: int, chunk: tuple[Cell, range]) -> Float64Array | str:
     """Simulate some data sets of a cell."""
-    job, start, stop = chunk
-    cell = cells_of(job.method)[job.cell]
+    cell, numbers = chunk
     try:
-        return np.array([_one(job.method, cell, number, seed) for number in range(start, stop)])
+        return np.array([_one(cell, number, seed) for number in numbers])
     except Exception as error:  # a defect of one method must not lose the other cells
         return f"{type(error).__name__}: {first_line(error)}"
 
 
-def _one(method_name: str, cell: Cell, number: int, seed: int) -> list[float]:
-    method = METHODS.get(method_name)
-    digest = hashlib.sha256(f"{method_name}\0{cell.name}".encode()).digest()
+def _one(cell: Cell, number: int, seed: int) -> list[float]:
+    digest = hashlib.sha256("\0".join(cell.key).encode()).digest()
     rng = np.random.default_rng([seed, int.from_bytes(digest[:8], "little"), number])
     settings = cell.settings.model_copy(update={"seed": int(rng.integers(2**31))})
     if isinstance(cell.world, ToylandWorld):
-        from t2ibench.calibration.toyland import toyland_sample
-
-        sample = toyland_sample(cell.world, method.needs(cell.task, settings), settings.seed)
+        sample = toyland_sample(cell.world, needs(cell.task, settings), settings.seed)
     else:
         sample = cell.world.draw(rng)
-    scored = method.score(cell.task, sample.evidence, settings)
-    result = method.combine(cell.task, [scored], settings)
+    scored = score(cell.task, sample.evidence, settings)
+    result = combine(cell.task, [scored], settings)
     return row_of(cell, sample, result, 1 - settings.level)
 
 

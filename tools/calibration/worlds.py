@@ -32,18 +32,7 @@ class WorldEvidence:
     replies: Mapping[Asked, Sequence[str]] = field(default_factory=dict)
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt.
-
-        Args:
-            prompt: The prompt.
-            n: How many.
-
-        Returns:
-            Their embeddings; none at all where only a judge saw the images.
-
-        Raises:
-            MissingEvidence: there are fewer.
-        """
+        """The first n images of a prompt."""
         if not self.embeddings:
             return ImageEvidence(np.zeros((0, 1)), np.zeros(0, np.int64), Counter())
         rows = self.embeddings.get(prompt)
@@ -52,37 +41,14 @@ class WorldEvidence:
         return ImageEvidence(rows[:n], np.arange(n), Counter())
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Embeddings of texts.
-
-        Args:
-            texts: The texts.
-
-        Returns:
-            Shape (len(texts), d).
-
-        Raises:
-            MissingEvidence: one of them has none.
-        """
+        """Embeddings of texts."""
         lacking = [text for text in texts if text not in self.vectors]
         if lacking:
             raise MissingEvidence(f"the text '{lacking[0]}'")
         return np.array([self.vectors[text] for text in texts])
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
-        """A judge's answers about the first n images of a prompt.
-
-        Args:
-            prompt: Whose images.
-            n: How many.
-            question: What was asked.
-            classes: The possible answers; empty for free text.
-
-        Returns:
-            n answers.
-
-        Raises:
-            MissingEvidence: there are fewer.
-        """
+        """A judge's answers about the first n images of a prompt."""
         replies = self.replies.get((prompt, question, tuple(classes)))
         if replies is None or len(replies) < n:
             raise MissingEvidence(f"the answer to '{question}' about the prompt '{prompt}'")
@@ -134,16 +100,7 @@ class Space:
         scenes: Sequence[Scene],
         texts: Mapping[str, tuple[str, float]] | None = None,
     ) -> WorldEvidence:
-        """One data set.
-
-        Args:
-            rng: All of its randomness.
-            scenes: What the images of each prompt show.
-            texts: Text to what it is about and to its side: 1 for A, -1 for B, 0 for neither.
-
-        Returns:
-            Embeddings of all images and texts.
-        """
+        """One data set."""
         texts = texts or {}
         abouts = [scene.about for scene in scenes] + [about for about, _ in texts.values()]
         number = {about: k for k, about in enumerate(dict.fromkeys(abouts))}
@@ -176,18 +133,7 @@ class Space:
 
 
 def random_leans(rng: np.random.Generator, mean: float, clustering: float, k: int) -> Float64Array:
-    """Leans of stimuli that differ, for images of which one is of two kinds.
-
-    Args:
-        rng: Where they come from.
-        mean: Their expectation, in (-1, 1).
-        clustering: Intraclass correlation of the images of one stimulus, in [0, 1): 0 gives all
-            stimuli the same lean.
-        k: How many.
-
-    Returns:
-        2 P - 1 with P of a beta distribution, shape (k,).
-    """
+    """Leans 2 P - 1 of k stimuli, P of a beta distribution with this intraclass correlation."""
     if clustering == 0:
         return np.full(k, mean)
     total = 1 / clustering - 1
@@ -233,14 +179,7 @@ def read_needs(
 
 
 def unit_rows(rows: Float64Array) -> Float64Array:
-    """Rows of unit length.
-
-    Args:
-        rows: Shape (..., d).
-
-    Returns:
-        The same shape.
-    """
+    """Rows of unit length."""
     unit: Float64Array = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
     return unit
 
@@ -279,15 +218,7 @@ class Judging:
     unknown: float = 0.0
 
     def evidence(self, rng: np.random.Generator, queries: Sequence[Query]) -> WorldEvidence:
-        """One data set.
-
-        Args:
-            rng: All of its randomness.
-            queries: What is asked.
-
-        Returns:
-            An answer for each image and question.
-        """
+        """One data set."""
         from scipy.special import ndtr
 
         common: dict[str, Float64Array] = {}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
-from t2ibench.methods.core.worlds import Asked, WorldEvidence
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.tibet.score import needs
+from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.worlds import Asked, WorldEvidence
 
 _WORDS = ("amber", "basalt", "cotton", "granite", "linen")
 _SCENERY = ("meadow", "harbour", "forest", "market", "bridge", "valley")
@@ -37,7 +37,7 @@ class MixtureWorld:
     clarity: float = 0.9
 
     def draw(self, rng: np.random.Generator) -> Sample:
-        """One data set; see `cells.World`."""
+        """One data set."""
         shows: dict[tuple[str, str], tuple[float, ...]] = {}
         for target in self.task.prompts:
             for axis in target.axes:
@@ -131,11 +131,7 @@ def _cell(
     size: _Size,
     lean: float = 0.0,
     clarity: float = 0.9,
-    *,
-    share: float = 0.15,
-    quick: bool = False,
-    typical: bool = False,
-    doubles: str | None = None,
+    **more: Any,
 ) -> Cell:
     task = _task(size)
     return Cell(
@@ -143,20 +139,13 @@ def _cell(
         task,
         MixtureWorld(task, lean, clarity),
         row_score="lean" if size.k == 2 else None,
-        share=share,
-        quick=quick,
-        typical=typical,
         conservative=_FLOOR,
-        doubles=doubles,
+        **({"share": 0.15} | more),
     )
 
 
 def cells() -> list[Cell]:
-    """The cells of TIBET.
-
-    Returns:
-        Without bias, then with, then on toyland's images.
-    """
+    """Without bias, then with, then on toyland's images."""
     fair, even = "fair", "lean .4"
     return [
         _cell(fair, _Size(1, 48, 48)),
@@ -174,7 +163,7 @@ def cells() -> list[Cell]:
         _cell(even, _Size(8, 20, 20, 5, 1), 0.4, share=0.08),
         _cell("lean .4, axes that share images", _Size(11, 10, 10, 2, 4), 0.4, share=0.04),
         _cell("lean .8", _Size(8, 20, 20), 0.8, share=0.08),
-        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
+        *(_toyland(share) for share in SHARES),
     ]
 
 

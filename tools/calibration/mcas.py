@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
-from t2ibench.methods.core.worlds import Space, random_leans, read_needs
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.mcas.score import needs
+from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.worlds import Space, random_leans, read_needs
 
 _SPACE = Space()
 _WEAK = (
@@ -35,7 +36,7 @@ class TargetWorld:
     space: Space = _SPACE
 
     def draw(self, rng: np.random.Generator) -> Sample:
-        """One data set; see `cells.World`."""
+        """One data set."""
         half = len(self.task.targets) // 2
         a = random_leans(rng, self.lean, self.clustering, half)
         b = random_leans(rng, -self.lean, self.clustering, half)
@@ -92,11 +93,7 @@ def _cell(
     lean: float = 0.0,
     clustering: float = 0.0,
     space: Space = _SPACE,
-    *,
-    share: float = 0.25,
-    quick: bool = False,
-    typical: bool = False,
-    doubles: str | None = None,
+    **more: Any,
 ) -> Cell:
     task = _task(*size)
     return Cell(
@@ -104,20 +101,13 @@ def _cell(
         task,
         TargetWorld(task, lean, clustering, space),
         row_score="lean",
-        share=share,
-        quick=quick,
-        typical=typical,
         conservative=_WEAK if space.strength < _SPACE.strength else None,
-        doubles=doubles,
+        **({"share": 0.25} | more),
     )
 
 
 def cells() -> list[Cell]:
-    """The cells of MCAS.
-
-    Returns:
-        Without bias, then with, then on toyland's images.
-    """
+    """Without bias, then with, then on toyland's images."""
     fair, medium = "no association", "lean .4, clustering .2"
     return [
         _cell(fair, (3, 20, 16, 4)),
@@ -136,7 +126,7 @@ def cells() -> list[Cell]:
         _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.08,
               doubles=_name(medium, (14, 10, 8, 8))),
         _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.15),
-        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
+        *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 
 

@@ -1,20 +1,19 @@
-"""Pilots: what is known of a task's variance before a larger run, from a run or from a world."""
+"""Pilots: what is known of the variance of a task before a larger run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from t2ibench.calibration.cells import cells_of
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import METHODS, needs
-from t2ibench.methods.core.cells import Cell, ToylandWorld
+from t2ibench.methods import needs
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.needs import Needs
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.power.forecasters import Forecaster, forecaster, stored_forecaster
 from t2ibench.results.paired import FILE, read_paired
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
@@ -23,9 +22,9 @@ from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.kept import with_kept
-from t2ibench.tasks.loader import LoadedTask
 
-_DATA_SETS = 25  # of a world; the one with the median variance is the pilot
+# What `python -m tools.calibration.typical` found of one simulated task of each method.
+SIMULATED = Path(__file__).with_name("simulated.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +54,19 @@ class Pilot:
 
     Attributes:
         task: Id of the task.
-        headline: A headline with its intervals.
-        size: Of the design that the headline comes from.
+        question: What its headline is about.
+        forecaster: What it says of larger designs, about one question.
+        size: Of the design that the variance comes from.
         design: Size of the task as it is shipped, or was run.
-        strata: The task's prompts.
-        level: Level of the intervals.
         source: Where it comes from, in words.
         speed: Images a second; None where it was not measured.
     """
 
     task: str
-    headline: Headline
+    question: Question
+    forecaster: Callable[[Question], Forecaster]
     size: Size
     design: Size
-    strata: frozenset[str]
-    level: float
     source: str
     speed: float | None = None
 
@@ -109,14 +106,14 @@ def pilot_of(
     needed = needs(task, Settings.of(result.settings))
     if not needed.prompts:
         return None
-    size = Size.of(needed)
+    headline, size = stored_headline(result, parts), Size.of(needed)
+    strata, level = frozenset(needed.images_by_prompt), result.settings.level
     return Pilot(
         task.id,
-        stored_headline(result, parts),
+        headline.question,
+        lambda question: forecaster(headline, question, strata, level),
         size,
         size,
-        frozenset(needed.images_by_prompt),
-        result.settings.level,
         f"a pilot of {result.n_images} images in {where}",
         speed,
     )
@@ -148,8 +145,9 @@ def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
     )  # fmt: skip
 
 
-def world_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
-    """Pilots from the worlds that calibration simulates, for a task that was never run."""
+def simulated_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
+    """Pilots from tasks that were simulated, for a task that was never run."""
+    simulated = json.loads(SIMULATED.read_text(encoding="utf-8"))
     found = []
     for task in load_tasks(tasks):
         if task.spec.awaits is not None and task.id in tasks:
@@ -159,39 +157,24 @@ def world_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
             )
         needed = needs(task.spec, settings)
         if needed.prompts:
-            found.append(_world_pilot(task, needed, settings.level))
+            known = simulated.get(task.spec.method)
+            if known is None:
+                raise T2IBenchError(
+                    f"Nothing is known of the variance of '{task.spec.method}' tasks.",
+                    "Give a run folder: t2ibench power RUN.",
+                )
+            found.append(_simulated_pilot(task.id, known, needed, settings.level))
     if not found:
         raise T2IBenchError("These tasks need no images.")
     return found
 
 
-def _world_pilot(task: LoadedTask, needed: Needs, level: float) -> Pilot:
-    method = METHODS.get(task.spec.method)
-    cell = next((cell for cell in cells_of(method.name).values() if cell.typical), None)
-    if cell is None or isinstance(cell.world, ToylandWorld):
-        raise T2IBenchError(
-            f"Nothing is known of the variance of '{method.name}' tasks.",
-            "Give a run folder: t2ibench power RUN.",
-        )
-    headline = _typical(cell, level)
-    size = Size.of(method.needs(cell.task, cell.settings))
-    strata = frozenset(method.needs(cell.task, cell.settings).images_by_prompt)
-    source = f"a simulated world ({cell.name}), not any model"
-    return Pilot(task.id, headline, size, Size.of(needed), strata, level, source)
-
-
-def _typical(cell: Cell, level: float) -> Headline:
-    """The headline of the data set with the median width."""
-    method = METHODS.get(cell.task.method)
-    headlines = []
-    for number in range(_DATA_SETS):
-        sample = cell.world.draw(np.random.default_rng(number))  # type: ignore[union-attr]
-        settings = cell.settings.model_copy(update={"seed": number, "level": level})
-        scored = method.score(cell.task, sample.evidence, settings)
-        headline = method.combine(cell.task, [scored], settings).headline
-        chosen = headline.chosen
-        if headline.value is not None and chosen.low is not None and chosen.high is not None:
-            headlines.append((chosen.high - chosen.low, number, headline))
-    if not headlines:
-        raise T2IBenchError(f"No data set of '{cell.name}' has an interval.")
-    return sorted(headlines)[len(headlines) // 2][2]
+def _simulated_pilot(task: str, known: dict[str, Any], needed: Needs, level: float) -> Pilot:
+    return Pilot(
+        task,
+        known["question"],
+        lambda question: stored_forecaster(known["forecasters"][question], level),
+        Size(**known["size"]),
+        Size.of(needed),
+        f"a simulated world ({known['world']}), not any model",
+    )

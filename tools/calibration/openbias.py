@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
 from t2ibench.methods.core.headline import Question
-from t2ibench.methods.core.worlds import Judging, Query
 from t2ibench.methods.openbias.schema import OpenBiasTask
+from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.worlds import Judging, Query
 
 _CLASSES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 _JUDGING = Judging()
@@ -38,7 +39,7 @@ class JudgedWorld:
     judging: Judging = _JUDGING
 
     def draw(self, rng: np.random.Generator) -> Sample:
-        """One data set; see `cells.World`."""
+        """One data set."""
         n = self.task.images_per_prompt
         captions = self.task.biases[0].captions or ()
         sizes = np.arange(len(captions)) if self.spread else np.ones(len(captions))
@@ -97,12 +98,8 @@ def _cell(
     classes: tuple[int, ...] = (2,),
     lean: float = 0.0,
     judging: Judging = _JUDGING,
-    *,
     spread: bool = False,
-    share: float = 1.0,
-    quick: bool = False,
-    typical: bool = False,
-    doubles: str | None = None,
+    **more: Any,
 ) -> Cell:
     task = _task(*size, classes)
     return Cell(
@@ -111,20 +108,13 @@ def _cell(
         JudgedWorld(task, lean, spread, judging),
         SETTINGS.model_copy(update={"n_permutations": 2000}),
         row_score="h",
-        share=share,
-        quick=quick,
-        typical=typical,
         conservative=_SQUARES,
-        doubles=doubles,
+        **more,
     )
 
 
 def cells() -> list[Cell]:
-    """The cells of OpenBias.
-
-    Returns:
-        Without bias, then with, then on toyland's images.
-    """
+    """Without bias, then with, then on toyland's images."""
     fair, shared = "fair", Judging(dependence=0.5)
     same, wrong = Judging(dependence=1.0), Judging(errors=0.2, unknown=0.1)
     even, uneven = "lean .4", "leans from 0 up, root mean square .4"
@@ -151,7 +141,7 @@ def cells() -> list[Cell]:
         _cell(uneven, (8, 10), lean=0.4, spread=True),
         _cell("lean .8", (11, 10), lean=0.8),
         _cell("lean .94", (8, 20), lean=0.94),
-        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
+        *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.calibration.pilots import Pilot, Size
-from t2ibench.calibration.power import Forecaster, forecaster, least
 from t2ibench.methods.core.headline import Question
+from t2ibench.power.forecasters import Forecaster, least
+from t2ibench.power.pilots import Pilot, Size
 
 _FEWEST = 2  # images of a prompt; a single one has no variance
 _ENDLESS = 1e6
 _SMALLEST = 0.01  # an effect that nobody asks for
 _LARGEST = 4.0  # an effect beyond any headline
+_SEEN = 0.8  # probability of seeing the effect that a report names
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,7 @@ class Plan:
 
 def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
     """Designs that reach a goal."""
-    known = forecaster(pilot.headline, question, pilot.strata, pilot.level)
-    designer = _Designer(known, pilot.size, pilot.design, goal.effect)
+    designer = _Designer(pilot.forecaster(question), pilot.size, pilot.design, goal.effect)
     design = pilot.design
     rows = [designer.row("as it is", design.images, design.prompts)]
     wanted: list[tuple[str, Callable[[float, float], bool]]] = [
@@ -159,15 +159,11 @@ class Reach:
     images: int | None
 
 
-def reach(pilot: Pilot, power: float = 0.8) -> Reach:
-    """What a run can see at its size, about its own question."""
-    head = pilot.headline
-    known = forecaster(head, head.question, pilot.strata, pilot.level)
-    value = abs(head.value or 0.0)
-    if head.scale == "mean_square":
-        value = max(head.value or 0.0, 0.0) ** 0.5
+def reach(pilot: Pilot, value: float) -> Reach:
+    """What a run whose headline is shown as `value` can see at its size, about its own question."""
+    known = pilot.forecaster(pilot.question)
     width = known.width(value, 1.0, 1.0)
-    effect = least(lambda effect: known.power(effect, 1.0, 1.0) >= power, _LARGEST, _SMALLEST)
+    effect = least(lambda effect: known.power(effect, 1.0, 1.0) >= _SEEN, _LARGEST, _SMALLEST)
     times = least(lambda times: known.width(value, times, 1.0) <= width / 2)
     images = None if times is None else max(_FEWEST, int(np.ceil(times * pilot.size.images)))
     return Reach(effect, width / 2, images)

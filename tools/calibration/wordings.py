@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, simulated_task
-from t2ibench.methods.core.worlds import Scene, Space, random_leans
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
+from tools.calibration.cells import SETTINGS, Cell, Sample, simulated_task
+from tools.calibration.worlds import Scene, Space, random_leans
 
 _SPACE = Space(strength=0.3)
 _CLUSTERING = 0.1
@@ -56,17 +56,7 @@ class WordingWorld:
 
 
 def task_in_wordings(count: int, k: int, n: int, m: int) -> T2iatTask:
-    """A task that asks the same in several wordings.
-
-    Args:
-        count: Wordings.
-        k: Stimuli of each concept.
-        n: Images of each neutral prompt.
-        m: Images of each guided prompt.
-
-    Returns:
-        The task.
-    """
+    """A task that asks the same in several wordings."""
     return simulated_task(
         T2iatTask,
         method="t2iat",
@@ -96,11 +86,7 @@ def task_in_wordings(count: int, k: int, n: int, m: int) -> T2iatTask:
 
 
 def wording_cells() -> list[Cell]:
-    """The cells of T2IAT whose wordings differ.
-
-    Returns:
-        Three, five and ten wordings that differ not at all, moderately and strongly.
-    """
+    """The cells of T2IAT whose wordings differ."""
     cells = []
     for count in (3, 5, 10):
         for lean, sd in ((0.0, 0.0), (0.0, 0.15), (0.2, 0.15), (0.0, 0.3)):

@@ -9,10 +9,9 @@ import numpy as np
 from scipy.stats import norm
 
 from t2ibench.arrays import Float64Array
-from t2ibench.calibration.cells import Job, cells_of
-from t2ibench.calibration.simulate import Table
-from t2ibench.methods.core.cells import Cell
 from t2ibench.methods.core.headline import QUESTIONS
+from tools.calibration.cells import Cell
+from tools.calibration.simulate import Job, Table
 
 REJECTS = (0.035, 0.065)  # of data sets without bias, at a level of .05
 COVERS = (0.93, 0.97)  # of 95 % intervals
@@ -88,15 +87,15 @@ def verdicts(jobs: Sequence[Job], tables: Mapping[tuple[str, str], Table | str])
     """What all cells show."""
     found = []
     for job in jobs:
-        cell, table = cells_of(job.method)[job.cell], tables[job.method, job.cell]
+        cell, table = job.cell, tables[job.cell.key]
         if isinstance(table, str):
-            found.append(Verdict(job.method, job.cell, job.sets, (), failed=table))
+            found.append(Verdict(*cell.key, job.sets, (), failed=table))
             continue
-        half = tables.get((job.method, cell.doubles)) if cell.doubles else None
+        half = tables.get((cell.task.method, cell.doubles)) if cell.doubles else None
         checks = _checks(cell, table, half if isinstance(half, dict) else None)
         decided = float(table["decided"].mean())
         why = cell.conservative or cell.conservative_rows
-        found.append(Verdict(job.method, job.cell, job.sets, tuple(checks), decided, why))
+        found.append(Verdict(*cell.key, job.sets, tuple(checks), decided, why))
     return found
 
 

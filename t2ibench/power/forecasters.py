@@ -6,9 +6,9 @@ prompts shrink. Both are read from the pilot's intervals and influences; nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import ncfdtr
@@ -177,6 +177,16 @@ def forecaster(
         return _shares(headline, variance, images, level)
     df = asked.df or 1e6
     return Signed(images, variance - images, df, question == "these", level)
+
+
+def stored_forecaster(stored: Mapping[str, Any], level: float) -> Forecaster:
+    """A forecaster from its fields, by the name of its class; or why there is none."""
+    ((kind, fields),) = stored.items()
+    if kind == "unknown":
+        raise T2IBenchError(fields)
+    if kind == "squares":
+        return Squares(np.array(fields["variances"]), np.array(fields["dfs"]), level)
+    return (Signed if kind == "signed" else Shares)(**fields, level=level)
 
 
 def _shares(headline: Headline, variance: float, images: float, level: float) -> Shares:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from t2ibench.methods.core.cells import SETTINGS, Cell, Sample, ToylandWorld, simulated_task
-from t2ibench.methods.core.worlds import Space, random_leans, read_needs
-from t2ibench.methods.t2iat.calibrate_wordings import wording_cells
 from t2ibench.methods.t2iat.design import needs
 from t2ibench.methods.t2iat.schema import T2iatTask
+from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.wordings import wording_cells
+from tools.calibration.worlds import Space, random_leans, read_needs
 
 _SIDES = {"splendid": 1.0, "dreadful": -1.0}
 _SPACE = Space()
@@ -42,7 +43,7 @@ class AssociationWorld:
     space: Space = _SPACE
 
     def draw(self, rng: np.random.Generator) -> Sample:
-        """One data set; see `cells.World`."""
+        """One data set."""
         concepts = self.task.concepts
         k = len(concepts.X.stimuli)
         x = random_leans(rng, self.lean, self.clustering, k)
@@ -76,11 +77,7 @@ def _cell(
     lean: float = 0.0,
     clustering: float = 0.0,
     space: Space = _SPACE,
-    share: float = 1.0,
-    *,
-    quick: bool = False,
-    typical: bool = False,
-    doubles: str | None = None,
+    **more: Any,
 ) -> Cell:
     k, n, m = size
     task = _task(k, n, m)
@@ -89,21 +86,14 @@ def _cell(
         task,
         AssociationWorld(task, lean, clustering, space),
         row_score="lean",
-        share=share,
-        quick=quick,
-        typical=typical,
         conservative=None if space.strength else _UNSEEN,
         conservative_rows=_FEW if n < _FEWEST else None,
-        doubles=doubles,
+        **more,
     )
 
 
 def cells() -> list[Cell]:
-    """The cells of T2IAT.
-
-    Returns:
-        Without bias, then with, then on toyland's images.
-    """
+    """Without bias, then with, then on toyland's images."""
     fair, clustered = "no association", "no association, clustering"
     medium = "lean .4, clustering .2"
     return [
@@ -132,7 +122,7 @@ def cells() -> list[Cell]:
         _cell("lean .8", (8, 10, 5), 0.8),
         _cell("lean .8, strong attribute", (8, 20, 10), 0.8, space=Space(0.3), share=0.5),
         *wording_cells(),
-        *(_toyland(share) for share in (0.5, 0.6, 0.7, 0.9)),
+        *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 
 

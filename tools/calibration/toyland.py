@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from t2ibench.methods.core.cells import Sample, ToylandWorld
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.needs import Needs
-from t2ibench.methods.core.worlds import Asked, WorldEvidence
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
 from t2ibench.models.protocols import ImageRequest, Query
 from t2ibench.store.images import image_seed
+from tools.calibration.cells import Sample, ToylandWorld
+from tools.calibration.worlds import Asked, WorldEvidence
 
 
 @lru_cache

@@ -1,8 +1,7 @@
-"""What `t2ibench calibrate` simulates: cells, each a task in a world whose bias is known.
+"""What a calibration simulates: cells, each a task in a world whose bias is known.
 
-A method takes part by a member `calibrates`, the target 'package.module:function' of a function
-without arguments that gives its cells. Nothing of the method is implemented again in them: a cell
-says what the images of each prompt show, or what a judge answers, and what is true of it.
+Nothing of a method is implemented again in them: a cell says what the images of each prompt show,
+or what a judge answers, and what is true of it.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from t2ibench.settings import Settings
 TaskT = TypeVar("TaskT", bound=BaseTask)
 # As many draws as a calibration needs of what papers report beside the headline.
 SETTINGS = Settings(n_permutations=500, n_bootstrap=50, max_exact=500)
+SHARES = (0.5, 0.6, 0.7, 0.9)  # planted in toyland
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,7 @@ class World(Protocol):
     """Where data sets come from."""
 
     def draw(self, rng: np.random.Generator) -> Sample:
-        """One data set.
-
-        Args:
-            rng: All of its randomness.
-
-        Returns:
-            The data set, with what is true of it.
-        """
+        """One data set."""
         ...
 
 
@@ -102,16 +95,13 @@ class Cell:
     conservative_rows: str | None = None
     doubles: str | None = None
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its method and its name."""
+        return self.task.method, self.name
+
 
 def simulated_task(kind: type[TaskT], **fields: Any) -> TaskT:
-    """A task that only a calibration sees.
-
-    Args:
-        kind: Its schema.
-        **fields: What decides its score.
-
-    Returns:
-        The task, with an id and without words.
-    """
+    """A task that only a calibration sees, with an id and without words."""
     words = dict.fromkeys(("title", "description", "citation"), "a simulation")
     return kind.model_validate({"id": "calibration", "version": 1, **words, **fields})

@@ -1,0 +1,1 @@
+"""How large a run has to be: forecasts from a pilot's variance."""

@@ -1,0 +1,195 @@
+"""A calibration passes a method that holds, and fails one that does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench.methods import METHODS
+from t2ibench.power.pilots import SIMULATED
+from tests.tools import coins
+from tools.calibration import typical
+from tools.calibration.__main__ import main
+from tools.calibration.cells import Cell, ToylandWorld
+from tools.calibration.families import FAMILIES, choose
+from tools.calibration.simulate import COLUMNS, Job, run_chunk, simulate
+from tools.calibration.verdicts import rate_interval, verdicts
+
+Calibrate = Callable[..., tuple[int, str, str]]
+COINS = {"coin": coins.coin_cells, "narrow": coins.narrow_cells, "broken": coins.broken_cells}
+
+
+@pytest.fixture(autouse=True)
+def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three methods of another package."""
+    added = {name: f"tests.tools.coins:{name.upper()}" for name in COINS}
+    monkeypatch.setattr(METHODS, "_entries", {**METHODS._entries, **added})
+
+
+@pytest.fixture
+def calibrate(capsys: pytest.CaptureFixture[str]) -> Calibrate:
+    """Its exit status and what it printed."""
+
+    def call(*words: object) -> tuple[int, str, str]:
+        status = main([*map(str, words), "--workers", "1"], COINS)
+        return (status, *capsys.readouterr())
+
+    return call
+
+
+def coin(name: str) -> Cell:
+    return next(cell for cell in coins.coin_cells() if cell.name == name)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_quick_cell_of_every_family_has_a_headline(family: str) -> None:
+    cells = {cell.name: cell for cell in FAMILIES[family]()}
+    assert len(cells) == len(FAMILIES[family]())  # a cell's name seeds its data sets
+    assert {cell.doubles for cell in cells.values()} <= {None, *cells}
+    assert {cell.task.method for cell in cells.values()} == {family}
+    quick = [cell for cell in cells.values() if cell.quick]
+    sample = run_chunk(0, (quick[-1], range(1)))
+    assert not isinstance(sample, str), sample
+    assert np.isfinite(sample[0, COLUMNS.index("error")])
+    assert 1 in sample[0, [COLUMNS.index(f"{who} covers") for who in ("these", "like_these")]]
+
+
+def leaves(value: Any, place: str = "") -> dict[str, Any]:
+    """What a JSON value holds, by its place."""
+    if not isinstance(value, dict | list):
+        return {place: value}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    return {k: leaf for key, one in items for k, leaf in leaves(one, f"{place}/{key}").items()}
+
+
+@pytest.mark.nightly
+def test_the_pilots_of_power_are_those_of_the_cells() -> None:
+    cells = [cell for cells in FAMILIES.values() for cell in cells() if cell.typical]
+    found = {cell.task.method: typical.pilot(cell) for cell in cells}
+    again = json.loads(json.dumps(found, default=np.ndarray.tolist))
+    stored = json.loads(SIMULATED.read_text(encoding="utf-8"))
+    assert leaves(again) == pytest.approx(leaves(stored), rel=1e-6)
+
+
+@pytest.mark.nightly
+def test_a_method_that_holds_passes(calibrate: Calibrate) -> None:
+    status, out, err = calibrate("--family", "coin", "--sets", "400")
+    assert status == 0, err
+    assert "## Coin" in out
+    assert "3 cells: 3 hold, 0 do not." in err
+    assert "| n → 2 n |" in out  # the cell of twice as many images is compared with its half
+
+
+def test_intervals_that_are_too_narrow_fail(calibrate: Calibrate) -> None:
+    status, out, err = calibrate("--family", "narrow", "--sets", "400")
+    assert status == 1
+    for what in ("these rejects", "these covers", "rows covers"):
+        assert f"narrow: fair: {what}" in err
+    assert "**" in out
+
+
+def test_a_method_that_fails_is_a_failed_cell_in_the_table(
+    calibrate: Calibrate, tmp_path: Path
+) -> None:
+    page = tmp_path / "calibration.md"
+    words = ("--family", "broken,coin", "--quick", "--output", page)
+    status, out, err = calibrate(*words)
+    assert (status, out) == (1, "")
+    assert "broken: fair: ZeroDivisionError: of no use" in err
+    assert "2 cells: 1 hold, 1 do not." in err
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Calibration\n")
+    assert "python -m tools.calibration --family broken,coin --quick" in text
+    assert text.count("| fair |") == 2
+    assert "**ZeroDivisionError: of no use**" in text
+    assert calibrate(*words)[0] == 1
+    assert page.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.nightly
+def test_the_figures_are_those_of_the_data_sets() -> None:
+    table = simulate([Job(coin("lean .4"), 300)], seed=3)["coin", "lean .4"]
+    assert isinstance(table, dict)
+    assert abs(table["value"].mean() - 0.4) < 0.02
+    assert table["error"] == pytest.approx(table["value"] - 0.4)
+    assert np.isnan(table["these rejects"]).all()  # there is bias, so it is power
+    assert table["these power"].mean() > 0.9
+    fair = simulate([Job(coin("fair"), 300)], seed=3)["coin", "fair"]
+    assert isinstance(fair, dict)
+    # Binomial(80, .5) beyond 1.99 standard errors: .044 exactly, and as often with all rows.
+    assert 0.01 < fair["these rejects"].mean() < 0.09
+    assert fair["these agrees"].mean() == 1.0
+
+
+def test_data_sets_depend_on_neither_chunks_nor_other_cells() -> None:
+    cell = coin("fair")
+    whole = run_chunk(0, (cell, range(30)))
+    pieces = [run_chunk(0, (cell, range(start, start + 10))) for start in (20, 0, 10)]
+    assert not isinstance(whole, str)
+    assert np.array_equal(whole, np.concatenate([pieces[k] for k in (1, 2, 0)]), equal_nan=True)
+    among = simulate([Job(coin("lean .4"), 20), Job(cell, 30)])["coin", "fair"]
+    assert isinstance(among, dict)
+    for number, name in enumerate(COLUMNS):
+        assert np.array_equal(among[name], whole[:, number], equal_nan=True)
+    assert not np.array_equal(whole, run_chunk(1, (cell, range(30))), equal_nan=True)
+
+
+@pytest.mark.nightly
+def test_toyland_draws_the_shares_that_are_planted() -> None:
+    jobs = choose(["coin"], toyland=True, sets=4000, families=COINS)
+    assert [(job.cell.name, job.sets) for job in jobs] == [("toyland", 40)]
+    assert isinstance(jobs[0].cell.world, ToylandWorld)
+    table = simulate(jobs)["coin", "toyland"]
+    assert isinstance(table, dict)
+    assert abs(table["error"].mean()) < 0.1  # 800 images: a standard error of .032
+
+
+def test_cautious_cells_fail_from_one_side_only() -> None:
+    job = Job(coin("fair"), 300)
+    table = simulate([job])["coin", "fair"]
+    assert isinstance(table, dict)
+    never = {**table, "these rejects": np.zeros(300), "these covers": np.ones(300)}
+    (strict,) = verdicts([job], {("coin", "fair"): never})
+    assert {check.what for check in strict.checks if check.fails} == {
+        "these rejects", "these covers",
+    }  # fmt: skip
+    job = Job(replace(job.cell, conservative="the test is exact"), 300)
+    (cautious,) = verdicts([job], {("coin", "fair"): never})
+    assert not cautious.problems
+    often = {**table, "these rejects": np.ones(300)}
+    (wrong,) = verdicts([job], {("coin", "fair"): often})
+    assert len(wrong.problems) == 1
+
+
+def test_rows_of_one_data_set_count_as_they_vary() -> None:
+    """Ten rows that all reject together carry as much as one."""
+    together = np.array([1.0] * 10 + [0.0] * 190)
+    apart = np.full(200, 0.05) + np.tile([0.05, -0.05], 100)
+    assert rate_interval(together)[0] == rate_interval(apart)[0] == pytest.approx(0.05)
+    width = [high - low for _, low, high in map(rate_interval, (together, apart))]
+    assert width[1] < width[0] / 3
+
+
+@pytest.mark.nightly
+def test_worker_processes_give_the_same_table() -> None:
+    jobs = choose(["t2iat"], quick=True, sets=60)[:1]
+    ((key, here),) = simulate(jobs, workers=1).items()
+    there = simulate(jobs, workers=2)[key]
+    assert isinstance(here, dict) and isinstance(there, dict)
+    assert all(np.array_equal(here[name], there[name], equal_nan=True) for name in COLUMNS)
+
+
+def test_bad_requests_are_one_line(calibrate: Calibrate, tmp_path: Path) -> None:
+    for words, message in [
+        (("--family", "coins"), "Did you mean 'coin'?"),
+        (("--family", "coin", "--cell", "nothing"), "There is no such cell"),
+        (("--family", "coin", "--output", tmp_path / "no" / "x.md"), "There is no folder"),
+    ]:
+        status, _, err = calibrate(*words)
+        assert (status, message in err, err.count("\n")) == (1, True, 1), err
