@@ -57,9 +57,10 @@ def write_figures(run: RunView, folder: Path) -> None:
 
     The forest plot is called `forest`, the figures of a task `<task>-<number>`.
     """
-    from t2ibench.reports.figures.draw import Drawn, draw
+    from t2ibench.reports.figures.figure import Figure as Drawn
+    from t2ibench.reports.figures.figure import draw
+    from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.figures.forest import forest
-    from t2ibench.reports.figures.write import write_figure
 
     found: list[tuple[str, str, Drawn | None]] = [("forest", run.name, forest(run))]
     for task in run.tasks:

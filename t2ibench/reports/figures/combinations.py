@@ -11,7 +11,14 @@ from t2ibench.methods.core.presentation import Combinations
 from t2ibench.reports.cells import format_p, level_name
 from t2ibench.reports.figures.axes import Scale
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.figure import (
+    WIDTH,
+    Figure,
+    FigureTable,
+    Samples,
+    caption_of,
+    described,
+)
 from t2ibench.reports.html.numbers import between, percent
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Row
@@ -44,7 +51,7 @@ class _Cell:
         return "low" if self.excess < 0 else "high"
 
 
-def draw_combinations(figure: Combinations, task: TaskView) -> Drawn | None:
+def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
     """The combinations of one crossing, those above their parts first."""
     reports = crossing_reports(task.result.details)
     report = next((one for one in reports if one.crossing == figure.group), None)
@@ -63,7 +70,7 @@ def draw_combinations(figure: Combinations, task: TaskView) -> Drawn | None:
     caption = caption_of(figure)
     if len(shown) < len(cells):
         caption += f" The {_MOST} of {len(cells)} that differ most are drawn."
-    canvas = Canvas(WIDTH, 0.0, f"{figure.title}. {figure.caption}")
+    canvas = Canvas(WIDTH, 0.0, described(figure))
     _draw(canvas, shown)
     level = level_name([task.result.settings.level])
     numbers: list[tuple[object, ...]] = [
@@ -71,7 +78,7 @@ def draw_combinations(figure: Combinations, task: TaskView) -> Drawn | None:
     ]
     says = " ".join(part for part in (_tests_said(report), _cells_said(cells)) if part)
     tables = (_table(cells, level), *tests)
-    return Drawn(canvas, figure.title, caption, _HEAD, numbers, says, tables)
+    return Figure(canvas, figure.title, caption, _HEAD, numbers, says, tables)
 
 
 def _tested(cell: _Cell) -> tuple[float | None, ...]:
@@ -106,8 +113,8 @@ def _nothing(
     figure: Combinations,
     report: CrossingReport | None,
     rows: Sequence[Row],
-    tests: tuple[Behind, ...],
-) -> Drawn:
+    tests: tuple[FigureTable, ...],
+) -> Figure:
     """What is said where no combination has a number."""
     reason = report.reason if report is not None else None
     reason = reason or next((row.scores["excess"].reason for row in rows), None)
@@ -116,7 +123,7 @@ def _nothing(
     canvas.text(0, 14, "No combination has a number.")
     says = " ".join(part for part in (told, _tests_said(report)) if part)
     caption = "More images of a prompt may give the shares their numbers."
-    return Drawn(canvas, figure.title, caption, _HEAD, [], says, tests)
+    return Figure(canvas, figure.title, caption, _HEAD, [], says, tests)
 
 
 def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
@@ -163,7 +170,7 @@ def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:
     canvas.dot(ends[1], y, cell.side if cell.clear else "plain", 4.5, tip)
 
 
-def _table(cells: Sequence[_Cell], level: str) -> Behind:
+def _table(cells: Sequence[_Cell], level: str) -> FigureTable:
     rows = [
         [
             one.name,
@@ -176,17 +183,17 @@ def _table(cells: Sequence[_Cell], level: str) -> Behind:
         for one in cells
     ]
     head = ("Combination", "Images", "Parts alone", "Difference", level, "p (Holm)")
-    return Behind("Combinations", head, rows[:_TABLE], max(len(rows) - _TABLE, 0))
+    return FigureTable("Combinations", head, rows[:_TABLE], max(len(rows) - _TABLE, 0))
 
 
-def _tests(report: CrossingReport | None) -> tuple[Behind, ...]:
+def _tests(report: CrossingReport | None) -> tuple[FigureTable, ...]:
     if report is None or not report.tests:
         return ()
     rows = [
         [test.of, format_p(test.p), format_p(test.p_holm), _verdict(test.p_holm, test.reason)]
         for test in report.tests
     ]
-    return (Behind("Do they go together?", ("Test", "p", "p (Holm)", "In words"), rows),)
+    return (FigureTable("Do they go together?", ("Test", "p", "p (Holm)", "In words"), rows),)
 
 
 def _verdict(p: float | None, reason: str | None) -> str:

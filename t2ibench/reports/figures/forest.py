@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from t2ibench.reports.figures.canvas import SIZE, Canvas, shortened
-from t2ibench.reports.figures.draw import Drawn
+from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.view import Mark, RunView, TaskView, poles
 
@@ -16,7 +16,7 @@ _BEGIN = _NAMES + _POLES
 _HEAD = ("task", "family", "lean", "ci_low", "ci_high", "fair_low", "fair_high", "state")
 
 
-def forest(run: RunView) -> Drawn | None:
+def forest(run: RunView) -> Figure | None:
     """Every test on images, by family, as on the page."""
     if not any(task.mark.value is not None for task in run.tasks):
         return None
@@ -49,7 +49,7 @@ def forest(run: RunView) -> Drawn | None:
         "Filled: clear. Hollow: not clear; dashed: cannot tell. Grey: a fair model. ‹ and ›: it "
         "goes on beyond the axis."
     )
-    return Drawn(canvas, title, caption, _HEAD, rows)
+    return Figure(canvas, title, caption, _HEAD, rows)
 
 
 def _at(value: float) -> float:

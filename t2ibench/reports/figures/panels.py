@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from t2ibench.methods.core.presentation import Panel, Panels
 from t2ibench.reports.figures.axes import Scale
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.figure import (
+    WIDTH,
+    Figure,
+    FigureTable,
+    Samples,
+    caption_of,
+    described,
+)
 from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
 
@@ -23,14 +30,14 @@ _TABLES = 12  # panels that are tables on the page, too
 _CONCEPTS = 10  # lines of such a table
 
 
-def draw_panels(figure: Panels, task: TaskView) -> Drawn | None:
+def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
     """Panels, those with the largest score first."""
     panels = _sorted(figure, task)
     if not panels:
         return None
     shown = panels[: figure.most]
     height = sum(_height(panel) for panel in shown) + _BETWEEN * (len(shown) - 1)
-    canvas = Canvas(WIDTH, height, f"{figure.title}. {figure.caption}")
+    canvas = Canvas(WIDTH, height, described(figure))
     values = [v for panel in shown for v in _values(panel)]
     most = max([1.0, *values])
     y = 0.0
@@ -43,7 +50,7 @@ def draw_panels(figure: Panels, task: TaskView) -> Drawn | None:
         for item, numbers in panel.items
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
-    return Drawn(
+    return Figure(
         canvas,
         figure.title,
         f"{caption_of(figure)} {figure.absent}",
@@ -133,7 +140,7 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
     return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {', '.join(parts)}."
 
 
-def _table(panel: Panel, item: str) -> Behind:
+def _table(panel: Panel, item: str) -> FigureTable:
     rows = [[name, *map(plain, values)] for name, values in panel.items]
     head = [item, *panel.columns]
-    return Behind(panel.title, head, rows[:_CONCEPTS], max(len(rows) - _CONCEPTS, 0))
+    return FigureTable(panel.title, head, rows[:_CONCEPTS], max(len(rows) - _CONCEPTS, 0))

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from t2ibench.methods.core.presentation import Quantity, Scatter
 from t2ibench.reports.figures.axes import Scale, draw_axes
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.figure import (
+    WIDTH,
+    Figure,
+    FigureTable,
+    Samples,
+    caption_of,
+    described,
+)
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.html.numbers import plain, plain_ends
 from t2ibench.reports.view import TaskView
@@ -33,13 +40,13 @@ class _Point:
     side: str  # 'high' or 'low' where it is clearly off the line, else empty
 
 
-def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
+def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
     """Points, the farthest out with their names."""
     points = [point for row in task.result.by if (point := _point(figure, row)) is not None]
     if len(points) < 2:
         return None
     height = 300.0
-    canvas = Canvas(WIDTH, height, f"{figure.title}. {figure.caption}")
+    canvas = Canvas(WIDTH, height, described(figure))
     across = _scale(figure.x, [one.x for one in points], _LEFT, WIDTH - _RIGHT)
     up = _scale(figure.y, [one.y for one in points], height - 40, 24)
     draw_axes(canvas, across, up, figure.x.label, figure.y.label)
@@ -60,7 +67,7 @@ def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
         head = ("row", "x", "y", "y_low", "y_high")
     behind = _behind(figure, [points[number] for number in order], ends)
     says = _says(points) if figure.difference else ""
-    return Drawn(canvas, figure.title, caption, head, rows, says, (behind,))
+    return Figure(canvas, figure.title, caption, head, rows, says, (behind,))
 
 
 def _point(figure: Scatter, row: Row) -> _Point | None:
@@ -110,14 +117,14 @@ def _says(points: Sequence[_Point]) -> str:
     )
 
 
-def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> Behind:
+def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> FigureTable:
     """The points as a table, those that are clear or farthest out first."""
     head = ["Row", figure.x.label, figure.y.label, *(["Interval"] if ends else [])]
     rows = []
     for one in points[:_TABLE]:
         told = plain_ends(*(one.ends or (None, None)))
         rows.append([one.name, plain(one.x), plain(one.y), *([told] if ends else [])])
-    return Behind(figure.title, head, rows, max(len(points) - _TABLE, 0))
+    return FigureTable(figure.title, head, rows, max(len(points) - _TABLE, 0))
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:

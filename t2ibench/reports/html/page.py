@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from t2ibench.reports.figures.draw import draw
+from t2ibench.reports.figures.figure import draw
 from t2ibench.reports.html import words
 from t2ibench.reports.html.facts import facts
 from t2ibench.reports.left import left_of, reasons_said

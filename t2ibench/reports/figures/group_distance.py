@@ -6,7 +6,14 @@ from t2ibench.methods.core.presentation import Apart
 from t2ibench.reports.cells import format_p, level_name
 from t2ibench.reports.figures.axes import Scale, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.figure import (
+    WIDTH,
+    Figure,
+    FigureTable,
+    Samples,
+    caption_of,
+    described,
+)
 from t2ibench.reports.html.numbers import between, percent, plain, plain_ends
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Row, Score
@@ -20,7 +27,7 @@ _HEAD = ("row", "apart", "low", "high", "p", "p_holm")
 _HALVES = "two halves"
 
 
-def draw_apart(figure: Apart, task: TaskView) -> Drawn | None:
+def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     """The distance over all rows with its interval, that of two halves, and the rows."""
     whole = task.result.scores.get(figure.score)
     halves = task.result.scores.get(figure.halves)
@@ -32,7 +39,7 @@ def draw_apart(figure: Apart, task: TaskView) -> Drawn | None:
     ends = [x for _, one in over for x in (one.value, one.ci_low, one.ci_high) if x is not None]
     ends += [value for _, _, value in shown]
     height = _TOP + _STEP * (len(shown) + 2) + 8 + _FOOT
-    canvas = Canvas(WIDTH, height, f"{figure.title}. {figure.caption}")
+    canvas = Canvas(WIDTH, height, described(figure))
     across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), _LEFT, WIDTH - _NUMBERS)
     bottom = height - _FOOT + 4
     for value in across.ticks():
@@ -59,7 +66,7 @@ def draw_apart(figure: Apart, task: TaskView) -> Drawn | None:
         for name, score in [*over, *((name, score) for name, score, _ in rows)]
     ]
     says = _says(figure, whole, halves, len(rows))
-    return Drawn(
+    return Figure(
         canvas, figure.title, caption, _HEAD, numbers, says, (_table(figure, over, rows, level),)
     )
 
@@ -113,7 +120,7 @@ def _table(
     over: list[tuple[str, Score]],
     rows: list[tuple[str, Score, float]],
     level: str,
-) -> Behind:
+) -> FigureTable:
     cells = [
         [
             name,
@@ -125,4 +132,4 @@ def _table(
         for name, one in [*over, *((name, score) for name, score, _ in rows[:_TABLE])]
     ]
     head = (figure.noun.capitalize(), "Apart", level, "p", "p (Holm)")
-    return Behind(figure.title, head, cells, max(len(rows) - _TABLE, 0))
+    return FigureTable(figure.title, head, cells, max(len(rows) - _TABLE, 0))
