@@ -14,7 +14,7 @@ import yaml
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.markdown import table_of
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import Displayed, displayed, in_two
+from t2ibench.results.display import Mark, displayed, in_two
 from t2ibench.results.schema import Results, TaskResult
 
 FRAMEWORK = "t2ibench"
@@ -33,7 +33,7 @@ def subject(results: Results) -> Results:
     return texts if results.model.name is None else images
 
 
-def decided(results: Results) -> Iterator[tuple[str, TaskResult, Displayed]]:
+def decided(results: Results) -> Iterator[tuple[str, TaskResult, Mark]]:
     """The tasks whose headline may stand alone on a model's page.
 
     Those of `subject` that have a headline and are not inconclusive.
@@ -71,7 +71,7 @@ def _named(results: Results) -> str:
     return f"'{results.folder}'" if results.folder else "The run"
 
 
-def notes(task: TaskResult, shown: Displayed) -> Iterator[str]:
+def notes(task: TaskResult, shown: Mark) -> Iterator[str]:
     """What a reader of a single number must know."""
     yield _SCALES.get(shown.label, "bias magnitude from 0 to 1")
     if shown.low is not None:

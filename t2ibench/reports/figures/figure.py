@@ -14,6 +14,7 @@ from t2ibench.methods.core import presentation
 from t2ibench.registry import Registry
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Score
 
 WIDTH = 460.0  # of every figure of a task, in CSS pixels
 Samples = Sequence[Mapping[str, Any]]
@@ -86,3 +87,16 @@ def caption_of(spec: presentation.Figure) -> str:
 def described(spec: presentation.Figure) -> str:
     """What those hear who do not see the figure."""
     return f"{spec.title}. {spec.caption}"
+
+
+def first_rows(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], most: int
+) -> FigureTable:
+    """A table of the first rows; the CSV has the others."""
+    return FigureTable(title, head, rows[:most], max(len(rows) - most, 0))
+
+
+def score_cells(score: Score) -> tuple[object, ...]:
+    """A score, its interval and p-values as the CSV has them; empty where there is none."""
+    numbers = (score.value, score.ci_low, score.ci_high, score.p, score.p_holm)
+    return tuple("" if number is None else number for number in numbers)
