@@ -11,7 +11,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports.left import TaskLoss, losses
+from t2ibench.reports.exclusions import TaskExclusions, exclusions
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
@@ -75,17 +75,13 @@ def write_figures(run: RunView, folder: Path) -> None:
 
 def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:
     """The report of a run as HTML."""
-    from t2ibench.reports.html.agreement import agreement_section
+    from t2ibench.reports.html import sections as sections_of
     from t2ibench.reports.html.baseline import beside, read_baseline
     from t2ibench.reports.html.evidence import Thumbnails, each_stimulus, evidence
-    from t2ibench.reports.html.left import left_section
     from t2ibench.reports.html.page import figures_of, fragment, report_html
-    from t2ibench.reports.html.power import power_section
-    from t2ibench.reports.html.prompts import prompts_section
-    from t2ibench.reports.html.wordings import wordings_section
 
     images, each, figures, paired, other = {}, {}, {}, {}, None
-    lost: list[TaskLoss] = []
+    lost: list[TaskExclusions] = []
     if folder is not None:
         thumbnails = Thumbnails(folder)
         for task in run.tasks:
@@ -101,17 +97,17 @@ def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> 
             strips = each_stimulus(task, samples_of(folder, task.id), thumbnails)
             if strips is not None:
                 each[task.id] = strips
-        paired, lost = _paired(folder), losses(run, folder)
+        paired, lost = _paired(folder), exclusions(run, folder)
         if baseline is not None:
             other = beside(run, folder, read_baseline(baseline), thumbnails)
     notes = read_notes(folder / NOTES).notes if folder is not None else {}
     sections = [
         ("baseline", "Beside", other.section if other else None),
-        ("prompts", "Prompts", prompts_section(run, paired)),
-        ("agreement", "Agreement", agreement_section(run)),
-        ("wordings", "Wordings", wordings_section(run)),
-        ("power", "Power", power_section(run, paired)),
-        ("left", "Left out", left_section(run, lost)),
+        ("prompts", "Prompts", sections_of.prompts_section(run, paired)),
+        ("agreement", "Agreement", sections_of.agreement_section(run)),
+        ("wordings", "Wordings", sections_of.wordings_section(run)),
+        ("power", "Power", sections_of.power_section(run, paired)),
+        ("left", "Left out", sections_of.exclusions_section(run, lost)),
         ("notes", "Notes", fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts])),
     ]
     return report_html(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from t2ibench.reports.view import Mark
+from t2ibench.results.display import Mark
 
 WIDTH = 25
 

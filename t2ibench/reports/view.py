@@ -13,8 +13,7 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
-from t2ibench.results.display import Mark as Mark
-from t2ibench.results.display import displayed, root, side_of, text_only
+from t2ibench.results.display import Mark, displayed, root, side_of, text_only
 from t2ibench.results.schema import Results, Row, TaskResult
 from t2ibench.results.states import ALPHA, State, row_state, state_of
 
@@ -251,9 +250,8 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         wanted = series.groups is None or row.group in series.groups
         if score is None or score.value is None or not wanted:
             continue
-        value, low, high = score.value, score.ci_low, score.ci_high
-        if series.square:
-            value, low, high = root(value), root(low), root(high)
+        numbers = (score.value, score.ci_low, score.ci_high)
+        value, low, high = map(root, numbers) if series.square else numbers
         side = side_of(value) if series.axis else None
         mark = Mark(value, low, high, row_state(score), side)
         found.append(

@@ -31,7 +31,8 @@ from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.html.numbers import at
 from t2ibench.reports.html.page import environment, style
-from t2ibench.reports.view import Mark, TaskView, run_view, series_view
+from t2ibench.reports.view import TaskView, run_view, series_view
+from t2ibench.results.display import Mark
 from t2ibench.results.schema import Row, Score
 from tests import hand
 

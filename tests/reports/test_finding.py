@@ -117,7 +117,8 @@ def test_backticks_set_code_and_the_rest_stays_text() -> None:
 
 def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
     from t2ibench.methods.core.presentation import Axis, RowSeries
-    from t2ibench.reports.view import Mark, RowView
+    from t2ibench.reports.view import RowView
+    from t2ibench.results.display import Mark
     from t2ibench.results.schema import Row
 
     series = RowSeries("lean", "stimulus", Axis("female", "male"))

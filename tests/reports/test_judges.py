@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from t2ibench.methods.openbias.agreement import Agreement
-from t2ibench.reports.html.agreement import agreement_section, questions_of
+from t2ibench.reports.html.sections import agreement_section, questions_of
 from t2ibench.reports.view import run_view
 from t2ibench.results.schema import TaskSettings
 from tests.reports.test_encoder_table import results, task
@@ -23,9 +23,9 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
     )  # fmt: skip
     run = run_view(results(examples=found), {})
     gender, race, never = questions_of(run.tasks[0])
-    assert gender.scores == (0.9, 0.89, 0.8, 0.81, 0.004)
+    assert gender.scores == [0.9, 0.89, 0.8, 0.81, 0.004]
     assert (race.n, race.same_majority) == (38, False)
-    assert never.scores == (None,) * 5
+    assert never.scores == [None] * 5
     page = str(agreement_section(run))
     assert "llava and &lt;clip&gt;" in page
     for text in ("person gender", "person race", "0.80", "0.02", "! differs", "KL, nats"):

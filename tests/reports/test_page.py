@@ -16,8 +16,8 @@ from axe_playwright_python.sync_playwright import Axe
 from t2ibench.cli import main
 from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.view import UNTRAINED, Mark, run_view, verdict
-from t2ibench.results.display import displayed
+from t2ibench.reports.view import UNTRAINED, run_view, verdict
+from t2ibench.results.display import Mark, displayed
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Control, TaskResult
 from t2ibench.tasks.index import build_index, specs_of

@@ -9,7 +9,8 @@ import pytest
 
 from t2ibench.reports.rails import ASCII, UNICODE, Signs, rail, scale, signs_for
 from t2ibench.reports.terminal import print_results, screen
-from t2ibench.reports.view import Mark, run_view
+from t2ibench.reports.view import run_view
+from t2ibench.results.display import Mark
 from tests import hand
 
 IMAGES = {"x": [1.0, 1.0, 1.0, -1.0], "y": [1.0, -1.0, 1.0, 1.0]}

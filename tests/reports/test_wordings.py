@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from t2ibench.methods.core.wording_report import PartScore, Shares, WordingReport
-from t2ibench.reports.html.wordings import wordings_section
+from t2ibench.reports.html.sections import wordings_section
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.view import run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows

@@ -7,7 +7,8 @@ import textwrap
 from t2ibench.reports.figures.canvas import SIZE, Canvas, shortened
 from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.html.numbers import plain, signed
-from t2ibench.reports.view import Mark, RunView, TaskView, poles
+from t2ibench.reports.view import RunView, TaskView, poles
+from t2ibench.results.display import Mark
 
 _NAMES, _AXIS, _POLES, _VALUES = 230.0, 260.0, 150.0, 130.0  # CSS pixels of each column
 _ROW, _FAMILY, _TOP = 26.0, 26.0, 22.0

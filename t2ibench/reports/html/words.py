@@ -15,13 +15,13 @@ from t2ibench.reports.overview import brief, earlier
 from t2ibench.reports.view import (
     CONTROLS,
     FamilyView,
-    Mark,
     RowView,
     RunView,
     SeriesView,
     TaskView,
     poles,
 )
+from t2ibench.results.display import Mark
 from t2ibench.results.states import WORDS
 from t2ibench.settings import Settings
 
