@@ -9,13 +9,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from t2ibench.reports.exclusions import excluded_of, reasons_said
-from t2ibench.reports.figures.figure import draw
+from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.html import words
 from t2ibench.reports.view import RunView, TaskView, controls_said, named, verdict
 
@@ -88,9 +87,9 @@ Section = tuple[str, str, Markup]  # its id, what the contents call it, and its 
 def report_html(
     run: RunView,
     *,
-    figures: Mapping[str, Sequence[Markup]] | None = None,
-    evidence: Mapping[str, Markup] | None = None,
-    each: Mapping[str, Markup] | None = None,
+    figures: Mapping[str, Sequence[Figure | None]] | None = None,
+    evidence: Mapping[str, Markup | None] | None = None,
+    each: Mapping[str, Markup | None] | None = None,
     sections: Sequence[Section] = (),
     baseline: Beside | None = None,
     origin: str = "",
@@ -137,16 +136,10 @@ def report_html(
     )
 
 
-def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Markup]:
-    """The figures of a task."""
-    drawn = [draw(figure, task, samples) for figure in task.shown.figures]
-    return [fragment("figure.html", drawn=one) for one in drawn if one is not None]
-
-
 def _card(
     family: str,
     task: TaskView,
-    figures: Sequence[Markup] = (),
+    figures: Sequence[Figure | None] = (),
     evidence: Markup | None = None,
     each: Markup | None = None,
     opened: bool = False,
@@ -157,7 +150,7 @@ def _card(
         "card.html",
         family=family,
         task=task,
-        figures=figures,
+        figures=[fragment("figure.html", drawn=one) for one in figures if one is not None],
         evidence=evidence,
         each=each or "",
         open=opened,
