@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import yaml
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.markdown import table_of
-from t2ibench.reports.writers import Table
+from t2ibench.reports.markdown import MarkdownTables
 from t2ibench.results.display import Mark, displayed, in_two
 from t2ibench.results.schema import Results, TaskResult
 
@@ -86,15 +85,11 @@ def notes(task: TaskResult, shown: Mark) -> Iterator[str]:
         yield task.headline.direction
 
 
-class ModelIndexWriter:
+class ModelIndexWriter(MarkdownTables):
     """Front matter for a model's README.md (see reports.writers.Writer)."""
 
     description = "`model-index` metadata for the README.md of a model on the Hugging Face hub"
     suffix = "yaml"
-
-    def table(self, table: Table) -> str:
-        """A table that is no run's, as in Markdown."""
-        return table_of(table)
 
     def results(self, results: Results) -> str:
         """The front matter of a run."""

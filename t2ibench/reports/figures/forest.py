@@ -97,7 +97,7 @@ def _row(canvas: Canvas, task: TaskView, y: float) -> None:
         if beyond:
             canvas.text(place, base, sign, anchor, "strong")
     canvas.dot(_at(mark.value), middle, (side or "plain") if clear else "hollow", 4.5, task.name)
-    shown = plain if task.scale in {"rms lean", "magnitude"} else signed
+    shown = plain if mark.sized else signed
     words = shown(mark.value)
     if mark.low is not None and mark.high is not None:
         words += f"  ({shown(mark.low)} to {shown(mark.high)})"
