@@ -16,7 +16,7 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.needs import Needs, QuestionNeed
 from t2ibench.methods.registry import needs
 from t2ibench.reports.view import RunView, TaskView
-from t2ibench.results.display import Mark, State
+from t2ibench.results.display import IntervalMark, State
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import ALPHA
@@ -95,7 +95,7 @@ class GroupExclusions(Exclusions):
 
     prompts: int
     touched: int
-    mark: Mark
+    mark: IntervalMark
     more: bool
 
     @property
@@ -235,7 +235,7 @@ def _tested(
         hits, totals = [one.count for one in prompts], [one.total for one in prompts]
         low, high = clustered_proportion(hits, totals).interval()
         state: State = "clear" if p is not None and p < ALPHA else "not_clear"
-        mark = Mark(_share(prompts), low, high, state, None)
+        mark = IntervalMark(_share(prompts), low, high, state, None)
         by_reason = sum((one.by_reason for one in prompts), Counter[str]())
         touched = sum(hit > 0 for hit in hits)
         one = GroupExclusions(name, sum(totals), by_reason, len(prompts), touched, mark, higher)

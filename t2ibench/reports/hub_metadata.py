@@ -13,7 +13,7 @@ import yaml
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.markdown import MarkdownTables
-from t2ibench.results.display import Mark, displayed, in_two
+from t2ibench.results.display import IntervalMark, displayed, in_two
 from t2ibench.results.schema import Results, TaskResult
 
 FRAMEWORK = "t2ibench"
@@ -32,7 +32,7 @@ def subject(results: Results) -> Results:
     return texts if results.model.name is None else images
 
 
-def decided(results: Results) -> Iterator[tuple[str, TaskResult, Mark]]:
+def decided(results: Results) -> Iterator[tuple[str, TaskResult, IntervalMark]]:
     """The tasks whose headline may stand alone on a model's page.
 
     Those of `subject` that have a headline and are not inconclusive.
@@ -70,7 +70,7 @@ def _named(results: Results) -> str:
     return f"'{results.folder}'" if results.folder else "The run"
 
 
-def notes(task: TaskResult, shown: Mark) -> Iterator[str]:
+def notes(task: TaskResult, shown: IntervalMark) -> Iterator[str]:
     """What a reader of a single number must know."""
     yield _SCALES.get(shown.label, "bias magnitude from 0 to 1")
     if shown.low is not None:

@@ -223,9 +223,9 @@ def write_taskset(tasks: Sequence[LoadedTask], target: Path) -> dict[str, int]:
     return {name: len(lines) for name, lines in rows.items()}
 
 
-def _yaml(content: Any, **options: int) -> bytes:
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, **options)
-    return str(text).encode()
+def _yaml(content: Any, width: int = 80) -> bytes:
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=width)
+    return text.encode()
 
 
 def _croissant(

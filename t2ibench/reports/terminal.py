@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import visible
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import overview
+from t2ibench.reports.interval_bar import UNICODE, Signs, signs_for
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.rails import UNICODE, Signs, signs_for
 from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
 from t2ibench.results.schema import Results
 from t2ibench.results.states import State

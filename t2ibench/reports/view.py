@@ -13,7 +13,7 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
-from t2ibench.results.display import Mark, displayed, root, side_of, text_only
+from t2ibench.results.display import IntervalMark, displayed, root, side_of, text_only
 from t2ibench.results.schema import Results, Row, TaskResult
 from t2ibench.results.states import ALPHA, State, row_state, state_of
 
@@ -39,7 +39,7 @@ class RowView:
     name: str
     group: str | None
     n_images: int | None
-    mark: Mark
+    mark: IntervalMark
     flipped: bool
     row: Row
 
@@ -83,7 +83,7 @@ class TaskView:
     id: str
     name: str
     shown: Presentation
-    mark: Mark
+    mark: IntervalMark
     sentence: str
     series: tuple[SeriesView, ...]
     result: TaskResult
@@ -253,7 +253,7 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         numbers = (score.value, score.ci_low, score.ci_high)
         value, low, high = map(root, numbers) if series.square else numbers
         side = side_of(value) if series.axis else None
-        mark = Mark(value, low, high, row_state(score), side)
+        mark = IntervalMark(value, low, high, row_state(score), side)
         found.append(
             RowView(row.name, row.group, row.n_images, mark, row.group in series.flipped, row)
         )

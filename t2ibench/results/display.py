@@ -15,7 +15,7 @@ LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class IntervalMark:
     """A value with its interval, on the scale on which it is shown.
 
     Attributes:
@@ -50,7 +50,7 @@ class Mark:
         return self.label in {"rms lean", "magnitude"}
 
 
-def displayed(headline: Headline) -> Mark:
+def displayed(headline: Headline) -> IntervalMark:
     """A headline as a table shows it; what it shows is for `states.state_of` to say.
 
     Examples:
@@ -66,7 +66,7 @@ def displayed(headline: Headline) -> Mark:
     else:
         value, low, high, fair_low, fair_high = numbers
     label = LABELS.get(headline.scale or "", "magnitude")
-    return Mark(value, low, high, "no_score", None, fair_low, fair_high, label)
+    return IntervalMark(value, low, high, "no_score", None, fair_low, fair_high, label)
 
 
 def root(value: float | None) -> float | None:

@@ -15,7 +15,7 @@ import yaml
 import t2ibench
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.destinations import DESTINATIONS, choose
-from t2ibench.reports.destinations.sent import Sent, flat, send_all, sent_of
+from t2ibench.reports.destinations.payload import Payload, flat, payload_of, send_all
 from t2ibench.results import read_results
 from tests import hand
 from tests.models.images_api import running
@@ -28,8 +28,8 @@ FILES = {"report.html", "results.json", "results.md"}
 
 
 @pytest.fixture
-def sent(toyland_run: Path) -> Sent:
-    return sent_of(read_results(toyland_run), toyland_run)
+def sent(toyland_run: Path) -> Payload:
+    return payload_of(read_results(toyland_run), toyland_run)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         yield hub
 
 
-def test_what_is_sent_is_what_tables_show(sent: Sent) -> None:
+def test_what_is_sent_is_what_tables_show(sent: Payload) -> None:
     head = sent.results.tasks[TASK].headline
     assert sent.metrics[f"{TASK}/headline"] == head.value
     assert sent.metrics[f"{TASK}/ci_low"] == head.ci_low
@@ -66,7 +66,7 @@ def test_a_test_that_decides_nothing_is_in_the_table_alone(tmp_path: Path) -> No
         square=hand.record(hand.mean_square(images)),
         undecided=hand.record(hand.mean_lean(images), inconclusive="its halves disagree"),
     )
-    sent = sent_of(found, tmp_path)
+    sent = payload_of(found, tmp_path)
     assert {name.partition("/")[0] for name in sent.metrics} == {"square"}
     square = found.tasks["square"].headline.value
     assert sent.metrics["square/headline"] == pytest.approx(max(0.0, square or 0.0) ** 0.5)

@@ -32,7 +32,7 @@ from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.html.numbers import at
 from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.view import TaskView, run_view, series_view
-from t2ibench.results.display import Mark
+from t2ibench.results.display import IntervalMark
 from t2ibench.results.schema import Row, Score
 from tests import hand
 
@@ -217,6 +217,6 @@ def test_an_axis_from_0_reaches_as_far_as_its_span() -> None:
         "0.000",
         "1.400",
     )
-    mark = Mark(0.5, 0.4, 0.6, "clear", None)
+    mark = IntervalMark(0.5, 0.4, 0.6, "clear", None)
     macros = environment().get_template("marks.html").module
     assert "rail plain clear half" in str(macros.rail(mark, "a", half=True))  # type: ignore[attr-defined]

@@ -118,13 +118,13 @@ def test_backticks_set_code_and_the_rest_stays_text() -> None:
 def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
     from t2ibench.methods.core.presentation import Axis, RowSeries
     from t2ibench.reports.view import RowView
-    from t2ibench.results.display import Mark
+    from t2ibench.results.display import IntervalMark
     from t2ibench.results.schema import Row
 
     series = RowSeries("lean", "stimulus", Axis("female", "male"))
     row = Row(name="nurse", scores={})
     clear, not_clear = (
-        RowView("nurse", None, 4, Mark(-0.5, -0.75, -0.25, state, "low"), False, row)
+        RowView("nurse", None, 4, IntervalMark(-0.5, -0.75, -0.25, state, "low"), False, row)
         for state in ("clear", "not_clear")
     )
     told = row_spoken(clear, series.axis)

@@ -17,7 +17,7 @@ from t2ibench.cli import main
 from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import UNTRAINED, run_view, verdict
-from t2ibench.results.display import Mark, displayed
+from t2ibench.results.display import IntervalMark, displayed
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Control, TaskResult
 from t2ibench.tasks.index import build_index, specs_of
@@ -142,7 +142,7 @@ def test_a_finding_that_an_untrained_network_reproduces_says_so() -> None:
 def test_an_interval_beyond_the_axis_is_marked() -> None:
     row = '{% from "marks.html" import rail %}{{ rail(mark, "x") }}'
     for ends, count in (((0.2, 0.9), 0), ((0.2, 1.3), 1), ((-1.2, 1.3), 2)):
-        mark = Mark(0.5, *ends, "clear", "high")
+        mark = IntervalMark(0.5, *ends, "clear", "high")
         text = environment().from_string(row).render(mark=mark)
         assert text.count('class="over ') == count
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.reports.destinations.sent import Sent
+from t2ibench.reports.destinations.payload import Payload
 from t2ibench.reports.hub_metadata import eval_results
 from t2ibench.version import __version__
 
@@ -87,7 +87,7 @@ class HubDataset:
                 "Write letters, digits, '-', '_' and '.', with '/' between folders.",
             )
 
-    def send(self, sent: Sent, args: DatasetArgs) -> str:
+    def send(self, sent: Payload, args: DatasetArgs) -> str:
         """Commit the results of a run."""
         from huggingface_hub import CommitOperationAdd
 
@@ -111,7 +111,7 @@ class HubModel:
         _check_id(args.repo, "hf-model")
         _check_id(args.dataset, "hf-model: dataset")
 
-    def send(self, sent: Sent, args: ModelArgs) -> str:
+    def send(self, sent: Payload, args: ModelArgs) -> str:
         """Open a pull request with .eval_results/t2ibench.yaml."""
         from huggingface_hub import CommitOperationAdd
 
@@ -121,7 +121,7 @@ class HubModel:
         return _commit(_api(), args.repo, "model", operations, message, pr=not args.direct)
 
 
-def dataset_operations(sent: Sent, args: DatasetArgs) -> list[CommitOperationAdd]:
+def dataset_operations(sent: Payload, args: DatasetArgs) -> list[CommitOperationAdd]:
     """What is committed of a run."""
     from huggingface_hub import CommitOperationAdd
 
@@ -137,7 +137,7 @@ def dataset_operations(sent: Sent, args: DatasetArgs) -> list[CommitOperationAdd
     ]
 
 
-def _headlines(sent: Sent) -> Iterator[dict[str, Any]]:
+def _headlines(sent: Payload) -> Iterator[dict[str, Any]]:
     model = sent.results.model
     for row in sent.rows:
         yield {

@@ -8,7 +8,7 @@ from t2ibench.reports.figures.canvas import SIZE, Canvas, shortened
 from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.reports.view import RunView, TaskView, poles
-from t2ibench.results.display import Mark
+from t2ibench.results.display import IntervalMark
 
 _NAMES, _AXIS, _POLES, _VALUES = 230.0, 260.0, 150.0, 130.0  # CSS pixels of each column
 _ROW, _FAMILY, _TOP = 26.0, 26.0, 22.0
@@ -57,7 +57,7 @@ def _at(value: float) -> float:
     return _BEGIN + (min(max(value, -1.0), 1.0) + 1) / 2 * _AXIS
 
 
-def _band(canvas: Canvas, mark: Mark, y: float) -> None:
+def _band(canvas: Canvas, mark: IntervalMark, y: float) -> None:
     if mark.value is not None and mark.fair_low is not None and mark.fair_high is not None:
         left, right = _at(mark.fair_low), _at(mark.fair_high)
         canvas.box(left, y, right - left, _ROW, "band")

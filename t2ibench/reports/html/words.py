@@ -21,7 +21,7 @@ from t2ibench.reports.view import (
     TaskView,
     poles,
 )
-from t2ibench.results.display import Mark
+from t2ibench.results.display import IntervalMark
 from t2ibench.results.states import WORDS
 from t2ibench.settings import Settings
 
@@ -33,7 +33,7 @@ _MANY = 5
 _FEW_IMAGES = 20
 
 
-def ends(mark: Mark, sized: bool = False) -> str:
+def ends(mark: IntervalMark, sized: bool = False) -> str:
     """Both ends of an interval."""
     if mark.low is None or mark.high is None:
         return ""
@@ -56,14 +56,14 @@ def coded(text: str) -> Markup:
     return Markup("").join(marked)
 
 
-def rail_class(mark: Mark) -> str:
+def rail_class(mark: IntervalMark) -> str:
     """The classes of a mark's rail: state and side."""
     if mark.state == "clear":
         return {"low": "left clear", "high": "right clear", None: "plain clear"}[mark.side]
     return "unsure" if mark.state in {"cannot_tell", "no_score"} else "null"
 
 
-def _tone(mark: Mark) -> str:
+def _tone(mark: IntervalMark) -> str:
     if mark.state != "clear":
         return "faint"
     return {"low": "t-left", "high": "t-right", None: ""}[mark.side]
