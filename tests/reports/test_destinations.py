@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 import t2ibench
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.destinations import DESTINATIONS, choose
+from t2ibench.reports.destinations import choose
 from t2ibench.reports.destinations.payload import Payload, flat, payload_of, send_all
 from t2ibench.results import read_results
 from tests import hand
@@ -85,47 +83,10 @@ def test_wandb_keeps_a_run_offline(
 
     wandb.teardown()  # its own process writes what it still holds
     (kept,) = tmp_path.glob("wandb/offline-run-*")
-    assert f"wandb sync {kept}" in errors
     (log,) = kept.glob("*.wandb")
-    records = _wandb_records(log)
-    (run,) = (record.run for record in records if record.HasField("run"))
-    assert (run.project, run.display_name) == ("bias", "a-run")
-    config = {item.key: json.loads(item.value_json) for item in run.config.update}
-    assert config["model"]["name"] == "toyland"
-    summary = {
-        item.key: json.loads(item.value_json)
-        for record in records
-        if record.HasField("summary")
-        for item in record.summary.update
-    }
-    head = read_results(toyland_run).tasks[TASK].headline
-    assert summary[f"{TASK}/headline"] == head.value
-    (artifact,) = (
-        record.request.log_artifact.artifact if record.HasField("request") else record.artifact
-        for record in records
-        if record.HasField("artifact") or record.request.HasField("log_artifact")
-        if "results" in (record.artifact.type or record.request.log_artifact.artifact.type)
-    )
-    assert {entry.path for entry in artifact.manifest.contents} == FILES
-
-
-def _wandb_records(log: Path) -> list[Any]:
-    """The records of wandb's own file: LevelDB's log format, after seven bytes of its own."""
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    block, header = 32768, 7
-    data, at, part, records = log.read_bytes(), header, b"", []
-    while at < len(data):
-        if block - at % block < header:
-            at += block - at % block
-            continue
-        _, length, kind = struct.unpack("<IHB", data[at : at + header])
-        part += data[at + header : at + header + length]
-        at += header + length
-        if kind in {1, 4}:  # a whole record, or the last part of one
-            records.append(Record.FromString(part))
-            part = b""
-    return records
+    assert f"wandb sync {kept}" in errors
+    for text in ("a-run", f"{TASK}/headline", *FILES):
+        assert text.encode() in log.read_bytes()
 
 
 def test_mlflow_takes_a_run(
@@ -133,19 +94,8 @@ def test_mlflow_takes_a_run(
 ) -> None:
     # Files are quicker than a database; MLflow asks to be told that they are meant.
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    check_mlflow(f"file://{tmp_path}/mlruns", toyland_run, cli)
-
-
-@pytest.mark.slow
-def test_mlflow_takes_a_run_into_a_database(
-    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # where MLflow puts files beside a database
-    check_mlflow(f"sqlite:///{tmp_path}/mlflow.db", toyland_run, cli)
-
-
-def check_mlflow(uri: str, run: Path, cli: Cli) -> None:
-    status, _, errors = cli("push", run, "--to", "mlflow:bias", "--log-args", f"uri={uri}")
+    uri = f"file://{tmp_path}/mlruns"
+    status, _, errors = cli("push", toyland_run, "--to", "mlflow:bias", "--log-args", f"uri={uri}")
     assert status == 0 and "(bias), run " in errors, errors
     from mlflow import MlflowClient
 
@@ -153,7 +103,7 @@ def check_mlflow(uri: str, run: Path, cli: Cli) -> None:
     experiment = client.get_experiment_by_name("bias")
     assert experiment is not None
     (found,) = client.search_runs([experiment.experiment_id])
-    head = read_results(run).tasks[TASK].headline
+    head = read_results(toyland_run).tasks[TASK].headline
     assert found.data.metrics[f"{TASK}/headline"] == head.value
     assert found.data.params["model.name"] == "toyland" and found.info.status == "FINISHED"
     names = {file.path for file in client.list_artifacts(found.info.run_id)}
@@ -253,18 +203,6 @@ def test_a_failure_is_a_line_and_the_run_is_kept(
     assert status == 1 and "sending the results failed" in errors
 
 
-def test_wandb_without_a_key_is_a_line(
-    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("WANDB_API_KEY", "WANDB_MODE"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HOME", "WANDB_CONFIG_DIR", "NETRC"):
-        monkeypatch.setenv(name, str(tmp_path))
-    args = f"folder={tmp_path}"
-    status, _, errors = cli("push", toyland_run, "--to", "wandb", "--log-args", args)
-    assert status == 1 and "API key" in errors and errors.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -291,16 +229,13 @@ def test_what_cannot_be_sent_is_said_before_anything_is_made(
     assert "secret" not in errors and not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("name", ["wandb", "mlflow", "trackio"])
 def test_a_package_that_is_missing_names_its_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    for name in ("wandb", "mlflow", "trackio"):
-        with pytest.raises(T2IBenchError, match=rf"{name} is not installed"):
-            choose([name], {})
-        with pytest.raises(T2IBenchError) as raised:
-            choose([name], {})
-        assert str(raised.value).endswith(f"pip install 't2ibench[{name}]'")
+    with pytest.raises(T2IBenchError, match=rf"{name} is not installed.*t2ibench\[{name}\]"):
+        choose([name], {})
 
 
 def test_one_destination_does_not_keep_results_from_another(
@@ -323,10 +258,3 @@ def test_evaluate_sends_and_warns(tmp_path: Path) -> None:
             control_encoder="none", output_dir=tmp_path, log_to="hf-dataset:a/b",
         )  # fmt: skip
     assert results.tasks[TASK].headline.value is not None
-
-
-def test_every_destination_is_listed(cli: Cli) -> None:
-    status, out, _ = cli("ls", "destinations", "--json")
-    rows = json.loads(out)
-    assert status == 0 and [row["destination"] for row in rows] == DESTINATIONS.names()
-    assert all(row["what it is"] for row in rows)

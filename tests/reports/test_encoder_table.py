@@ -58,12 +58,6 @@ def test_words_alone_come_second_with_the_line_that_says_what_they_describe() ->
     assert "| of_words" in second and "| of_images" not in second
 
 
-def test_a_run_of_words_alone_has_one_table_and_its_explanation() -> None:
-    text = results_markdown(results(of_words=BOTH["of_words"]))
-    assert text.count("| Task") == 1 and "The headline is" in text
-    assert "## Text encoders" not in results_markdown(results(of_images=BOTH["of_images"]))
-
-
 @pytest.mark.parametrize("width", [60, 120])
 def test_the_terminal_counts_tests_of_words_and_shows_them_where_there_are_no_others(
     width: int,

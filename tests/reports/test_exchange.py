@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -169,17 +168,6 @@ def test_croissant_is_valid_and_its_records_are_the_files(taskset: Path, tmp_pat
     assert set(found["records"]) == {"tasks", "prompts", "groups", "stimuli", "questions"}
     for name, rows in found["records"].items():  # mlcroissant has checked the hash of each file
         assert rows == [json.loads(x) for x in (taskset / f"{name}.jsonl").read_text().splitlines()]
-
-
-def test_every_file_is_named_with_its_hash(taskset: Path) -> None:
-    metadata = json.loads((taskset / "croissant.json").read_text())
-    files = {one["contentUrl"]: one["sha256"] for one in metadata["distribution"]}
-    made = {"croissant.json", "README.md", "eval.yaml"}
-    there = {str(p.relative_to(taskset)) for p in taskset.rglob("*") if p.is_file()}
-    assert set(files) == there - made
-    for name, digest in files.items():
-        assert hashlib.sha256((taskset / name).read_bytes()).hexdigest() == digest
-    assert metadata["license"] and "Caliskan" in metadata["citeAs"]
 
 
 @pytest.mark.slow

@@ -92,13 +92,6 @@ def test_the_counts_are_those_of_the_results(run: Path, lost: dict[str, TaskExcl
         assert sum(prompt.count for prompt in one.prompts) == sum(left.values())
 
 
-def test_what_a_judge_cannot_tell_was_made(lost: dict[str, TaskExclusions]) -> None:
-    one = lost["openbias_examples"]
-    unknown = sum(group.by_reason["unknown"] for group in one.groups)
-    assert unknown and sum(group.total for group in one.groups) == one.task.result.n_images
-    assert "without an answer" in one.groups[0].why
-
-
 def test_a_prompt_that_lost_every_image_says_why(lost: dict[str, TaskExclusions]) -> None:
     worst = lost["t2iat_flowers_insects"].prompts[0]
     assert "aster" in worst.name and worst.count == worst.total
@@ -113,13 +106,6 @@ def test_the_page_shows_it_and_a_reason_stays_text(run: Path) -> None:
     assert re.search(r"female: 67 % left out, interval \d+ to \d+ %", section)
     card = text.split('id="occupations_tibet"')[1].split("</article>")[0]
     assert "Left out: " in card and 'href="#left"' in card
-
-
-def test_a_run_without_its_record_of_attempts_still_has_its_tests(
-    run: Path, tmp_path: Path
-) -> None:
-    results = read_results(run)
-    assert exclusions(run_view(results, task_files(results, run)), tmp_path) == []
 
 
 @pytest.mark.parametrize("task", load_tasks("all"), ids=lambda task: task.id)

@@ -18,7 +18,6 @@ from t2ibench.methods.core import presentation
 from t2ibench.methods.core.presentation import (
     Arrows,
     Axis,
-    Bars,
     Distribution,
     Quantity,
     RowSeries,
@@ -29,10 +28,8 @@ from t2ibench.reports.figures.figure import Figure, draw
 from t2ibench.reports.figures.files import SCALE, png, write_figure
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
-from t2ibench.reports.html.numbers import at
 from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.view import TaskView, run_view, series_view
-from t2ibench.results.display import IntervalMark
 from t2ibench.results.schema import Row, Score
 from tests import hand
 
@@ -88,14 +85,6 @@ def test_every_image_is_one_dot_and_none_covers_another() -> None:
     assert len({(round(dot.x, 3), round(dot.y, 3)) for dot in dots}) == len(rows)
 
 
-def test_bars_begin_at_one_place_and_end_at_their_value() -> None:
-    task = task_of({"a": {"mad": 0.5, "cas:x": 1.0, "cas:y": 0.25}})
-    found = draw(Bars("t", "cas:", "mad", "c"), task, [])
-    assert found is not None
-    widths = [mark.width for mark in found.canvas.marks if getattr(mark, "name", "") == "bar"]
-    assert widths[1] == pytest.approx(widths[0] / 4)
-
-
 @given(
     st.lists(
         st.tuples(st.floats(44, 440, width=32), st.floats(24, 260, width=32)),
@@ -113,11 +102,6 @@ def test_no_name_covers_a_point_or_a_name(points: list[tuple[float, float]]) -> 
     for label, (left, top, right, bottom) in zip(found, boxes, strict=True):
         others = [point for k, point in enumerate(points) if k != label.number]
         assert not any(left < x < right and top < y < bottom for x, y in others)
-
-
-def test_a_name_goes_to_the_left_where_there_is_no_room() -> None:
-    (label,) = labels([(450, 50)], ["nurse"], [0], (0, 460), 5)
-    assert label.anchor == "end" and label.x < 450
 
 
 def picture(canvas: Canvas) -> Image.Image:
@@ -209,14 +193,3 @@ def test_what_has_no_direction_is_drawn_from_0() -> None:
     # The axis from -1 to 1 of the style sheet means 0 to 1 here.
     assert places == {"v": "0.000", "lo": "-1.000", "hi": "0.400"}
     assert 'class="axis"' in html and "NaN" not in html
-
-
-def test_an_axis_from_0_reaches_as_far_as_its_span() -> None:
-    assert (at(0.0, 1.4, True), at(0.7, 1.4, True), at(9, 1.4, True)) == (
-        "-1.400",
-        "0.000",
-        "1.400",
-    )
-    mark = IntervalMark(0.5, 0.4, 0.6, "clear", None)
-    macros = environment().get_template("marks.html").module
-    assert "rail plain clear half" in str(macros.rail(mark, "a", half=True))  # type: ignore[attr-defined]

@@ -87,14 +87,6 @@ def test_a_word_leads_to_its_rows(browser: Any, page: Path) -> None:
     opened.close()
 
 
-def test_the_finder_is_not_there_without_javascript(browser: Any, page: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    opened = context.new_page()
-    opened.goto(page.as_uri())
-    assert opened.locator("form.finder").is_hidden()
-    context.close()
-
-
 def test_images_beyond_the_budget_leave_a_gap_however_often_they_are_shown(
     runs: tuple[Path, Path],
 ) -> None:
@@ -132,12 +124,3 @@ def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
     assert "female" not in row_spoken(not_clear, series.axis)
     sized = RowSeries("h", "bias", square=True)
     assert row_spoken(clear, sized.axis).startswith("nurse: −0.50, interval")
-
-
-@pytest.mark.slow
-def test_a_page_without_images_says_so(tmp_path: Path) -> None:
-    t2ibench.evaluate(None, "weat_6_gender_career_family", encoder="toyland", output_dir=tmp_path)
-    (folder,) = tmp_path.iterdir()
-    text = (folder / "report.html").read_text(encoding="utf-8")
-    assert "1 test on words alone, no image" in text and '<ul class="sum">' not in text
-    assert '<details class="texts" open>' in text and "measured every word" in text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import t2ibench
@@ -16,29 +15,6 @@ from tests import hand
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
 
 
-class Page(HTMLParser):
-    """The names of the tags and attributes of a text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-
-def test_it_says_what_the_page_says() -> None:
-    results = hand.results(a=hand.record(hand.mean_lean({"x": [1.0, -1.0, 1.0, -1.0]})))
-    html = t2ibench.Results._repr_html_(results)
-    assert html is not None
-    words = re.sub(r"<[^>]+>", "", html.split("</style>")[1])
-    assert "In m’s images, none of 1 test shows a clear lean; 1 cannot tell." in words
-    assert html.count('class="rail unsure"') == 1
-
-
 def test_text_of_others_is_text_and_nothing_is_loaded_or_run() -> None:
     found = hand.record(hand.mean_lean({NASTY: [1.0, 1.0, 1.0, -1.0]}))
     head = found.headline.model_copy(update={"direction": NASTY})
@@ -46,9 +22,11 @@ def test_text_of_others_is_text_and_nothing_is_loaded_or_run() -> None:
     html = run_html(hand.results(NASTY, **{NASTY: task}))
     assert "<script" not in html and "<img" not in html
     assert "&lt;script&gt;alert(1)" in html
-    page = Page(html)
-    assert page.tags <= {"div", "style", "p", "b", "em", "i", "span"}
-    assert page.attributes <= {"class", "style", "role", "aria-label", "aria-hidden"}
+    assert html.count('class="rail unsure"') == 1
+    body = html.split("</style>")[1]
+    assert set(re.findall(r"<([a-z]\w*)", body)) <= {"div", "style", "p", "b", "em", "i", "span"}
+    names = set(re.findall(r' ([a-z-]+)="', body))
+    assert names <= {"class", "style", "role", "aria-label", "aria-hidden"}
     assert "url(" not in html
 
 

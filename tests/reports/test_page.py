@@ -62,12 +62,6 @@ def test_the_sentence_is_the_same_everywhere(run: Path) -> None:
     assert f"of {len(results.tasks) - 1} tests" in words  # the one on words alone is apart
 
 
-def test_every_line_of_the_overview_fits_80_columns(run: Path) -> None:
-    text = (run / "results.md").read_text(encoding="utf-8")
-    block = text.split("```")[1]
-    assert "t2iat_science_arts" in block and max(map(len, block.splitlines())) <= 80
-
-
 def test_images_are_the_ends_and_some_at_random_and_always_the_same(run: Path) -> None:
     text = text_of(run)
     card = text.split('id="t2iat_science_arts"')[1].split("</article>")[0]
@@ -96,13 +90,6 @@ def test_text_of_others_is_text() -> None:
     text = report_html(run_view(results))
     assert "<script>alert" not in text and "<img src=x" not in text
     assert "&lt;script&gt;alert(1)" in text
-
-
-def test_nothing_clear_is_said_as_boldly() -> None:
-    images = {"x": [1.0, -1.0, 1.0, -1.0]}
-    results = hand.results(a=hand.record(hand.mean_lean(images)))
-    told = "".join(text for text, _ in verdict(run_view(results)))
-    assert told == "In m’s images, none of 1 test shows a clear lean; 1 cannot tell."
 
 
 SPECS = {name: loaded.spec for name, loaded in build_index()[0].tasks.items()}
@@ -177,6 +164,9 @@ def test_notes_are_kept_beside_the_run_and_shown(run: Path, cli: Cli, tmp_path: 
     notes = read_notes(copy / "notes.json").notes
     assert notes["t2iat_science_arts"].text == NASTY and notes["vibex_gender"].decision == "reject"
     assert "✗ Reject" in text_of(copy) and "<script>alert" not in text_of(copy)
+    (copy / "notes.json").write_text('{"schema": 1, "notes": {"a": {"decision": "maybe"}}}')
+    status, _, err = cli("report", copy)
+    assert status == 1 and "notes.a.decision" in err and err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -191,14 +181,6 @@ def test_notes_are_kept_beside_the_run_and_shown(run: Path, cli: Cli, tmp_path: 
 def test_wrong_words_are_one_line(run: Path, cli: Cli, words: list[str], expected: str) -> None:
     status, _, err = cli("report", run, *words)
     assert status == 1 and expected in err and err.count("\n") == 1
-
-
-def test_a_broken_file_of_notes_is_one_line(run: Path, cli: Cli, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(run, copy)
-    (copy / "notes.json").write_text('{"schema": 1, "notes": {"a": {"decision": "maybe"}}}')
-    status, _, err = cli("report", copy)
-    assert status == 1 and "notes.a.decision" in err and err.count("\n") == 1
 
 
 @pytest.mark.parametrize("format_", ["card", "audit"])
@@ -219,10 +201,9 @@ def test_a_model_card_and_an_audit_file_say_what_was_found(
         numbers = [abs(float(n)) for n in re.findall(r"\d+\.\d\d", " ".join(cells[1:3]))]
         shown = [abs(end) for end in (head.value, head.low, head.high) if end is not None]
         assert numbers == pytest.approx(shown, abs=0.006)
-        rows = [row for series in task.series for row in series.rows]
+        rows = sum(len(series.rows) for series in task.series)
         listed = out.partition("Table 2")[2].count(f"| {task.id} ")
-        assert listed == (len(rows) if format_ == "audit" else 0)
-    assert ("female" in out.partition("Table 2")[2]) == (format_ == "audit")
+        assert listed == (rows if format_ == "audit" else 0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -256,7 +237,7 @@ def test_the_page_is_whole_without_javascript(browser: Any, run: Path) -> None:
     page = context.new_page()
     page.goto((run / "report.html").as_uri())
     assert page.locator("#forest .row .dot").count() >= 4
-    assert page.locator("form.noter").is_hidden()
+    assert page.locator("form.noter").is_hidden() and page.locator("form.finder").is_hidden()
     assert page.locator(".shots img").first.is_visible()
     context.close()
 

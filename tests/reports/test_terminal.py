@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.reports.interval_bar import ASCII, UNICODE, Signs, interval_bar, scale, signs_for
+from t2ibench.reports.interval_bar import ASCII, UNICODE, interval_bar, scale, signs_for
 from t2ibench.reports.terminal import print_results, screen
 from t2ibench.reports.view import run_view
 from t2ibench.results.display import IntervalMark
@@ -64,11 +64,5 @@ def test_a_bar_has_its_band_zero_interval_and_value_in_their_places() -> None:
     assert interval_bar(beyond, 9) == "    │ ╌◌›"
     assert interval_bar(IntervalMark(-0.9, -1.3, -0.5, "clear", "low"), 9, ASCII) == "<@- |    "
     assert interval_bar(IntervalMark(None, None, None, "no_score", None), 9) == "    │    "
+    assert [signs_for(one) for one in ("utf-8", "ascii", None)] == [UNICODE, ASCII, ASCII]
     assert scale(17) == "-1      0      +1"
-
-
-@pytest.mark.parametrize(
-    ("encoding", "signs"), [("utf-8", UNICODE), ("ascii", ASCII), (None, ASCII)]
-)
-def test_a_stream_gets_the_characters_that_it_can_show(encoding: str | None, signs: Signs) -> None:
-    assert signs_for(encoding) == signs
