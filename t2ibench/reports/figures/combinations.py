@@ -67,9 +67,21 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
         (cell for cell in map(_cell, rows) if cell is not None),
         key=lambda cell: (-cell.difference, cell.name),
     )
-    tests = _tests(report)
+    tested = [
+        [test.of, format_p(test.p), format_p(test.p_holm), _outcome(test.p_holm, test.reason)]
+        for test in (report.tests if report else ())
+    ]
+    head: tuple[str, ...] = ("Test", "p", "p (Holm)", "In words")
+    tests = (FigureTable("Do they go together?", head, tested),) if tested else ()
     if not cells:
-        return _nothing(figure, report, rows, tests)
+        reason = report.reason if report is not None else None
+        reason = reason or next((row.scores["excess"].reason for row in rows), None)
+        told = f"No combination has a number{f': {reason}' if reason else ''}."
+        canvas = Canvas(WIDTH, 20.0, f"{figure.title}. {told}")
+        canvas.text(0, 14, "No combination has a number.")
+        says = " ".join(part for part in (told, _tests_said(report)) if part)
+        caption = "More images of a prompt may give the shares their numbers."
+        return Figure(canvas, figure.title, caption, _HEAD, [], says, tests)
     most = sorted(cells, key=lambda cell: -abs(cell.difference))[:_MOST]
     shown = [cell for cell in cells if cell in most]
     caption = caption_of(figure)
@@ -106,23 +118,6 @@ def _cell(row: Row) -> _Cell | None:
     if share is None or alone is None or excess.value is None:
         return None
     return _Cell(row.name, share, alone, excess)
-
-
-def _nothing(
-    figure: Combinations,
-    report: CrossingReport | None,
-    rows: Sequence[Row],
-    tests: tuple[FigureTable, ...],
-) -> Figure:
-    """What is said where no combination has a number."""
-    reason = report.reason if report is not None else None
-    reason = reason or next((row.scores["excess"].reason for row in rows), None)
-    told = f"No combination has a number{f': {reason}' if reason else ''}."
-    canvas = Canvas(WIDTH, 20.0, f"{figure.title}. {told}")
-    canvas.text(0, 14, "No combination has a number.")
-    says = " ".join(part for part in (told, _tests_said(report)) if part)
-    caption = "More images of a prompt may give the shares their numbers."
-    return Figure(canvas, figure.title, caption, _HEAD, [], says, tests)
 
 
 def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
@@ -170,17 +165,7 @@ def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:
     canvas.dot(ends[1], y, cell.side if cell.clear else "plain", 4.5, tip)
 
 
-def _tests(report: CrossingReport | None) -> tuple[FigureTable, ...]:
-    if report is None or not report.tests:
-        return ()
-    rows = [
-        [test.of, format_p(test.p), format_p(test.p_holm), _verdict(test.p_holm, test.reason)]
-        for test in report.tests
-    ]
-    return (FigureTable("Do they go together?", ("Test", "p", "p (Holm)", "In words"), rows),)
-
-
-def _verdict(p: float | None, reason: str | None) -> str:
+def _outcome(p: float | None, reason: str | None) -> str:
     if p is None:
         return reason or "not tested"
     return "they go together" if p < ALPHA else "no clear sign of it"
