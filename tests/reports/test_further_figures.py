@@ -171,21 +171,6 @@ def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
     assert by_name["woman"][1:] == (None, 0.0)  # a full list of three hides what comes fourth
 
 
-def test_panels_come_by_their_score_and_say_what_stands_out() -> None:
-    rows = [Row(name=f"{name} | gender", scores={"squared_lean": Score(value=value)})
-            for name, value in (("a chef", 0.1), (HOSTILE, 0.6))]  # fmt: skip
-    figures = [draw(figure, task_of(rows, tibet()), []) for figure in concept_figures()]
-    aligned = shown(figures[1])
-    assert aligned.tables[0].title == f"{HOSTILE}, gender"
-    assert aligned.tables[1].title == "a chef, gender"
-    assert aligned.tables[1].rows[0] == ["man", "0.25", "1.00", "–"]
-    assert ("a chef, gender", "man", "female", "") in aligned.rows
-    for figure in figures:
-        shown(figure)
-    bars = [mark for mark in aligned.canvas.marks if isinstance(mark, Box)]
-    assert max(bar.width for bar in bars) / min(bar.width for bar in bars) == pytest.approx(4)
-
-
 def test_forty_items_and_columns_and_one_of_each_fit() -> None:
     for count in (1, 2, 40):
         columns = tuple(f"{HOSTILE} {k}" for k in range(count))

@@ -67,17 +67,10 @@ def test_images_are_the_ends_and_some_at_random_and_always_the_same(run: Path) -
     card = text.split('id="t2iat_science_arts"')[1].split("</article>")[0]
     assert card.count("data:image/webp;base64,") == 15
     assert "the 5 lowest of" in card and "drawn by the task" in card
+    digest = hashlib.sha256((run / "results.json").read_bytes()).hexdigest()
+    assert text.count(digest) == 3  # head, foot, and the foot of printed pages
     main(["report", str(run)])
     assert text_of(run) == text
-
-
-def test_a_changed_or_missing_image_leaves_a_marked_gap(run: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(run, copy)
-    for file in (copy / "images").rglob("*.png"):
-        file.write_bytes(b"")
-    assert main(["report", str(copy)]) == 0
-    assert "data:image/webp" not in text_of(copy) and 'class="gone"' in text_of(copy)
 
 
 def test_text_of_others_is_text() -> None:
@@ -134,13 +127,6 @@ def test_an_interval_beyond_the_axis_is_marked() -> None:
         assert text.count('class="over ') == count
 
 
-def test_the_page_has_the_date_and_the_checksum_of_its_results(run: Path) -> None:
-    digest = hashlib.sha256((run / "results.json").read_bytes()).hexdigest()
-    ended = json.loads((run / "run.json").read_text(encoding="utf-8"))["history"][-1]["finished"]
-    assert text_of(run).count(digest) == 3  # head, foot, and the foot of printed pages
-    assert text_of(run).count(ended[:10]) >= 3
-
-
 def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cli) -> None:
     target = run.parent / "beside.html"
     status, out, _ = cli("report", run, "--baseline", run, "--output", target)
@@ -153,9 +139,13 @@ def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cl
     assert rows and set(rows) <= {"0.00", "–"}
 
 
-def test_notes_are_kept_beside_the_run_and_shown(run: Path, cli: Cli, tmp_path: Path) -> None:
+def test_notes_are_shown_and_images_that_are_gone_leave_a_gap(
+    run: Path, cli: Cli, tmp_path: Path
+) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
+    for file in (copy / "images").rglob("*.png"):
+        file.write_bytes(b"")
     note = f"t2iat_science_arts=query: {NASTY}"
     assert cli("report", copy, "--note", note, "--by", "A. B.")[0] == 0
     saved = tmp_path / "notes.json"
@@ -163,6 +153,7 @@ def test_notes_are_kept_beside_the_run_and_shown(run: Path, cli: Cli, tmp_path: 
     assert cli("report", copy, "--notes", saved)[0] == 0
     notes = read_notes(copy / "notes.json").notes
     assert notes["t2iat_science_arts"].text == NASTY and notes["vibex_gender"].decision == "reject"
+    assert "data:image/webp" not in text_of(copy) and 'class="gone"' in text_of(copy)
     assert "✗ Reject" in text_of(copy) and "<script>alert" not in text_of(copy)
     (copy / "notes.json").write_text('{"schema": 1, "notes": {"a": {"decision": "maybe"}}}')
     status, _, err = cli("report", copy)
