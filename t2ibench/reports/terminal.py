@@ -57,11 +57,10 @@ def screen(
     if told_apart:
         below += [("", None), *((line, None) for line in wrap(" ".join(told_apart), width))]
     below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
-    told = [(family.title, [task for task in family.tasks if _tells(task)])
-            for family in run.groups]  # fmt: skip
-    if run.texts and not run.families:
-        told = [(_OF_WORDS, list(run.texts))]
-    told = [group for group in told if group[1]]
+    told = [(_OF_WORDS, list(run.texts))] if run.texts and not run.families else []
+    for family in run.groups:
+        tasks = [task for task in family.tasks if task.mark.state in {"clear", "not_clear"}]
+        told += [(family.title, tasks)] if tasks else []
     if run.families:
         fine = controls_said(run)[1]
         top += [("", None), (overview.counts(run, signs), None), *([(fine, None)] if fine else [])]
@@ -73,10 +72,6 @@ def screen(
         Text(visible(line), _STYLES.get(state, "") if state else "", no_wrap=True)
         for line, state in [*lines, *below]
     ]
-
-
-def _tells(task: TaskView) -> bool:
-    return task.mark.state in {"clear", "not_clear"}
 
 
 def _fitted(

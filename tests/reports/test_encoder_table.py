@@ -8,6 +8,7 @@ from t2ibench.reports.markdown import OF_ENCODERS, results_markdown
 from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
 from t2ibench.results.build import adjusted_run
+from t2ibench.results.display import text_only
 from t2ibench.results.schema import (
     GeneratorInfo,
     Headline,
@@ -77,3 +78,9 @@ def test_p_values_are_adjusted_within_each_table() -> None:
     assert found["of_words"].headline.p_holm == pytest.approx(0.03)
     assert found["of_images"].headline.p_holm == pytest.approx(0.04)
     assert found["of_words"].scores["d"].p_holm == pytest.approx(0.03)
+
+
+def test_images_that_are_missing_are_still_images() -> None:
+    assert text_only(BOTH["of_words"])
+    assert not text_only(task("t2iat", 0.5, 0))
+    assert not text_only(task("weat", 0.5, 0, excluded={"refused": 3}))
