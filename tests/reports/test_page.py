@@ -1,4 +1,4 @@
-"""report.html: made from a real run of toyland, and looked at in a real browser."""
+"""report.html: made from a real run of toyland, and looked at in a real browser; a notebook."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,15 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+import t2ibench
 from t2ibench.cli import main
+from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import UNTRAINED, run_view, verdict
 from t2ibench.results.display import IntervalMark, displayed
 from t2ibench.results.reading import read_results
-from t2ibench.results.schema import Control, TaskResult
+from t2ibench.results.schema import Control, Results, TaskResult
 from t2ibench.tasks.index import build_index, specs_of
 from tests import hand
 
@@ -247,3 +251,50 @@ def test_a_note_written_on_the_page_can_be_saved(browser: Any, run: Path, tmp_pa
     assert json.loads(saved.read_text())["notes"]["vibex_gender"]["text"] == NASTY
     assert read_notes(saved).notes["vibex_gender"].decision == "query"
     page.close()
+
+
+def test_a_notebook_shows_text_of_others_as_text_and_loads_nothing() -> None:
+    found = hand.record(hand.mean_lean({NASTY: [1.0, 1.0, 1.0, -1.0]}))
+    head = found.headline.model_copy(update={"direction": NASTY})
+    task = found.model_copy(update={"headline": head, "title": NASTY})
+    html = run_html(hand.results(NASTY, **{NASTY: task}))
+    assert "<script" not in html and "<img" not in html
+    assert "&lt;script&gt;alert(1)" in html
+    assert html.count('class="rail unsure"') == 1
+    body = html.split("</style>")[1]
+    assert set(re.findall(r"<([a-z]\w*)", body)) <= {"div", "style", "p", "b", "em", "i", "span"}
+    names = set(re.findall(r' ([a-z-]+)="', body))
+    assert names <= {"class", "style", "role", "aria-label", "aria-hidden"}
+    assert "url(" not in html
+
+
+def test_the_style_holds_inside_only() -> None:
+    text = inline_style()
+    assert text.startswith(".t2ibench-inline{") and text.count("{") == text.count("}")
+    assert ":root" not in text and "rem" not in re.sub(r"[a-z-]*rem[a-z-]+", "", text)
+    assert "@page" not in text and "@media (max-width" not in text
+
+
+def test_poles_of_a_task_of_ones_own_come_from_its_file(tmp_path: Path) -> None:
+    contributing = Path(__file__).parents[2] / "CONTRIBUTING.md"
+    text = re.findall(r"^```yaml\n(.*?)^```$", contributing.read_text("utf-8"), re.M | re.S)[0]
+    (tmp_path / "mytasks").mkdir()
+    (tmp_path / "mytasks" / "coffee_tea.yaml").write_text(text, encoding="utf-8")
+    results = t2ibench.evaluate(
+        "toyland", "coffee_tea", include_path=tmp_path / "mytasks", output_dir=tmp_path / "runs",
+        control_encoder="none", images_per_prompt=2, n_permutations=100, n_bootstrap=100,
+    )  # fmt: skip
+    assert "coffees · pleasant words" in (results._repr_html_() or "")
+    assert t2ibench.read_results(tmp_path / "runs" / "toyland") == results
+
+
+def test_without_the_pages_a_notebook_shows_plain_text(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text(hand.results().to_json(), encoding="utf-8")
+    code = (
+        "from t2ibench.results.reading import read_results; import sys\n"
+        "print(read_results(sys.argv[1])._repr_html_())"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "None"
+    assert Results._html is not None
