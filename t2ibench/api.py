@@ -17,7 +17,7 @@ from t2ibench.pipeline.rescore import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
 from t2ibench.pipeline.run import execute, generate_only
 from t2ibench.reports.destinations import chosen_by
-from t2ibench.reports.destinations.sent import send_all
+from t2ibench.reports.destinations.payload import send_all
 from t2ibench.reports.files import write_reports
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results

@@ -28,21 +28,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _page(arguments: argparse.Namespace, results: Results) -> None:
     """Write report.html into the run folder, or where --output says."""
-    from t2ibench.reports.files import PAGE, page_of, task_files, write_figures
+    from t2ibench.reports.files import task_files, write_page
     from t2ibench.reports.view import run_view
-    from t2ibench.store.files import write_text
 
     folder = Path(arguments.run)
     if not folder.is_dir():
         folder = folder.parent
-    target = Path(arguments.output) if arguments.output else folder / PAGE
-    baseline = Path(arguments.baseline) if arguments.baseline else None
     _keep_notes(arguments, folder, list(results.tasks))
     run = run_view(results, task_files(results, folder))
-    write_text(target, page_of(run, folder, baseline))
-    if not arguments.output:
-        write_figures(run, folder)
-    print(f"Report: {target}")
+    target, baseline = (
+        Path(given) if given else None for given in (arguments.output, arguments.baseline)
+    )
+    print(f"Report: {write_page(run, folder, target, baseline)}")
 
 
 def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -> None:

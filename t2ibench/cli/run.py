@@ -93,7 +93,7 @@ def _run(
 def send_results(destinations: list[Chosen], results: Results, folder: Path, reporter: Any) -> bool:
     """Send results where the user wants them; what fails is a line, and loses nothing."""
     from t2ibench.cli.failure import print_traceback
-    from t2ibench.reports.destinations.sent import send_all
+    from t2ibench.reports.destinations.payload import send_all
 
     lines, failures = send_all(destinations, results, folder)
     for line in lines:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-
-from tabulate import tabulate
+from collections.abc import Iterator
 
 from t2ibench.reports import overview
 from t2ibench.reports.cells import level_of
 from t2ibench.reports.files import digest
 from t2ibench.reports.html.numbers import percent, plain, signed
 from t2ibench.reports.html.words import ends, limits, task_ends
-from t2ibench.reports.markdown import escape, table_of
+from t2ibench.reports.markdown import MarkdownTables, escape, github
 from t2ibench.reports.view import RowView, RunView, TaskView, run_view
-from t2ibench.reports.writers import Table
 from t2ibench.results.schema import Results
 from t2ibench.results.states import WORDS
 from t2ibench.tasks.index import specs_of
@@ -45,7 +42,7 @@ def _value(task: TaskView) -> str:
 
 def _tests(run: RunView) -> str:
     heads = ["Test", "Lean", level_of(run.results), "Shows", "In words"]
-    return _table(
+    return github(
         heads,
         [
             [task.id, _value(task), task_ends(task), WORDS[task.mark.state], task.sentence]
@@ -57,7 +54,7 @@ def _tests(run: RunView) -> str:
 def _stimuli(run: RunView) -> str:
     """The rows of every test, with the shares of a judge's answers."""
     heads = ["Test", "What", "Images", "Lean", level_of(run.results), "Shows", "Shares"]
-    return _table(
+    return github(
         heads,
         [
             [
@@ -85,30 +82,14 @@ def _shares(row: RowView) -> Iterator[str]:
             yield f"{group} {percent(score.value)}{interval}"
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    cells = [[escape(cell) for cell in row] for row in rows]
-    return tabulate(cells, heads, tablefmt="github", disable_numparse=True)
-
-
-def _measured(results: Results) -> str:
-    tasks = results.tasks.values()
-    readers = {*(n for t in tasks for n in t.settings.encoders)}
-    judges = {*(n for t in tasks for n in t.settings.judges)}
-    parts = [f"t2ibench {results.t2ibench}"]
-    parts += [f"encoders {', '.join(sorted(readers))}"] if readers else []
-    parts += [f"judges {', '.join(sorted(judges))}"] if judges else []
+def _measured(run: RunView) -> str:
+    parts = [f"t2ibench {run.results.t2ibench}"]
+    parts += [f"encoders {', '.join(run.encoders)}"] if run.encoders else []
+    parts += [f"judges {', '.join(run.judges)}"] if run.judges else []
     return "; ".join(parts)
 
 
-class _MarkdownTables:
-    """Tables that are no run's: as in Markdown."""
-
-    def table(self, table: Table) -> str:
-        """A table and its notes, as in Markdown."""
-        return table_of(table)
-
-
-class CardWriter(_MarkdownTables):
+class CardWriter(MarkdownTables):
     """A section for a model card (see reports.writers.Writer)."""
 
     description = "a section on bias for a model card, in Markdown"
@@ -121,7 +102,7 @@ class CardWriter(_MarkdownTables):
         parts = [
             "## Social bias",
             escape(overview.sentence(run)),
-            f"Measured with {escape(_measured(results))}.",
+            f"Measured with {escape(_measured(run))}.",
             _tests(run),
             _METHOD,
             "### Limits of these measurements",
@@ -133,7 +114,7 @@ class CardWriter(_MarkdownTables):
         return "\n\n".join(parts) + "\n"
 
 
-class AuditWriter(_MarkdownTables):
+class AuditWriter(MarkdownTables):
     """Tables for a compliance file (see reports.writers.Writer)."""
 
     description = "tables of evidence for an EU AI Act or NIST AI RMF file, in Markdown"
@@ -160,7 +141,7 @@ class AuditWriter(_MarkdownTables):
             [
                 "EU AI Act, Annex XI, section 2, 1",
                 "evaluation strategies: criteria, metrics, method, limitations",
-                f"{_METHOD} Measured with {_measured(results)}. {weak}",
+                f"{_METHOD} Measured with {_measured(run)}. {weak}",
             ],
             ["NIST AI RMF, MEASURE 2.11", "fairness and bias are evaluated and documented", found],
             ["NIST AI RMF, MEASURE 2.1", "test sets, metrics and tools are documented", proof],
@@ -168,7 +149,7 @@ class AuditWriter(_MarkdownTables):
         ]
         parts = [
             f"## {escape(run.name)}: evidence on social bias",
-            _table(["Where", "What is asked for", "Evidence of this run"], rows),
+            github(["Where", "What is asked for", "Evidence of this run"], rows),
             _NO_ADVICE,
             "### Table 1: the tests",
             _tests(run),

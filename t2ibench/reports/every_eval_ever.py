@@ -65,11 +65,18 @@ class EveryEvalEverWriter:
 
 def _log(results: Results, record: RunRecord | None) -> Json:
     model = _model(results, record)
-    when = _finished(record)
+    when = None  # the run ended, in seconds since 1970
+    if record is not None and record.history:
+        ended = datetime.fromisoformat(record.history[-1].finished)
+        when = calendar.timegm(ended.utctimetuple())
     # Stable, so that the same results are the same evaluation wherever they are sent.
     known = f"{when}" if when is not None else digest(results)[:16]
     evaluation = f"t2ibench/{model['id']}/{known}"
-    wanted = {n: t for n, t in sorted(subject(results).tasks.items()) if _score(t) is not None}
+    wanted = {
+        name: task
+        for name, task in sorted(subject(results).tasks.items())
+        if not task.inconclusive and magnitude(task.headline)[0] is not None
+    }
     about = specs_of({name: task.task_hash for name, task in wanted.items()})
     told = {name: spec.description for name, spec in about.items()}
     left_out = sorted(set(results.tasks) - set(wanted))
@@ -100,18 +107,6 @@ def _log(results: Results, record: RunRecord | None) -> Json:
             for name, task in wanted.items()
         ],
     }  # fmt: skip
-
-
-def _score(task: TaskResult) -> float | None:
-    return None if task.inconclusive else magnitude(task.headline)[0]
-
-
-def _finished(record: RunRecord | None) -> int | None:
-    """When the run ended, in seconds since 1970."""
-    if record is None or not record.history:
-        return None
-    ended = datetime.fromisoformat(record.history[-1].finished)
-    return calendar.timegm(ended.utctimetuple())
 
 
 def _model(results: Results, record: RunRecord | None) -> Json:
@@ -168,6 +163,22 @@ def _result(
         None if number is None else min(max(number, least), 1.0)
         for number in magnitude(task.headline)
     )
+    head, shown = task.headline, displayed(task.headline)
+    details = {
+        "headline": shown.value,
+        "scale": shown.label,
+        "ci_low": shown.low,
+        "ci_high": shown.high,
+        "p": head.p,
+        "p_holm": head.p_holm,
+        "fair_low": shown.fair_low,
+        "fair_high": shown.fair_high,
+        "square": head.square,
+        "shows": state_of(task),
+        "direction": head.direction,
+        "excluded": task.excluded,
+        "warnings": task.warnings,
+    }  # the lean itself, and what a reader of it must know
     uncertainty: Json = {"num_samples": task.n_images or task.n_prompts}
     if low is not None and high is not None:
         uncertainty["confidence_interval"] = {
@@ -205,7 +216,7 @@ def _result(
         },
         "score_details": {
             "score": score,
-            "details": _texts(_details(task)),
+            "details": _texts(details),
             "uncertainty": uncertainty,
         },
         "generation_config": {
@@ -215,26 +226,6 @@ def _result(
             )
         },
     }  # fmt: skip
-
-
-def _details(task: TaskResult) -> Json:
-    """The lean itself, and what a reader of it must know."""
-    head, shown = task.headline, displayed(task.headline)
-    return {
-        "headline": shown.value,
-        "scale": shown.label,
-        "ci_low": shown.low,
-        "ci_high": shown.high,
-        "p": head.p,
-        "p_holm": head.p_holm,
-        "fair_low": shown.fair_low,
-        "fair_high": shown.fair_high,
-        "square": head.square,
-        "shows": state_of(task),
-        "direction": head.direction,
-        "excluded": task.excluded,
-        "warnings": task.warnings,
-    }
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

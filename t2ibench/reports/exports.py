@@ -170,18 +170,15 @@ def _geneval(pairs: Pairs, model: str, folder: Path) -> None:
     for number, (_, group) in enumerate(groupby(pairs, lambda pair: pair[0].prompt)):
         place = folder / f"{number:05d}"
         rows = []
-        for attempt, data in group:
+        for attempt, stored in group:
+            data = stored
             rows.append(_row(attempt, model))
-            write_bytes(place / "samples" / f"{attempt.index:05d}.png", _png(attempt, data))
+            if not (attempt.file or "").endswith(".png"):
+                buffer = io.BytesIO()
+                read_image(data).save(buffer, format="PNG")
+                data = buffer.getvalue()
+            write_bytes(place / "samples" / f"{attempt.index:05d}.png", data)
         # GenEval reads one object a prompt.
         first = {"tag": "t2ibench", "include": [], "prompt": rows[0]["prompt"]}
         kept = [{name: row[name] for name in ("index", "seed", "sha256")} for row in rows]
         write_rows(place / "metadata.jsonl", [{**first, "model": model, "samples": kept}])
-
-
-def _png(attempt: Attempt, data: bytes) -> bytes:
-    if (attempt.file or "").endswith(".png"):
-        return data
-    buffer = io.BytesIO()
-    read_image(data).save(buffer, format="PNG")
-    return buffer.getvalue()

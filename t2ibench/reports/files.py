@@ -11,13 +11,13 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports.left import TaskLoss, losses
+from t2ibench.reports.exclusions import exclusions
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import RunView, named, run_view
 from t2ibench.results.paired import FILE as INFLUENCES
-from t2ibench.results.paired import PairedTask, read_paired
+from t2ibench.results.paired import read_paired
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
@@ -40,8 +40,7 @@ def write_reports(results: Results, folder: Path) -> None:
             latest = results
         run = run_view(latest, task_files(latest, folder))
         write_text(folder / "results.md", results_markdown(latest, run))
-        write_text(folder / PAGE, page_of(run, folder))
-        write_figures(run, folder)
+        write_page(run, folder)
 
 
 def digest(results: Results) -> str:
@@ -52,95 +51,85 @@ def digest(results: Results) -> str:
     return hashlib.sha256(results.to_json(checked=True).encode()).hexdigest()
 
 
-def write_figures(run: RunView, folder: Path) -> None:
-    """Write every figure as figures/NAME.svg and .png, with its numbers as .csv.
+def write_page(
+    run: RunView, folder: Path, target: Path | None = None, baseline: Path | None = None
+) -> Path:
+    """Write report.html, and every figure as figures/NAME.svg and .png with its numbers as .csv.
 
     The forest plot is called `forest`, the figures of a task `<task>-<number>`.
-    """
-    from t2ibench.reports.figures.draw import Drawn, draw
-    from t2ibench.reports.figures.forest import forest
-    from t2ibench.reports.figures.write import write_figure
 
-    found: list[tuple[str, str, Drawn | None]] = [("forest", run.name, forest(run))]
+    Args:
+        run: The run.
+        folder: Its folder.
+        target: Where else the page goes; the folder's own files then stay as they are.
+        baseline: The folder of a run to set beside it.
+
+    Returns:
+        The page.
+    """
+    from t2ibench.reports.figures.figure import draw
+    from t2ibench.reports.figures.files import write_figure
+    from t2ibench.reports.figures.forest import forest
+    from t2ibench.reports.html import sections
+    from t2ibench.reports.html.baseline import beside
+    from t2ibench.reports.html.evidence import Thumbnails, each_stimulus, evidence
+    from t2ibench.reports.html.page import fragment, report_html
+
+    images, each, figures = {}, {}, {}
+    thumbnails = Thumbnails(folder)
     for task in run.tasks:
         samples = samples_of(folder, task.id)
-        for number, figure in enumerate(task.shown.figures, start=1):
-            about = f"{run.name}, {task.name}"
-            found.append((f"{task.id}-{number}", about, draw(figure, task, samples)))
-    for name, about, drawn in found:
-        if drawn is not None:
-            write_figure(drawn, f"{drawn.title}: {about}", folder / "figures", name)
-
-
-def page_of(run: RunView, folder: Path | None, baseline: Path | None = None) -> str:
-    """The report of a run as HTML."""
-    from t2ibench.reports.html.agreement import agreement_section
-    from t2ibench.reports.html.baseline import beside, read_baseline
-    from t2ibench.reports.html.evidence import Thumbnails, each_stimulus, evidence
-    from t2ibench.reports.html.left import left_section
-    from t2ibench.reports.html.page import figures_of, fragment, report_html
-    from t2ibench.reports.html.power import power_section
-    from t2ibench.reports.html.prompts import prompts_section
-    from t2ibench.reports.html.wordings import wordings_section
-
-    images, each, figures, paired, other = {}, {}, {}, {}, None
-    lost: list[TaskLoss] = []
-    if folder is not None:
-        thumbnails = Thumbnails(folder)
-        for task in run.tasks:
-            samples = samples_of(folder, task.id)
-            found = evidence(task, samples, thumbnails)
-            if found is not None:
-                images[task.id] = found
-            figures[task.id] = figures_of(task, samples)
-        leading = named(run)  # once every test has the images it must show
-        for task in [*leading, *(task for task in run.tasks if task not in leading)]:
-            if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
-                break
-            strips = each_stimulus(task, samples_of(folder, task.id), thumbnails)
-            if strips is not None:
-                each[task.id] = strips
-        paired, lost = _paired(folder), losses(run, folder)
-        if baseline is not None:
-            other = beside(run, folder, read_baseline(baseline), thumbnails)
-    notes = read_notes(folder / NOTES).notes if folder is not None else {}
-    sections = [
+        figures[task.id] = [draw(spec, task, samples) for spec in task.shown.figures]
+        images[task.id] = evidence(task, samples, thumbnails)
+    leading = named(run)  # once every test has the images it must show
+    for task in [*leading, *(task for task in run.tasks if task not in leading)]:
+        if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
+            break
+        each[task.id] = each_stimulus(task, samples_of(folder, task.id), thumbnails)
+    paired = {}
+    with contextlib.suppress(T2IBenchError):  # results of an older version
+        paired = read_paired(folder / INFLUENCES)
+    other = None if baseline is None else beside(run, folder, baseline, thumbnails)
+    notes = read_notes(folder / NOTES).notes
+    found = [
         ("baseline", "Beside", other.section if other else None),
-        ("prompts", "Prompts", prompts_section(run, paired)),
-        ("agreement", "Agreement", agreement_section(run)),
-        ("wordings", "Wordings", wordings_section(run)),
-        ("power", "Power", power_section(run, paired)),
-        ("left", "Left out", left_section(run, lost)),
+        ("prompts", "Prompts", sections.prompts_section(run, paired)),
+        ("agreement", "Agreement", sections.agreement_section(run)),
+        ("wordings", "Wordings", sections.wordings_section(run)),
+        ("power", "Power", sections.power_section(run, paired)),
+        ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),
         ("notes", "Notes", fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts])),
     ]
-    return report_html(
+    page = report_html(
         run,
         figures=figures,
         evidence=images,
         each=each,
-        sections=[(name, title, html) for name, title, html in sections if html],
+        sections=[(name, title, html) for name, title, html in found if html],
         baseline=other,
         origin=_origin(run.results, folder),
     )
+    write_text(target or folder / PAGE, page)
+    if target is None:
+        drawn = [("forest", run.name, forest(run))]
+        for task in run.tasks:
+            for number, figure in enumerate(figures[task.id], start=1):
+                drawn.append((f"{task.id}-{number}", f"{run.name}, {task.name}", figure))
+        for name, about, figure in drawn:
+            if figure is not None:
+                write_figure(figure, f"{figure.title}: {about}", folder / "figures", name)
+    return target or folder / PAGE
 
 
-def _origin(results: Results, folder: Path | None) -> str:
+def _origin(results: Results, folder: Path) -> str:
     """Date, version and checksum of the results."""
     parts = []
-    if folder is not None:
-        with contextlib.suppress(T2IBenchError, IndexError, ValueError):
-            ended = open_run(folder).record.history[-1].finished
-            parts.append(datetime.fromisoformat(ended).strftime("%Y-%m-%d %H:%M UTC"))
+    with contextlib.suppress(T2IBenchError, IndexError, ValueError):
+        ended = open_run(folder).record.history[-1].finished
+        parts.append(datetime.fromisoformat(ended).strftime("%Y-%m-%d %H:%M UTC"))
     return " · ".join(
         [*parts, f"t2ibench {results.t2ibench}", f"SHA-256 of results.json {digest(results)}"]
     )
-
-
-def _paired(folder: Path) -> dict[str, PairedTask]:
-    try:
-        return read_paired(folder / INFLUENCES)
-    except T2IBenchError:
-        return {}  # results of an older version
 
 
 def samples_of(folder: Path, task: str) -> list[Mapping[str, Any]]:

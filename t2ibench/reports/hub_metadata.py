@@ -12,9 +12,8 @@ from collections.abc import Iterator
 import yaml
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.markdown import table_of
-from t2ibench.reports.writers import Table
-from t2ibench.results.display import Displayed, displayed, in_two
+from t2ibench.reports.markdown import MarkdownTables
+from t2ibench.results.display import IntervalMark, displayed, in_two
 from t2ibench.results.schema import Results, TaskResult
 
 FRAMEWORK = "t2ibench"
@@ -33,7 +32,7 @@ def subject(results: Results) -> Results:
     return texts if results.model.name is None else images
 
 
-def decided(results: Results) -> Iterator[tuple[str, TaskResult, Displayed]]:
+def decided(results: Results) -> Iterator[tuple[str, TaskResult, IntervalMark]]:
     """The tasks whose headline may stand alone on a model's page.
 
     Those of `subject` that have a headline and are not inconclusive.
@@ -71,7 +70,7 @@ def _named(results: Results) -> str:
     return f"'{results.folder}'" if results.folder else "The run"
 
 
-def notes(task: TaskResult, shown: Displayed) -> Iterator[str]:
+def notes(task: TaskResult, shown: IntervalMark) -> Iterator[str]:
     """What a reader of a single number must know."""
     yield _SCALES.get(shown.label, "bias magnitude from 0 to 1")
     if shown.low is not None:
@@ -86,15 +85,11 @@ def notes(task: TaskResult, shown: Displayed) -> Iterator[str]:
         yield task.headline.direction
 
 
-class ModelIndexWriter:
+class ModelIndexWriter(MarkdownTables):
     """Front matter for a model's README.md (see reports.writers.Writer)."""
 
     description = "`model-index` metadata for the README.md of a model on the Hugging Face hub"
     suffix = "yaml"
-
-    def table(self, table: Table) -> str:
-        """A table that is no run's, as in Markdown."""
-        return table_of(table)
 
     def results(self, results: Results) -> str:
         """The front matter of a run."""

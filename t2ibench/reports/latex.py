@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tabulate import LATEX_ESCAPE_RULES, tabulate
 
-from t2ibench.reports.markdown import OF_ENCODERS, columns, explanations, table_rows
+from t2ibench.reports.markdown import tables
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import in_two
 from t2ibench.results.schema import Results
 
 
@@ -24,16 +23,7 @@ class LatexWriter:
 
     def results(self, results: Results) -> str:
         """The table of a run."""
-        of_generator, of_encoders = in_two(results)
-        parts: list[tuple[Results, list[str]]] = []
-        if of_generator.tasks or not of_encoders.tasks:
-            parts.append((of_generator, []))
-        if of_encoders.tasks:
-            parts.append((of_encoders, [OF_ENCODERS]))
-        return "\n".join(
-            self.table(Table(columns(part), list(table_rows(part)), [*notes, *explanations(part)]))
-            for part, notes in parts
-        )
+        return "\n".join(map(self.table, tables(results)))
 
 
 def _escape(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tabulate import tabulate
 
@@ -79,11 +79,6 @@ def missing_line(task: TaskResult) -> str:
     return f"scored without {which} no image, so it is about the others alone: {named}{more}."
 
 
-def columns(results: Results) -> tuple[str, ...]:
-    """The heads of the table of a run."""
-    return tuple(level_of(results) if name == "CI" else name for name in COLUMNS)
-
-
 def explanations(results: Results) -> list[str]:
     """What a reader of the table must know."""
     tasks = list(results.tasks.values())
@@ -96,16 +91,28 @@ def explanations(results: Results) -> list[str]:
     return [EXPLANATION, *([" ".join(also)] if also else [])]
 
 
-def table_rows(results: Results) -> Iterator[list[str]]:
-    """The results as rows of text, one a task."""
-    for name, task in results.tasks.items():
-        yield [
+def tables(results: Results) -> Iterator[Table]:
+    """The tests of a run, and those of words alone in a table of their own."""
+    of_generator, of_encoders = in_two(results)
+    if of_generator.tasks or not of_encoders.tasks:
+        yield _tests(of_generator, [])
+    if of_encoders.tasks:
+        yield _tests(of_encoders, [OF_ENCODERS])
+
+
+def _tests(results: Results, notes: list[str]) -> Table:
+    rows = [
+        [
             name,
             *task_cells(task),
             main_score(task),
             str(task.n_images) if task.n_images else "–",
             excluded(task),
         ]
+        for name, task in results.tasks.items()
+    ]
+    heads = [level_of(results) if name == "CI" else name for name in COLUMNS]
+    return Table(heads, rows, [*notes, *explanations(results)])
 
 
 def escape(text: str) -> str:
@@ -118,29 +125,23 @@ def escape(text: str) -> str:
     return re.sub(r"(?i)(?<=:)(/)(?=/)|(?<=www)(\.)", r"\\\1\2", escaped)
 
 
-def _table(results: Results) -> str:
-    return tabulate(
-        [[escape(cell) for cell in row] for row in table_rows(results)],
-        headers=columns(results),
-        tablefmt="github",
-        disable_numparse=True,
-    )
+def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; every cell is text of others."""
+    cells = [[escape(cell) for cell in row] for row in rows]
+    return tabulate(cells, list(map(escape, heads)), tablefmt="github", disable_numparse=True)
 
 
 def results_markdown(results: Results, run: RunView | None = None) -> str:
     """The text of results.md."""
     run = run or run_view(results)
     parts = _opening(results, run)
-    of_generator, of_encoders = in_two(results)
-    if of_generator.tasks or not of_encoders.tasks:
-        parts += [_table(of_generator), ""]
-    if of_encoders.tasks:
-        parts += ["## Text encoders", "", OF_ENCODERS, "", _table(of_encoders), ""]
+    for table in tables(results):
+        if OF_ENCODERS in table.notes:
+            parts += ["## Text encoders", "", OF_ENCODERS, ""]
+        parts += [github(table.headers, table.rows), ""]
     for text in explanations(results):
         parts += [text, ""]
-    encoders = sorted({name for task in results.tasks.values() for name in task.settings.encoders})
-    judges = sorted({name for task in results.tasks.values() for name in task.settings.judges})
-    for title, names in (("Encoders", encoders), ("Judges", judges)):
+    for title, names in (("Encoders", run.encoders), ("Judges", run.judges)):
         if names:
             parts += [f"{title}: {', '.join(escape(name) for name in names)}.", ""]
     for name, task in results.tasks.items():
@@ -219,8 +220,8 @@ def _rows_table(task: TaskResult) -> str | None:
             score = row.scores.get(name, Score())
             cells += [signed(score.value), interval(score), format_p(score.p_holm)]
         if _shares(row) or any(name in row.scores for name in names):
-            rows.append([escape(cell) for cell in cells])
-    return tabulate(rows, headers=heads, tablefmt="github", disable_numparse=True)
+            rows.append(cells)
+    return github(heads, rows)
 
 
 def _shares(row: Row) -> str:
@@ -242,15 +243,10 @@ def _wordings(results: Results) -> list[str]:
         for report in wording_reports(task):
             pair = f" ({escape(report.pair)})" if report.pair else ""
             rows = [
-                [row.name, row.language, row.value, row.interval, row.reason]
+                (row.name, row.language, row.value, row.interval, row.reason)
                 for row in wording_rows(report)
             ]
-            table = tabulate(
-                [[escape(cell) for cell in row] for row in rows],
-                headers=[*heads, level_name([task.settings.level]), "Why not"],
-                tablefmt="github",
-                disable_numparse=True,
-            )
+            table = github([*heads, level_name([task.settings.level]), "Why not"], rows)
             parts += [f"## Wordings of {name}{pair}", "", escape(report.sentence), "", table, ""]
     return parts
 
@@ -278,23 +274,20 @@ def _remarks(results: Results) -> Iterator[str]:
             yield f"- `{name}`: the encoders do not agree on the sign of the association."
 
 
-def table_of(table: Table) -> str:
-    """A table and its notes in GitHub's Markdown."""
-    rows = [[escape(cell) for cell in row] for row in table.rows]
-    headers = [escape(head) for head in table.headers]
-    text = tabulate(rows, headers, tablefmt="github", disable_numparse=True)
-    return "\n\n".join([text, *map(escape, table.notes)]) + "\n"
+class MarkdownTables:
+    """Tables that are no run's, for every writer of Markdown."""
+
+    def table(self, table: Table) -> str:
+        """A table and its notes in GitHub's Markdown."""
+        text = github(table.headers, table.rows)
+        return "\n\n".join([text, *map(escape, table.notes)]) + "\n"
 
 
-class MarkdownWriter:
+class MarkdownWriter(MarkdownTables):
     """GitHub's Markdown (see reports.writers.Writer)."""
 
     description = "Markdown tables; of a run, results.md"
     suffix = "md"
-
-    def table(self, table: Table) -> str:
-        """A table and its notes."""
-        return table_of(table)
 
     def results(self, results: Results) -> str:
         """The text of results.md."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from t2ibench.reports.cells import signed
-from t2ibench.reports.rails import UNICODE, WIDTH, Signs, rail, scale
+from t2ibench.reports.interval_bar import UNICODE, WIDTH, Signs, interval_bar, scale
 from t2ibench.reports.view import RunView, TaskView, verdict
 from t2ibench.results.states import State
 
@@ -97,7 +97,7 @@ def _cut(text: str, width: int, signs: Signs) -> str:
 
 def _bar(task: TaskView, width: int, size: int, signs: Signs) -> Line:
     name = _cut(task.id, _NAME - 1, signs)
-    parts = [f" {name:{_NAME - 1}}", rail(task.mark, size, signs), f"{_value(task):>5}"]
+    parts = [f" {name:{_NAME - 1}}", interval_bar(task.mark, size, signs), f"{_value(task):>5}"]
     if width >= 80:
         parts.append(_interval(task))
     if width >= _SENTENCE:

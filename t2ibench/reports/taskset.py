@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -21,7 +21,6 @@ from pydantic import BaseModel
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
-from t2ibench.reports.croissant import Column, RecordSet, croissant
 from t2ibench.settings import Settings
 from t2ibench.store.files import write_bytes
 from t2ibench.store.jsonl import dump_rows
@@ -39,13 +38,28 @@ _BESIDE = {"published", "reference", "expected", "proposal"}
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """One table of the data set: a line each task, prompt, group, stimulus or question."""
-
-    about: str
-    columns: tuple[Column, ...]
-    rows: Callable[[LoadedTask], Iterator[Row]]
+# The context that the format's specification gives.
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+} | {
+    name: f"cr:{name}"
+    for name in (
+        *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty"),
+        *("fileObject", "fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key"),
+        *("md5", "parentField", "path", "recordSet", "references", "regex", "repeated"),
+        *("replace", "samplingRate", "separator", "source", "subField", "transform"),
+    )
+}
+_FORMATS = {".jsonl": "application/jsonlines", ".yaml": "application/yaml"}
 
 
 def _task(task: LoadedTask) -> Iterator[Row]:
@@ -87,59 +101,65 @@ def _questions(task: LoadedTask) -> Iterator[Row]:
         yield {"task": task.id, "question": question, "classes": list(classes)}
 
 
-_TEXT, _WHOLE = "sc:Text", "sc:Integer"
-_OF = Column("task", _TEXT, "Id of the task.")
-_AT = Column("at", _TEXT, "Where the group stands in the task file, such as concepts.X.")
-_GROUP = Column("group", _TEXT, "Name of the group.")
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """One table of the data set: what a line is, what its columns hold, its lines of a task."""
+
+    about: str
+    columns: Mapping[str, str]
+    rows: Callable[[LoadedTask], Iterator[Row]]
+
+
+_WHOLE, _REPEATED = {"version", "images", "size"}, {"tags", "classes"}  # columns
+_OF = {"task": "Id of the task."}
+_AT = {
+    "at": "Where the group stands in the task file, such as concepts.X.",
+    "group": "Name of the group.",
+}
 _TABLES = {
     "tasks": _Table(
         "The tests, a line each.",
-        (
-            _OF,
-            Column("version", _WHOLE, "Raised with every change that changes a score."),
-            Column("method", _TEXT, "How it is measured."),
-            Column("group", _TEXT, "The folder of the task file."),
-            Column("title", _TEXT, "One line."),
-            Column("description", _TEXT, "What the score does and does not show."),
-            Column("citation", _TEXT, "The publication it comes from."),
-            Column("tags", _TEXT, "What it is about.", repeated=True),
-            Column("sha256", _TEXT, "Over everything in the task that decides a score."),
-        ),
+        _OF
+        | {
+            "version": "Raised with every change that changes a score.",
+            "method": "How it is measured.",
+            "group": "The folder of the task file.",
+            "title": "One line.",
+            "description": "What the score does and does not show.",
+            "citation": "The publication it comes from.",
+            "tags": "What it is about.",
+            "sha256": "Over everything in the task that decides a score.",
+        },
         _task,
     ),
     "prompts": _Table(
         "What images are generated of.",
-        (
-            _OF,
-            Column("prompt", _TEXT, "The text."),
-            Column("images", _WHOLE, "How many images, by default."),
-            Column("group", _TEXT, "What the prompt stands for in the task; may be empty."),
-        ),
+        _OF
+        | {
+            "prompt": "The text.",
+            "images": "How many images, by default.",
+            "group": "What the prompt stands for in the task; may be empty.",
+        },
         _prompts,
     ),
     "groups": _Table(
         "Named sets: concepts, attributes, groups of people, classes, targets.",
-        (_OF, _AT, _GROUP, Column("size", _WHOLE, "Number of its stimuli.")),
+        _OF | _AT | {"size": "Number of its stimuli."},
         _groups,
     ),
     "stimuli": _Table(
         "The members of the groups, a line each.",
-        (
-            _OF,
-            _AT,
-            _GROUP,
-            Column("kind", _TEXT, "What they are in the task file, such as words or classes."),
-            Column("stimulus", _TEXT, "The word, class, caption or prompt."),
-        ),
+        _OF
+        | _AT
+        | {
+            "kind": "What they are in the task file, such as words or classes.",
+            "stimulus": "The word, class, caption or prompt.",
+        },
         _stimuli,
     ),
     "questions": _Table(
         "What a judge is asked about every image.",
-        (
-            _OF,
-            Column("question", _TEXT, "The question."),
-            Column("classes", _TEXT, "What it can be answered with.", repeated=True),
-        ),
+        _OF | {"question": "The question.", "classes": "What it can be answered with."},
         _questions,
     ),
 }
@@ -180,40 +200,87 @@ def write_taskset(tasks: Sequence[LoadedTask], target: Path) -> dict[str, int]:
     rows = {
         name: [row for task in tasks for row in table.rows(task)] for name, table in _TABLES.items()
     }
-    files = {f"{name}.jsonl": dump_rows(lines) for name, lines in rows.items() if lines}
-    files |= {f"tasks/{task.group}/{task.id}.yaml": _task_file(task) for task in tasks}
-    ours = all(_is_ours(task) for task in tasks)
-    metadata = croissant(
-        name="t2ibench tasks",
-        about=_ABOUT,
-        version=_version(tasks),
-        licence=_LICENCE if ours else None,
-        cite=_citations(tasks),
-        date=_date(),
-        files={name: _hashed(data) for name, data in files.items()},
-        records=[
-            RecordSet(name, _TABLES[name].about, f"{name}.jsonl", _TABLES[name].columns)
-            for name, lines in rows.items()
-            if lines
-        ],
-    )
-    files["croissant.json"] = _json(metadata)
-    files["eval.yaml"] = _eval_yaml(tasks)
-    files["README.md"] = _card([name for name, lines in rows.items() if lines], tasks, ours)
+    rows = {name: lines for name, lines in rows.items() if lines}
+    files = {f"{name}.jsonl": dump_rows(lines) for name, lines in rows.items()}
+    for task in tasks:  # with its word lists put in: it needs no other file
+        content = task.spec.model_dump(mode="json", exclude_defaults=True)
+        files[f"tasks/{task.group}/{task.id}.yaml"] = _yaml(content, width=100)
+    bundled = bundled_tasks().resolve()
+    ours = all(task.path.resolve().is_relative_to(bundled) for task in tasks)
+    metadata = _croissant(tasks, files, list(rows), ours)
+    files["croissant.json"] = (json.dumps(metadata, indent=1, ensure_ascii=False) + "\n").encode()
+    # What registers a dataset repository as a benchmark (hub-docs, eval-results).
+    benchmark = {
+        "name": "t2ibench",
+        "description": _ABOUT,
+        "evaluation_framework": "t2ibench",
+        "tasks": [{"id": task.id, "config": "prompts", "split": "test"} for task in tasks],
+    }
+    files["eval.yaml"] = _yaml(benchmark, width=100)
+    files["README.md"] = _card(list(rows), tasks, ours)
     for name, data in files.items():
         write_bytes(target / name, data, durable=False)
-    return {name: len(lines) for name, lines in rows.items() if lines}
+    return {name: len(lines) for name, lines in rows.items()}
 
 
-def _task_file(task: LoadedTask) -> bytes:
-    """The task with its word lists put in: it needs no other file."""
-    content = task.spec.model_dump(mode="json", exclude_defaults=True)
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)
-    return str(text).encode()
+def _yaml(content: Any, width: int = 80) -> bytes:
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=width)
+    return text.encode()
 
 
-def _is_ours(task: LoadedTask) -> bool:
-    return task.path.resolve().is_relative_to(bundled_tasks().resolve())
+def _croissant(
+    tasks: Sequence[LoadedTask], files: Mapping[str, bytes], tables: Sequence[str], ours: bool
+) -> dict[str, Any]:
+    """The metadata of the folder, as JSON-LD: Croissant 1.0."""
+    cited = sorted({" ".join(task.spec.citation.split()) for task in tasks})
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": "t2ibench tasks",
+        "description": _ABOUT,
+        "version": _version(tasks),
+        **({"license": _LICENCE} if ours else {}),
+        "citeAs": " ".join(["The t2ibench authors. t2ibench.", *cited]),
+        "datePublished": _date(),
+        "creator": {"@type": "sc:Organization", "name": "The t2ibench authors"},
+        "keywords": ["text-to-image", "bias", "fairness", "benchmark"],
+        "inLanguage": "en",
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": path,
+                "name": path,
+                "contentUrl": path,
+                "contentSize": f"{len(data)} B",
+                "encodingFormat": _FORMATS[PurePosixPath(path).suffix],
+                "sha256": hashlib.sha256(data).hexdigest(),
+            }
+            for path, data in files.items()
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": name,
+                "name": name,
+                "description": _TABLES[name].about,
+                "field": [_field(name, column) for column in _TABLES[name].columns],
+            }
+            for name in tables
+        ],
+    }
+
+
+def _field(table: str, column: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"{table}/{column}",
+        "name": column,
+        "description": _TABLES[table].columns[column],
+        "dataType": "sc:Integer" if column in _WHOLE else "sc:Text",
+        **({"repeated": True} if column in _REPEATED else {}),
+        "source": {"fileObject": {"@id": f"{table}.jsonl"}, "extract": {"column": column}},
+    }
 
 
 def _version(tasks: Sequence[LoadedTask]) -> str:
@@ -223,36 +290,12 @@ def _version(tasks: Sequence[LoadedTask]) -> str:
     return f"{newest}.0.0+{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def _citations(tasks: Sequence[LoadedTask]) -> str:
-    cited = sorted({" ".join(task.spec.citation.split()) for task in tasks})
-    return " ".join(["The t2ibench authors. t2ibench.", *cited])
-
-
 def _date() -> str:
     """Today, or the day of SOURCE_DATE_EPOCH, which makes exports reproducible."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     when = float(given) if given.isdecimal() else None
     now = datetime.now(timezone.utc)
     return (now if when is None else datetime.fromtimestamp(when, timezone.utc)).date().isoformat()
-
-
-def _hashed(data: bytes) -> tuple[str, int]:
-    return hashlib.sha256(data).hexdigest(), len(data)
-
-
-def _json(content: Any) -> bytes:
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _eval_yaml(tasks: Sequence[LoadedTask]) -> bytes:
-    """What registers a dataset repository as a benchmark (hub-docs, eval-results)."""
-    content = {
-        "name": "t2ibench",
-        "description": _ABOUT,
-        "evaluation_framework": "t2ibench",
-        "tasks": [{"id": task.id, "config": "prompts", "split": "test"} for task in tasks],
-    }
-    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100)).encode()
 
 
 def _card(tables: Sequence[str], tasks: Sequence[LoadedTask], ours: bool) -> bytes:
@@ -267,7 +310,7 @@ def _card(tables: Sequence[str], tasks: Sequence[LoadedTask], ours: bool) -> byt
         ],
     }
     listed = "\n".join(f"- `{name}.jsonl`: {_TABLES[name].about}" for name in tables)
-    text = yaml.safe_dump(front, sort_keys=False, allow_unicode=True)
+    text = _yaml(front).decode()
     return (
         f"---\n{text}---\n# t2ibench tasks\n\n{_ABOUT}\n\n{len(tasks)} tests.\n\n{listed}\n"
         "- `tasks/`: the task files, word lists put in.\n"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import visible
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import overview
+from t2ibench.reports.interval_bar import UNICODE, Signs, signs_for
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.rails import UNICODE, Signs, signs_for
 from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
 from t2ibench.results.schema import Results
 from t2ibench.results.states import State
@@ -57,11 +57,10 @@ def screen(
     if told_apart:
         below += [("", None), *((line, None) for line in wrap(" ".join(told_apart), width))]
     below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
-    told = [(family.title, [task for task in family.tasks if _tells(task)])
-            for family in run.groups]  # fmt: skip
-    if run.texts and not run.families:
-        told = [(_OF_WORDS, list(run.texts))]
-    told = [group for group in told if group[1]]
+    told = [(_OF_WORDS, list(run.texts))] if run.texts and not run.families else []
+    for family in run.groups:
+        tasks = [task for task in family.tasks if task.mark.state in {"clear", "not_clear"}]
+        told += [(family.title, tasks)] if tasks else []
     if run.families:
         fine = controls_said(run)[1]
         top += [("", None), (overview.counts(run, signs), None), *([(fine, None)] if fine else [])]
@@ -73,10 +72,6 @@ def screen(
         Text(visible(line), _STYLES.get(state, "") if state else "", no_wrap=True)
         for line, state in [*lines, *below]
     ]
-
-
-def _tells(task: TaskView) -> bool:
-    return task.mark.state in {"clear", "not_clear"}
 
 
 def _fitted(

@@ -6,47 +6,21 @@ plain numbers and untrusted text; each page escapes what it shows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
-from t2ibench.results.display import displayed, text_only
-from t2ibench.results.schema import Results, Row, Score, TaskResult
+from t2ibench.results.display import IntervalMark, displayed, root, side_of, text_only
+from t2ibench.results.schema import Results, Row, TaskResult
 from t2ibench.results.states import ALPHA, State, row_state, state_of
 
-Side = Literal["low", "high"]
 _LONG = 120  # letters of a sentence, above which a summary has its first part alone
 CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
 _ORDER: dict[State, int] = {"clear": 0, "not_clear": 1, "cannot_tell": 2, "no_score": 3}
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A value with its interval, on an axis from -1 to 1.
-
-    Attributes:
-        value: The value, as it is shown; None without one.
-        low: Lower end of its interval.
-        high: Upper end.
-        fair_low: Lower end of a fair model's band.
-        fair_high: Upper end.
-        state: What it shows.
-        side: Which pole it leans to; None where the axis has none.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    state: State
-    side: Side | None
-    fair_low: float | None = None
-    fair_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +39,7 @@ class RowView:
     name: str
     group: str | None
     n_images: int | None
-    mark: Mark
+    mark: IntervalMark
     flipped: bool
     row: Row
 
@@ -100,7 +74,6 @@ class TaskView:
         name: A short name.
         shown: How its method shows it.
         mark: The headline.
-        scale: 'lean', 'rms lean', 'excess' or 'magnitude'.
         sentence: The result in words.
         series: Its rows.
         result: The task's result.
@@ -110,12 +83,16 @@ class TaskView:
     id: str
     name: str
     shown: Presentation
-    mark: Mark
-    scale: str
+    mark: IntervalMark
     sentence: str
     series: tuple[SeriesView, ...]
     result: TaskResult
     spec: BaseTask | None
+
+    @property
+    def scale(self) -> str:
+        """What the headline is: 'lean', 'rms lean', 'excess' or 'magnitude'."""
+        return self.mark.label
 
     @property
     def finding(self) -> str:
@@ -134,8 +111,7 @@ class TaskView:
         blind = self.result.controls.get(UNTRAINED)
         if self.mark.state != "clear" or blind is None or blind.value is None:
             return ""
-        root = self.result.headline.scale == "mean_square"
-        value = math.sqrt(max(blind.value, 0.0)) if root else blind.value
+        value = (root(blind.value) if self.mark.label == "rms lean" else blind.value) or 0.0
         same = value * (self.mark.value or 0.0) > 0 and abs(value) >= self.distance / 2
         return blind.says if same and blind.p is not None and blind.p < ALPHA else ""
 
@@ -241,23 +217,15 @@ def _sorted(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
 
 def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
     shown = Presentation(task.title) if spec is None else presentation(spec)
-    head = displayed(task.headline)
-    mark = Mark(
-        head.value,
-        head.low,
-        head.high,
-        state_of(task),
-        _side(head.value) if shown.axis is not None and head.signed else None,
-        head.fair_low,
-        head.fair_high,
-    )
+    mark = displayed(task.headline)
+    side = side_of(mark.value) if shown.axis is not None and mark.signed else None
+    mark = replace(mark, state=state_of(task), side=side)
     series = [series_view(one, task.by) for one in shown.rows]
     return TaskView(
         name,
         shown.name,
         shown,
         mark,
-        head.label,
         _sentence(task, mark.state),
         tuple(one for one in series if one.rows),
         task,
@@ -282,26 +250,16 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         wanted = series.groups is None or row.group in series.groups
         if score is None or score.value is None or not wanted:
             continue
-        mark = _row_mark(series, score)
+        numbers = (score.value, score.ci_low, score.ci_high)
+        value, low, high = map(root, numbers) if series.square else numbers
+        side = side_of(value) if series.axis else None
+        mark = IntervalMark(value, low, high, row_state(score), side)
         found.append(
             RowView(row.name, row.group, row.n_images, mark, row.group in series.flipped, row)
         )
     found.sort(key=lambda one: (one.mark.value or 0.0, one.name))
     widest = max((abs(one.mark.value or 0.0) for one in found), default=0.0)
     return SeriesView(series, tuple(found), 1.0 if widest <= 1 else max(1.4, round(widest, 1)))
-
-
-def _row_mark(series: RowSeries, score: Score) -> Mark:
-    value, low, high = score.value, score.ci_low, score.ci_high
-    if series.square:
-        value, low, high = (
-            None if number is None else math.sqrt(max(number, 0.0)) for number in (value, low, high)
-        )
-    return Mark(value, low, high, row_state(score), _side(value) if series.axis else None)
-
-
-def _side(value: float | None) -> Side | None:
-    return None if value is None or value == 0 else "low" if value < 0 else "high"
 
 
 def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from t2ibench.methods.core.wording_report import PartScore, WordingReport
+from t2ibench.methods.core.wording_report import WordingReport
 from t2ibench.reports.cells import ends, number, signed
+from t2ibench.results.display import root
 from t2ibench.results.schema import TaskResult
 
 _REPORTS = TypeAdapter(list[WordingReport])
@@ -47,24 +47,14 @@ def wording_reports(task: TaskResult) -> list[WordingReport]:
 def wording_rows(report: WordingReport) -> Iterator[WordingRow]:
     """The rows of a table of wordings."""
     for part in (*report.by_language, *report.by_wording):
-        low, value, high = (
-            _shown(x, report.scale) for x in (part.ci_low, part.value, part.ci_high)
-        )
+        low, value, high = part.ci_low, part.value, part.ci_high
+        if report.scale == "mean_square":
+            low, value, high = root(low), root(value), root(high)
         yield WordingRow(
             part.name,
             part.language or "–",
             part.wordings,
             number(value) if report.scale == "mean_square" else signed(value),
             ends(low, high),
-            _reason(part),
+            part.reason or "" if value is None or low is None else "",
         )
-
-
-def _reason(part: PartScore) -> str:
-    return part.reason or "" if part.value is None or part.ci_low is None else ""
-
-
-def _shown(value: float | None, scale: str) -> float | None:
-    if value is None or scale != "mean_square":
-        return value
-    return float(np.sqrt(max(value, 0.0)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from t2ibench.reports.figures.axes import Scale
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.draw import Drawn
+from t2ibench.reports.figures.figure import Figure as Drawn
 from t2ibench.reproduction.plots import WIDTH, Words
 
 _LEFT, _RIGHT = 150.0, 50.0

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask, Identifier, Line, Strict, Text
-from t2ibench.reports.figures.draw import Drawn
+from t2ibench.reports.figures.figure import Figure as Drawn
 from t2ibench.reproduction.pictures import Shelf, Strip
 from t2ibench.reproduction.tables import Line as TableLine
 from t2ibench.results.schema import TaskResult

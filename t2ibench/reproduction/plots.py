@@ -10,8 +10,10 @@ import numpy as np
 
 from t2ibench.reports.figures.axes import Scale, draw_axes, spanning, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.draw import Drawn, farthest, swarm
+from t2ibench.reports.figures.distribution import swarm
+from t2ibench.reports.figures.figure import Figure as Drawn
 from t2ibench.reports.figures.labels import labels
+from t2ibench.reports.figures.scatter import farthest
 
 WIDTH, LEFT, RIGHT = 560.0, 52.0, 16.0
 _LABELLED = 16  # points of a scatter plot that are named at most

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
-from t2ibench.reports.figures.write import write_figure
+from t2ibench.reports.figures.files import write_figure
 from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table

@@ -4,40 +4,54 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, TaskResult
 
+State = Literal["clear", "not_clear", "cannot_tell", "no_score"]
 LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
 
 @dataclass(frozen=True, slots=True)
-class Displayed:
-    """A headline on the scale on which it is shown.
+class IntervalMark:
+    """A value with its interval, on the scale on which it is shown.
 
     Attributes:
-        label: What the number is: 'lean', 'rms lean', 'excess' or, for results of old versions,
-            'magnitude'.
-        value: The number.
+        value: The value; None without one.
         low: Lower end of its interval.
         high: Upper end.
+        state: What it shows; 'no_score' until something has been held against it.
+        side: Which pole it leans to; None where the axis has none.
         fair_low: Lower end of a fair model's band.
         fair_high: Upper end.
-        signed: Whether a sign means a direction.
+        label: What the number is: 'lean', 'rms lean', 'excess' or, for results of old versions,
+            'magnitude'.
     """
 
-    label: str
     value: float | None
     low: float | None
     high: float | None
-    fair_low: float | None
-    fair_high: float | None
-    signed: bool
+    state: State
+    side: Literal["low", "high"] | None
+    fair_low: float | None = None
+    fair_high: float | None = None
+    label: str = "lean"
+
+    @property
+    def signed(self) -> bool:
+        """Whether a sign means a direction."""
+        return self.label == "lean"
+
+    @property
+    def sized(self) -> bool:
+        """Whether it has a size alone, which is written without a sign."""
+        return self.label in {"rms lean", "magnitude"}
 
 
-def displayed(headline: Headline) -> Displayed:
-    """A headline as a table shows it.
+def displayed(headline: Headline) -> IntervalMark:
+    """A headline as a table shows it; what it shows is for `states.state_of` to say.
 
     Examples:
         >>> displayed(Headline(value=0.25, ci_low=-0.01, ci_high=0.64, scale="mean_square")).value
@@ -45,20 +59,24 @@ def displayed(headline: Headline) -> Displayed:
         >>> displayed(Headline(value=-0.04, scale="mean_square")).value
         0.0
     """
-    root = headline.scale == "mean_square"
-    value, low, high, fair_low, fair_high = (
-        math.sqrt(max(number, 0.0)) if root and number is not None else number
-        for number in (
-            headline.value,
-            headline.ci_low,
-            headline.ci_high,
-            headline.fair_low,
-            headline.fair_high,
-        )
-    )
+    found = headline
+    numbers = (found.value, found.ci_low, found.ci_high, found.fair_low, found.fair_high)
+    if headline.scale == "mean_square":
+        value, low, high, fair_low, fair_high = map(root, numbers)
+    else:
+        value, low, high, fair_low, fair_high = numbers
     label = LABELS.get(headline.scale or "", "magnitude")
-    signed = headline.scale == "lean"
-    return Displayed(label, value, low, high, fair_low, fair_high, signed)
+    return IntervalMark(value, low, high, "no_score", None, fair_low, fair_high, label)
+
+
+def root(value: float | None) -> float | None:
+    """The root of a mean square, whose estimate may lie below 0."""
+    return None if value is None else math.sqrt(max(value, 0.0))
+
+
+def side_of(value: float | None) -> Literal["low", "high"] | None:
+    """Which pole a value leans to; None for balance."""
+    return None if not value else "low" if value < 0 else "high"
 
 
 def text_only(task: TaskResult) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from t2ibench.results.display import displayed
+from t2ibench.results.display import State, displayed
 from t2ibench.results.schema import Score, TaskResult
 
-State = Literal["clear", "not_clear", "cannot_tell", "no_score"]
+__all__ = ["ALPHA", "WIDE", "WORDS", "State", "row_state", "state_of"]
+
 ALPHA = 0.05
 WIDE = 0.24  # half-width of an interval or band that rules out no lean that matters
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,13 +15,11 @@ import yaml
 
 import t2ibench
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.destinations import DESTINATIONS, choose
-from t2ibench.reports.destinations.sent import Sent, flat, send_all, sent_of
+from t2ibench.reports.destinations import choose
+from t2ibench.reports.destinations.payload import Payload, flat, payload_of, send_all
 from t2ibench.results import read_results
 from tests import hand
-from tests.models.images_api import running
 from tests.models.test_served import closed_port
-from tests.reports.hub_server import TOKEN, Hub
 
 Cli = Callable[..., tuple[int, str, str]]
 TASK = "t2iat_flowers_insects"
@@ -28,25 +27,44 @@ FILES = {"report.html", "results.json", "results.md"}
 
 
 @pytest.fixture
-def sent(toyland_run: Path) -> Sent:
-    return sent_of(read_results(toyland_run), toyland_run)
+def sent(toyland_run: Path) -> Payload:
+    return payload_of(read_results(toyland_run), toyland_run)
+
+
+@dataclass
+class Hub:
+    """The hub's repositories in memory, 'dataset OWNER/NAME' to path to content."""
+
+    repos: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    private: dict[str, bool] = field(default_factory=dict)
+    pull_requests: dict[str, dict[str, bytes]] = field(default_factory=dict)
+
+    def create_repo(self, repo: str, *, repo_type: str, private: bool, exist_ok: bool) -> None:
+        assert exist_ok
+        self.repos.setdefault(f"{repo_type} {repo}", {})
+        self.private[f"{repo_type} {repo}"] = private
+
+    def file_exists(self, repo: str, name: str, *, repo_type: str) -> bool:
+        return name in self.repos[f"{repo_type} {repo}"]
+
+    def create_commit(
+        self, repo: str, operations: list[Any], *, repo_type: str, create_pr: bool, **_: str
+    ) -> SimpleNamespace:
+        files = self.pull_requests if create_pr else self.repos
+        for one in operations:
+            with one.as_file() as content:
+                files.setdefault(f"{repo_type} {repo}", {})[one.path_in_repo] = content.read()
+        return SimpleNamespace(pr_url="the/pr" if create_pr else None, commit_url="the/commit")
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    """The hub, on this machine."""
+def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
     hub = Hub()
-    with running(hub.app) as url:
-        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        here = url.removesuffix("/v1")
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", here)
-        template = f"{here}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setenv("HF_TOKEN", TOKEN)
-        yield hub
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda **_: hub)
+    return hub
 
 
-def test_what_is_sent_is_what_tables_show(sent: Sent) -> None:
+def test_what_is_sent_is_what_tables_show(sent: Payload) -> None:
     head = sent.results.tasks[TASK].headline
     assert sent.metrics[f"{TASK}/headline"] == head.value
     assert sent.metrics[f"{TASK}/ci_low"] == head.ci_low
@@ -66,7 +84,7 @@ def test_a_test_that_decides_nothing_is_in_the_table_alone(tmp_path: Path) -> No
         square=hand.record(hand.mean_square(images)),
         undecided=hand.record(hand.mean_lean(images), inconclusive="its halves disagree"),
     )
-    sent = sent_of(found, tmp_path)
+    sent = payload_of(found, tmp_path)
     assert {name.partition("/")[0] for name in sent.metrics} == {"square"}
     square = found.tasks["square"].headline.value
     assert sent.metrics["square/headline"] == pytest.approx(max(0.0, square or 0.0) ** 0.5)
@@ -85,47 +103,10 @@ def test_wandb_keeps_a_run_offline(
 
     wandb.teardown()  # its own process writes what it still holds
     (kept,) = tmp_path.glob("wandb/offline-run-*")
-    assert f"wandb sync {kept}" in errors
     (log,) = kept.glob("*.wandb")
-    records = _wandb_records(log)
-    (run,) = (record.run for record in records if record.HasField("run"))
-    assert (run.project, run.display_name) == ("bias", "a-run")
-    config = {item.key: json.loads(item.value_json) for item in run.config.update}
-    assert config["model"]["name"] == "toyland"
-    summary = {
-        item.key: json.loads(item.value_json)
-        for record in records
-        if record.HasField("summary")
-        for item in record.summary.update
-    }
-    head = read_results(toyland_run).tasks[TASK].headline
-    assert summary[f"{TASK}/headline"] == head.value
-    (artifact,) = (
-        record.request.log_artifact.artifact if record.HasField("request") else record.artifact
-        for record in records
-        if record.HasField("artifact") or record.request.HasField("log_artifact")
-        if "results" in (record.artifact.type or record.request.log_artifact.artifact.type)
-    )
-    assert {entry.path for entry in artifact.manifest.contents} == FILES
-
-
-def _wandb_records(log: Path) -> list[Any]:
-    """The records of wandb's own file: LevelDB's log format, after seven bytes of its own."""
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    block, header = 32768, 7
-    data, at, part, records = log.read_bytes(), header, b"", []
-    while at < len(data):
-        if block - at % block < header:
-            at += block - at % block
-            continue
-        _, length, kind = struct.unpack("<IHB", data[at : at + header])
-        part += data[at + header : at + header + length]
-        at += header + length
-        if kind in {1, 4}:  # a whole record, or the last part of one
-            records.append(Record.FromString(part))
-            part = b""
-    return records
+    assert f"wandb sync {kept}" in errors
+    for text in ("a-run", f"{TASK}/headline", *FILES):
+        assert text.encode() in log.read_bytes()
 
 
 def test_mlflow_takes_a_run(
@@ -133,19 +114,8 @@ def test_mlflow_takes_a_run(
 ) -> None:
     # Files are quicker than a database; MLflow asks to be told that they are meant.
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    check_mlflow(f"file://{tmp_path}/mlruns", toyland_run, cli)
-
-
-@pytest.mark.slow
-def test_mlflow_takes_a_run_into_a_database(
-    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # where MLflow puts files beside a database
-    check_mlflow(f"sqlite:///{tmp_path}/mlflow.db", toyland_run, cli)
-
-
-def check_mlflow(uri: str, run: Path, cli: Cli) -> None:
-    status, _, errors = cli("push", run, "--to", "mlflow:bias", "--log-args", f"uri={uri}")
+    uri = f"file://{tmp_path}/mlruns"
+    status, _, errors = cli("push", toyland_run, "--to", "mlflow:bias", "--log-args", f"uri={uri}")
     assert status == 0 and "(bias), run " in errors, errors
     from mlflow import MlflowClient
 
@@ -153,7 +123,7 @@ def check_mlflow(uri: str, run: Path, cli: Cli) -> None:
     experiment = client.get_experiment_by_name("bias")
     assert experiment is not None
     (found,) = client.search_runs([experiment.experiment_id])
-    head = read_results(run).tasks[TASK].headline
+    head = read_results(toyland_run).tasks[TASK].headline
     assert found.data.metrics[f"{TASK}/headline"] == head.value
     assert found.data.params["model.name"] == "toyland" and found.info.status == "FINISHED"
     names = {file.path for file in client.list_artifacts(found.info.run_id)}
@@ -177,58 +147,38 @@ def test_trackio_takes_a_run(
 
 
 def test_results_go_into_a_dataset_of_the_hub(toyland_run: Path, cli: Cli, hub: Hub) -> None:
+    to = ("push", toyland_run, "--to", "hf-dataset:org/results", "--log-args")
     for path in ("first", "second"):
-        status, _, errors = cli(
-            "push", toyland_run, "--to", "hf-dataset:org/results", "--log-args", f"path={path}"
-        )
-        assert status == 0 and "/datasets/org/results/commit/" in errors, errors
-    (files,) = hub.repos.values()
-    assert hub.private == {"datasets/org/results": True}
-    named = {
-        f"{path}/{name}" for path in ("first", "second") for name in (*FILES, "headlines.jsonl")
+        status, _, errors = cli(*to, f"path={path}")
+        assert status == 0 and "the/commit" in errors, errors
+    files = hub.repos["dataset org/results"]
+    names = (*FILES, "headlines.jsonl")
+    assert set(files) == {
+        "README.md",
+        *(f"{p}/{name}" for p in ("first", "second") for name in names),
     }
-    assert set(files) == {"README.md", *named}
     assert files["first/results.json"] == (toyland_run / "results.json").read_bytes()
     _, front, _ = files["README.md"].decode().split("---\n", 2)
-    (config,) = yaml.safe_load(front)["configs"]
-    assert config["data_files"] == "*/headlines.jsonl"
+    assert yaml.safe_load(front)["configs"][0]["data_files"] == "*/headlines.jsonl"
     rows = [json.loads(line) for line in files["first/headlines.jsonl"].splitlines()]
     head = read_results(toyland_run).tasks[TASK].headline
     assert {row["task"]: row["value"] for row in rows}[TASK] == head.value
-    assert {row["model"] for row in rows} == {"toyland"}
-
-
-def test_samples_and_pull_requests_are_asked_for(toyland_run: Path, cli: Cli, hub: Hub) -> None:
-    args = "samples=true,pr=true,private=false"
-    status, _, errors = cli(
-        "push", toyland_run, "--to", "hf-dataset:org/results", "--log-args", args
-    )
-    assert status == 0 and "/discussions/1" in errors
-    (files,) = hub.pull_requests["datasets/org/results"]
-    assert f"toyland/samples/{TASK}.jsonl" in files
-    assert hub.private == {"datasets/org/results": False}
+    assert {row["model"] for row in rows} == {"toyland"} and hub.private["dataset org/results"]
+    status, _, errors = cli(*to, "samples=true,pr=true,private=false")
+    assert status == 0 and "the/pr" in errors and not hub.private["dataset org/results"]
+    assert f"toyland/samples/{TASK}.jsonl" in hub.pull_requests["dataset org/results"]
 
 
 def test_a_models_page_gets_a_pull_request(toyland_run: Path, cli: Cli, hub: Hub) -> None:
-    hub.repos["models/org/model"] = {}
     args = "dataset=org/t2ibench,source=https://example.org/run"
     status, _, errors = cli("push", toyland_run, "--to", "hf-model:org/model", "--log-args", args)
-    assert status == 0 and "/models/org/model/discussions/1" in errors, errors
-    ((name, text),) = hub.pull_requests["models/org/model"][0].items()
+    assert status == 0 and "the/pr" in errors, errors
+    ((name, text),) = hub.pull_requests["model org/model"].items()
     assert name == ".eval_results/t2ibench.yaml"
     (row,) = yaml.safe_load(text)  # tests of words are no result of the model
     assert row["dataset"] == {"id": "org/t2ibench", "task_id": TASK}
     assert row["source"]["url"] == "https://example.org/run"
     assert row["evaluation_framework"] == "t2ibench"
-
-
-def test_the_hub_refuses_in_one_line(
-    toyland_run: Path, cli: Cli, hub: Hub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
-    status, _, errors = cli("push", toyland_run, "--to", "hf-dataset:org/results")
-    assert status == 1 and "401" in errors and errors.count("\n") == 1
-    assert "hf_wrong" not in errors and not hub.repos
 
 
 def test_a_failure_is_a_line_and_the_run_is_kept(
@@ -251,18 +201,6 @@ def test_a_failure_is_a_line_and_the_run_is_kept(
         "push", tmp_path / "toyland", "--to", "mlflow", "--log-args", f"uri={uri}"
     )
     assert status == 1 and "sending the results failed" in errors
-
-
-def test_wandb_without_a_key_is_a_line(
-    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("WANDB_API_KEY", "WANDB_MODE"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("HOME", "WANDB_CONFIG_DIR", "NETRC"):
-        monkeypatch.setenv(name, str(tmp_path))
-    args = f"folder={tmp_path}"
-    status, _, errors = cli("push", toyland_run, "--to", "wandb", "--log-args", args)
-    assert status == 1 and "API key" in errors and errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -291,16 +229,13 @@ def test_what_cannot_be_sent_is_said_before_anything_is_made(
     assert "secret" not in errors and not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("name", ["wandb", "mlflow", "trackio"])
 def test_a_package_that_is_missing_names_its_extra(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    for name in ("wandb", "mlflow", "trackio"):
-        with pytest.raises(T2IBenchError, match=rf"{name} is not installed"):
-            choose([name], {})
-        with pytest.raises(T2IBenchError) as raised:
-            choose([name], {})
-        assert str(raised.value).endswith(f"pip install 't2ibench[{name}]'")
+    with pytest.raises(T2IBenchError, match=rf"{name} is not installed.*t2ibench\[{name}\]"):
+        choose([name], {})
 
 
 def test_one_destination_does_not_keep_results_from_another(
@@ -314,19 +249,3 @@ def test_one_destination_does_not_keep_results_from_another(
     assert len(lines) == len(failures) == 1  # the hub is offline in tests
     assert lines[0].startswith("wandb: kept offline")
     assert str(failures[0]).startswith("hf-dataset:a/b: sending the results failed with")
-
-
-def test_evaluate_sends_and_warns(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="hf-dataset:a/b: sending the results failed"):
-        results = t2ibench.evaluate(
-            "toyland", TASK, limit=2, images_per_prompt=1, n_permutations=100, n_bootstrap=50,
-            control_encoder="none", output_dir=tmp_path, log_to="hf-dataset:a/b",
-        )  # fmt: skip
-    assert results.tasks[TASK].headline.value is not None
-
-
-def test_every_destination_is_listed(cli: Cli) -> None:
-    status, out, _ = cli("ls", "destinations", "--json")
-    rows = json.loads(out)
-    assert status == 0 and [row["destination"] for row in rows] == DESTINATIONS.names()
-    assert all(row["what it is"] for row in rows)

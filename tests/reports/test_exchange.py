@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -66,27 +65,21 @@ def test_a_run_is_a_record_of_every_eval_ever(toyland_run: Path, cli: Cli) -> No
     assert again["evaluation_id"] == found["evaluation_id"]
 
 
-def test_a_stronger_lean_either_way_is_a_larger_score() -> None:
+def test_a_record_has_what_is_decided_and_a_stronger_lean_is_a_larger_score() -> None:
     """What sorts by `lower_is_better` must not put a lean of -1 before one of 0."""
-    leans = {"much": [-1.0] * 12, "none": [1.0, -1.0] * 6}
-    tasks = {
-        name: hand.record(hand.mean_lean({"a": images, "b": images}))
-        for name, images in leans.items()
-    }
-    found = record(render("every-eval-ever", hand.results(**tasks)))
-    scores = {r["evaluation_name"]: r["score_details"] for r in found["evaluation_results"]}
-    assert scores["t2ibench.none"]["score"] < 0.1 < 0.9 < scores["t2ibench.much"]["score"]
-    assert float(scores["t2ibench.much"]["details"]["headline"]) == -1.0
-
-
-def test_records_without_a_run_folder_and_what_decides_nothing() -> None:
+    much, none = [-1.0] * 12, [1.0, -1.0] * 6
     results = hand.results(
+        much=hand.record(hand.mean_lean({"a": much, "b": much})),
+        none=hand.record(hand.mean_lean({"a": none, "b": none})),
         square=hand.record(hand.mean_square(IMAGES)),
         undecided=hand.record(hand.mean_lean(IMAGES), inconclusive="its halves disagree"),
         nothing=hand.record(MethodResult.undefined("there are no images")),
     )
     found = record(render("every-eval-ever", results))
-    assert [r["evaluation_name"] for r in found["evaluation_results"]] == ["t2ibench.square"]
+    scores = {r["evaluation_name"][9:]: r["score_details"] for r in found["evaluation_results"]}
+    assert set(scores) == {"much", "none", "square"}
+    assert scores["none"]["score"] < 0.1 < 0.9 < scores["much"]["score"]
+    assert float(scores["much"]["details"]["headline"]) == -1.0
     left = found["source_metadata"]["additional_details"]["left_out"]
     assert json.loads(left) == ["nothing", "undecided"]
     assert "evaluation_timestamp" not in found
@@ -171,17 +164,6 @@ def test_croissant_is_valid_and_its_records_are_the_files(taskset: Path, tmp_pat
         assert rows == [json.loads(x) for x in (taskset / f"{name}.jsonl").read_text().splitlines()]
 
 
-def test_every_file_is_named_with_its_hash(taskset: Path) -> None:
-    metadata = json.loads((taskset / "croissant.json").read_text())
-    files = {one["contentUrl"]: one["sha256"] for one in metadata["distribution"]}
-    made = {"croissant.json", "README.md", "eval.yaml"}
-    there = {str(p.relative_to(taskset)) for p in taskset.rglob("*") if p.is_file()}
-    assert set(files) == there - made
-    for name, digest in files.items():
-        assert hashlib.sha256((taskset / name).read_bytes()).hexdigest() == digest
-    assert metadata["license"] and "Caliskan" in metadata["citeAs"]
-
-
 @pytest.mark.slow
 def test_exported_task_files_are_the_tasks(taskset: Path) -> None:
     tasks = {task.id: task for task in load_tasks("*")}
@@ -218,15 +200,10 @@ def test_export_tasks_from_the_command_line(
     assert first == second
     status, _, errors = cli("export-tasks", tmp_path / "one")
     assert status == 1 and "is there already. Name a new folder." in errors
-
-
-def test_tasks_of_others_have_no_licence_of_ours(cli: Cli, tmp_path: Path) -> None:
-    mine = tmp_path / "mine" / "mine.yaml"
+    mine = tmp_path / "mine" / "mine.yaml"  # which has no licence of ours
     mine.parent.mkdir()
     (task,) = load_tasks(TASK)
     mine.write_text(task.path.read_text().replace(f"id: {TASK}", "id: mine"))
     words = ("--tasks", "mine", "--include-path", mine.parent)
-    status, _, errors = cli("export-tasks", tmp_path / "set", *words)
-    assert status == 0, errors
+    assert cli("export-tasks", tmp_path / "set", *words)[0] == 0
     assert "license" not in json.loads((tmp_path / "set" / "croissant.json").read_text())
-    assert "license: other" in (tmp_path / "set" / "README.md").read_text()

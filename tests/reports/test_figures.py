@@ -1,37 +1,43 @@
-"""Figures: where marks and names stand, and that both kinds of file show the same."""
+"""Figures: where marks stand, what is said and in tables; a PNG shows what its SVG says."""
 
 from __future__ import annotations
 
 import io
 import re
 import xml.etree.ElementTree as ET
+from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 from PIL import Image
 
+from t2ibench.methods.core import presentation
 from t2ibench.methods.core.presentation import (
+    Apart,
     Arrows,
     Axis,
-    Bars,
+    Combinations,
     Distribution,
-    Figure,
+    Panel,
+    Panels,
     Quantity,
     RowSeries,
     Scatter,
 )
-from t2ibench.reports.figures.canvas import BOXES, DISCS, LINES, TEXTS, Canvas, Disc, Text
-from t2ibench.reports.figures.draw import Drawn, draw
+from t2ibench.methods.tibet.concept_panels import concept_figures
+from t2ibench.reports.figures.canvas import Box, Canvas, Disc, Line, Text
+from t2ibench.reports.figures.figure import Figure, draw
+from t2ibench.reports.figures.files import SCALE, png, write_figure
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
-from t2ibench.reports.figures.raster import SCALE, is_png_of, png
-from t2ibench.reports.figures.write import write_figure
-from t2ibench.reports.html.numbers import at
-from t2ibench.reports.html.page import environment, style
-from t2ibench.reports.view import Mark, TaskView, run_view, series_view
+from t2ibench.reports.html.page import environment, fragment, style
+from t2ibench.reports.view import TaskView, run_view, series_view
 from t2ibench.results.schema import Row, Score
 from tests import hand
 
@@ -39,19 +45,16 @@ AXIS = Axis("female", "male")
 VALUES = {"nurse": -0.8, "clerk": 0.0, "chef": 0.25, "guard": 0.9}
 
 
-def task_of(scores: dict[str, dict[str, float]]) -> TaskView:
+def scored(scores: dict[str, dict[str, float]]) -> TaskView:
     """A task whose rows have these scores."""
-    record = hand.record(hand.mean_lean({"x": [1.0, 1.0, 1.0, -1.0]}))
-    by = [
+    return task_of([
         Row(name=name, scores={key: Score(value=value) for key, value in values.items()})
         for name, values in scores.items()
-    ]
-    (view,) = run_view(hand.results(a=record.model_copy(update={"by": by}))).tasks
-    return view
+    ])  # fmt: skip
 
 
-def drawn(figure: Figure, samples: list[dict[str, object]] | None = None) -> Drawn:
-    task = task_of({name: {"lean": value, "words": -value} for name, value in VALUES.items()})
+def drawn(figure: presentation.Figure, samples: list[dict[str, object]] | None = None) -> Figure:
+    task = scored({name: {"lean": value, "words": -value} for name, value in VALUES.items()})
     found = draw(figure, task, samples or [])
     assert found is not None
     return found
@@ -87,14 +90,6 @@ def test_every_image_is_one_dot_and_none_covers_another() -> None:
     assert len({(round(dot.x, 3), round(dot.y, 3)) for dot in dots}) == len(rows)
 
 
-def test_bars_begin_at_one_place_and_end_at_their_value() -> None:
-    task = task_of({"a": {"mad": 0.5, "cas:x": 1.0, "cas:y": 0.25}})
-    found = draw(Bars("t", "cas:", "mad", "c"), task, [])
-    assert found is not None
-    widths = [mark.width for mark in found.canvas.marks if getattr(mark, "name", "") == "bar"]
-    assert widths[1] == pytest.approx(widths[0] / 4)
-
-
 @given(
     st.lists(
         st.tuples(st.floats(44, 440, width=32), st.floats(24, 260, width=32)),
@@ -114,20 +109,15 @@ def test_no_name_covers_a_point_or_a_name(points: list[tuple[float, float]]) -> 
         assert not any(left < x < right and top < y < bottom for x, y in others)
 
 
-def test_a_name_goes_to_the_left_where_there_is_no_room() -> None:
-    (label,) = labels([(450, 50)], ["nurse"], [0], (0, 460), 5)
-    assert label.anchor == "end" and label.x < 450
-
-
 def picture(canvas: Canvas) -> Image.Image:
-    return Image.open(io.BytesIO(png(canvas))).convert("RGB")
+    return Image.open(io.BytesIO(png(canvas.svg(alone=True)))).convert("RGB")
 
 
 def test_a_page_has_a_colour_for_every_mark() -> None:
     """What has none is black, over whatever it covers."""
     styled = set(re.findall(r"\.fig (?:circle|text)?([.\w]*) ?\{", style()))
-    named = {f".{'.'.join(name.split())}" for kind in (LINES, DISCS, BOXES) for name in kind}
-    assert named <= styled and {f".{name}" for name in TEXTS if name} <= styled
+    sheet = (files("t2ibench.reports") / "static" / "figure.css").read_text("utf-8")
+    assert set(re.findall(r"^\w*((?:\.\w+)+)\{", sheet, re.MULTILINE)) <= styled
 
 
 def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
@@ -136,91 +126,43 @@ def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
     canvas.dot(80, 30, "high", 6)
     canvas.dot(50, 30, "hollow", 6)
     canvas.box(10, 50, 30, 5)
-    canvas.line(0, 10, 100, 10, "zero")
+    canvas.text(90, 58, "nurse", "end")
     image = picture(canvas)
     assert image.size == (100 * SCALE, 60 * SCALE)
-    seen = {
-        name: "#{:02x}{:02x}{:02x}".format(*image.getpixel((x * SCALE, y * SCALE)))
-        for name, (x, y) in {
-            "low": (20, 30), "high": (80, 30), "hollow": (50, 30),
-            "bar": (25, 52), "paper": (70, 52),
-        }.items()
-    }  # fmt: skip
-    assert seen == {
-        "low": DISCS["low"].fill,
-        "high": DISCS["high"].fill,
-        "hollow": DISCS["hollow"].fill,
-        "bar": BOXES["bar"].fill,
-        "paper": "#ffffff",
-    }
-    assert png(canvas) == png(canvas)
+    places = [(20, 30), (80, 30), (50, 30), (25, 52), (95, 52)]
+    colours = [image.getpixel((x * SCALE, y * SCALE)) for x, y in places]
+    assert ["#{:02x}{:02x}{:02x}".format(*rgb) for rgb in colours] == [
+        "#a34e00", "#006a63", "#ffffff", "#3f3c36", "#ffffff",
+    ]  # fmt: skip
+    assert "#504d46" in {"#{:02x}{:02x}{:02x}".format(*rgb) for _, rgb in image.getcolors(9999)}
+    assert png(canvas.svg(alone=True)) == png(canvas.svg(alone=True))
 
 
-def test_a_png_is_made_again_where_it_is_of_another_figure_or_damaged(tmp_path: Path) -> None:
-    canvas = Canvas(100, 60, "t")
-    canvas.dot(20, 30, "low", 6)
-    file = tmp_path / "a.png"
-    assert not is_png_of(file, canvas)
-    whole = png(canvas)
-    file.write_bytes(whole)
-    assert is_png_of(file, canvas)
-    for damaged in (whole[:-20], whole[:200] + b"\0" + whole[201:], b"", b"<svg>"):
-        file.write_bytes(damaged)
-        assert not is_png_of(file, canvas)
-    file.write_bytes(whole)
-    canvas.dot(50, 30, "low", 6)
-    assert not is_png_of(file, canvas)
-
-
-def test_a_figure_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_figure_is_drawn_again_only_where_it_changed(tmp_path: Path) -> None:
     figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
     write_figure(figure, "title", tmp_path, "one")
     before = (tmp_path / "one.png").stat()
     write_figure(figure, "title", tmp_path, "one")
     assert (tmp_path / "one.png").stat().st_ino == before.st_ino
-    write_figure(figure, "another title", tmp_path, "one")
+    write_figure(figure, "\x1b[2J another title \ud800 \uffff", tmp_path, "one")  # no XML as it is
     assert (tmp_path / "one.png").stat().st_ino != before.st_ino
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
 
 
-def width_of(text: str, **marks: str) -> int:
-    """How many pixels across a text covers."""
-    canvas = Canvas(200, 30, "t")
-    canvas.text(100, 20, text, **marks)
-    ink = picture(canvas).convert("L").point(lambda value: 255 if value < 200 else 0)
-    box = ink.getbbox()
-    assert box is not None
-    return box[2] - box[0]
+@pytest.mark.parametrize("sign", ["◂", "▸", "→", "α", "δ", "я", "−"])
+def test_the_font_of_files_has_what_figures_say(sign: str) -> None:
+    def image(text: str) -> bytes:
+        canvas = Canvas(60, 30, "t")
+        canvas.text(10, 20, text)
+        return picture(canvas).tobytes()
+
+    assert len({image(text) for text in (sign, "", "\U000e1000")}) == 3
 
 
-def test_texts_of_a_png_stand_where_they_are_anchored() -> None:
-    for anchor, test in (
-        ("start", lambda box: abs(box[0] - 200) < 6),
-        ("end", lambda box: abs(box[2] - 200) < 6),
-        ("middle", lambda box: abs((box[0] + box[2]) / 2 - 200) < 6),
-    ):
-        canvas = Canvas(200, 30, "t")
-        canvas.text(100, 20, "nurse", anchor)
-        ink = picture(canvas).convert("L").point(lambda value: 255 if value < 200 else 0)
-        assert test(ink.getbbox()), anchor
-    assert width_of("nurse", name="strong") > width_of("nurse")
-
-
-@pytest.mark.parametrize("sign", ["◂", "▸", "→", "α", "δ"])
-def test_signs_that_the_font_lacks_are_drawn_all_the_same(sign: str) -> None:
-    assert width_of(f"a{sign}") > width_of("a") + 5
-    assert width_of(sign) != width_of("\uffff")
-
-
-def test_both_files_have_every_class_and_a_title() -> None:
+def test_a_file_has_its_title_above_the_figure() -> None:
     figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
     alone = figure.canvas.alone("A title, <b>")
-    root = ET.fromstring(alone.svg(alone=True))
-    style = root[0].text or ""
-    for table in (LINES, DISCS, BOXES, TEXTS):
-        for name, ink in table.items():
-            assert (ink.fill or ink.stroke) in style, name
-    assert "A title, <b>" in {node.text for node in root}
+    assert "A title, <b>" in {node.text for node in ET.fromstring(alone.svg(alone=True))}
     assert alone.width > figure.canvas.width and len(alone.marks) == len(figure.canvas.marks) + 1
     texts = [mark for mark in alone.marks if isinstance(mark, Text)]
     assert texts[0].y < min(mark.y for mark in texts[1:])
@@ -244,7 +186,6 @@ def test_the_forest_shows_every_test_on_one_axis() -> None:
         assert value is not None
         assert (disc.x - zero) / (ticks["+1"] - zero) == pytest.approx(value, abs=1e-6)
     assert forest(run_view(hand.results())) is None
-    assert picture(drawn_.canvas.alone("t")).width == SCALE * round(drawn_.canvas.alone("t").width)
 
 
 def test_what_has_no_direction_is_drawn_from_0() -> None:
@@ -259,12 +200,217 @@ def test_what_has_no_direction_is_drawn_from_0() -> None:
     assert 'class="axis"' in html and "NaN" not in html
 
 
-def test_an_axis_from_0_reaches_as_far_as_its_span() -> None:
-    assert (at(0.0, 1.4, True), at(0.7, 1.4, True), at(9, 1.4, True)) == (
-        "-1.400",
-        "0.000",
-        "1.400",
+CROSS = Combinations("t", "gender x age", "c")
+APART = Apart("t", "apart", "apart_halves", "object", "objects", "c", "Hudson")
+HOSTILE = '<script>alert(1)</script> "x" & a rather long name of something'
+
+
+def task_of(rows: list[Row], details: dict[str, Any] | None = None, **scores: Score) -> TaskView:
+    record = hand.record(hand.mean_lean({"x": [1.0, 1.0, 1.0, -1.0]}))
+    update = {"by": rows, "details": details or {}, "scores": scores}
+    (view,) = run_view(hand.results(a=record.model_copy(update=update))).tasks
+    return view
+
+
+def cell(name: str, share: float | None, alone: float, p: float = 0.5) -> Row:
+    if share is None:
+        reason = {"reason": "too few"}
+        return Row(name=name, group="gender x age", scores={
+            key: Score(**reason) for key in ("joint_share", "independent_share", "excess")
+        })  # fmt: skip
+    excess = Score(
+        value=share - alone, ci_low=share - alone - 0.02, ci_high=share - alone + 0.02, p=p,
+        p_holm=p,
+    )  # fmt: skip
+    scores = {"joint_share": Score(value=share), "independent_share": Score(value=alone)}
+    return Row(name=name, group="gender x age", scores={**scores, "excess": excess})
+
+
+def crossing(*p: float | None) -> dict[str, Any]:
+    tests = [
+        {"name": f"interaction:a x {k}", "p": one, "p_holm": one, "reason": None if one else "few"}
+        for k, one in enumerate(p)
+    ]
+    return {"crossings": [{"crossing": "gender x age", "tests": tests, "most_over": {"cell": "x"}}]}
+
+
+def shown(drawn: Figure | None) -> Figure:
+    """A figure whose marks are within it, and which can be a part of a page."""
+    assert drawn is not None
+    canvas = drawn.canvas
+    for mark in canvas.marks:
+        for x, y in places(mark):
+            assert -1 <= x <= canvas.width + 1 and -1 <= y <= canvas.height + 1, mark
+    html = fragment("figure.html", drawn=drawn)
+    assert "<script>" not in html
+    assert html.count("<table") == len(drawn.tables)
+    return drawn
+
+
+def places(mark: Line | Disc | Box | Text) -> list[tuple[float, float]]:
+    if isinstance(mark, Line):
+        return list(mark.points)
+    if isinstance(mark, Box):
+        return [(mark.x, mark.y), (mark.x + mark.width, mark.y + mark.height)]
+    return [(mark.x, mark.y)]
+
+
+def texts(canvas: Canvas) -> list[str]:
+    return [mark.text for mark in canvas.marks if isinstance(mark, Text)]
+
+
+def test_a_combination_stands_beside_what_its_parts_make_it() -> None:
+    rows = [cell("old x female", 0.10, 0.20, 0.001), cell("old x male", 0.30, 0.20, 0.001),
+            cell("young x male", 0.21, 0.20)]  # fmt: skip
+    drawn = shown(draw(CROSS, task_of(rows, crossing(0.001, 0.7)), []))
+    assert [row[0] for row in drawn.rows] == ["old x male", "young x male", "old x female"]
+    kinds = [mark.name for mark in drawn.canvas.marks if isinstance(mark, Disc)]
+    assert kinds == ["hollow", "high", "hollow", "plain", "hollow", "low"]
+    dots = [mark.x for mark in drawn.canvas.marks if isinstance(mark, Disc)]
+    assert dots[1] - dots[0] == pytest.approx(dots[4] - dots[5])
+    # The interval of the difference begins where the parts alone are.
+    (line,) = (m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "line high")
+    assert line.points[0][0] - dots[0] == pytest.approx(0.08 / 0.10 * (dots[1] - dots[0]))
+    assert drawn.tables[0].rows[0][1:5] == ["30.0 %", "20.0 %", "+10.0 %", "+8.0 to +12.0 %"]
+    assert "Clearly not independent: a x 0 (1 of 2 tests" in drawn.says
+
+
+def test_many_long_combinations_stay_in_their_figure_and_none_is_invented() -> None:
+    rows = [cell(f"{HOSTILE} {k:02} x young", k / 100, 0.2, 0.001) for k in range(40)]
+    drawn = shown(draw(CROSS, task_of(rows), []))
+    assert (len(drawn.rows), len(drawn.tables[0].rows)) == (40, 40)
+    assert sum(isinstance(mark, Disc) for mark in drawn.canvas.marks) == 2 * 12
+    drawn = shown(draw(CROSS, task_of([cell("a x b", None, 0.0)], crossing(0.001)), []))
+    assert drawn.rows == [] and drawn.says.startswith("No combination has a number: too few.")
+    assert not any(isinstance(mark, Disc) for mark in drawn.canvas.marks)
+    assert draw(CROSS, task_of([]), []) is None
+
+
+def distance(name: str, value: float | None, p: float = 0.001) -> Row:
+    return Row(name=name, scores={"apart": Score(value=value, p=p, p_holm=p)})
+
+
+def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
+    whole = Score(value=0.5, ci_low=0.4, ci_high=0.6, p=0.001)
+    halves = Score(value=-0.01, ci_low=-0.1, ci_high=0.08)
+    rows = [distance("cup", 0.3, 0.4), distance("car", 0.6), distance("none", None)]
+    drawn = shown(draw(APART, task_of(rows, apart=whole, apart_halves=halves), []))
+    assert [row[0] for row in drawn.rows] == ["all 2", "two halves", "car", "cup"]
+    assert "makes 50 % (40 to 60 %)" in drawn.says and "it is −1 %" in drawn.says
+    assert draw(APART, task_of(rows, apart=Score(reason="few")), []) is None
+    discs = [mark for mark in drawn.canvas.marks if isinstance(mark, Disc)]
+    assert [disc.name for disc in discs] == ["mean", "hollow", "plain", "hollow"]
+    intervals = [m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "line"]
+    assert len(intervals) == 2  # single rows have none
+    (zero,) = (m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "zero")
+    per_unit = (discs[2].x - zero.points[0][0]) / 0.6
+    assert discs[3].x == pytest.approx(zero.points[0][0] + 0.3 * per_unit)
+
+
+def concepts(*pairs: tuple[str, float]) -> list[list[object]]:
+    return [list(pair) for pair in pairs]
+
+
+def tibet() -> dict[str, Any]:
+    def axis(name: str, males: float) -> dict[str, Any]:
+        return {
+            "axis": name,
+            "concepts": concepts(("woman", 1 - males), ("man", males)),
+            "counterfactuals": [
+                {
+                    "name": "male", "concepts": concepts(("man", 2.0), ("cook", 1.0)),
+                    "axis_concepts": concepts(("man", 1.0)),
+                    "intersections": {"place": concepts(("p0", 1.0), ("p1", 0.9), ("p2", 0.8))},
+                },
+                {
+                    "name": "female", "concepts": concepts(("woman", 2.0)),
+                    "axis_concepts": [], "intersections": {"place": concepts(("p0", 0.2))},
+                },
+            ],
+        }  # fmt: skip
+
+    axes = [axis("gender", 0.25), axis("place", 0.5)]
+    prompts = [{"prompt": name, "concepts": concepts(("man", 1.0)), "axes": axes}
+               for name in ("a chef", HOSTILE)]  # fmt: skip
+    return {"prompts": prompts}
+
+
+def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
+    _, aligned, crossed = (figure.read(tibet()) for figure in concept_figures())
+    gender = dict(aligned[0].items)
+    assert aligned[0].columns == ("as it stands", "male", "female")
+    assert gender["woman"] == (0.75, 0.0, None)  # no image of the last has an answer
+    assert gender["man"] == (0.25, 1.0, None)
+    (place,) = [one for one in crossed if one.title == "a chef, place by gender"]
+    by_name = dict(place.items)
+    assert by_name["p1"][1:] == (0.9, 0.0)
+    assert by_name["woman"][1:] == (None, 0.0)  # a full list of three hides what comes fourth
+
+
+def test_forty_items_and_columns_and_one_of_each_fit() -> None:
+    for count in (1, 2, 40):
+        columns = tuple(f"{HOSTILE} {k}" for k in range(count))
+        items = tuple(
+            (f"{HOSTILE} {k}", tuple(float(k + 1) for _ in columns)) for k in range(count)
+        )
+        panel = Panel(HOSTILE, "r", columns, items)
+        figure = Panels("t", lambda _, one=panel: [one] * 9, None, "thing", "d", "c")
+        drawn = shown(draw(figure, task_of([]), []))
+        assert len(drawn.rows) == 9 * count * count
+        assert drawn.says.startswith("No thing sets the columns of")
+        assert drawn.tables[0].further == max(count - 10, 0)
+        assert any("more in the table" in text for text in texts(drawn.canvas)) == (count == 40)
+
+
+def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -> None:
+    given = {"nurse": 0.9, "chef": 0.5, "clerk": 0.4}
+    found = {"nurse": (0.2, 0.001), "chef": (0.9, 0.001), "clerk": (0.6, 0.3)}
+
+    rows = [
+        Row(name=name, scores={
+            "share": Score(value=share, ci_low=share - 0.1, ci_high=share + 0.1),
+            "off": Score(value=share - given[name], p=p, p_holm=p),
+        })
+        for name, (share, p) in found.items()
+    ]  # fmt: skip
+    figure = Scatter(
+        "t", Quantity("at work", given=given), Quantity("here", "share"), "c", diagonal=True,
+        intervals=True, difference="off",
+    )  # fmt: skip
+    drawn = shown(draw(figure, task_of(rows), []))
+    kinds = {m.tip.split(":")[0]: m.name for m in drawn.canvas.marks if isinstance(m, Disc)}
+    assert kinds == {"nurse": "low", "chef": "high", "clerk": "pt"}
+    assert "1 of 3 rows above it, 1 below" in drawn.says
+    assert [row[0] for row in drawn.tables[0].rows][-1] == "clerk"
+    assert drawn.tables[0].rows[-1] == ["clerk", "0.40", "0.60", "0.50 to 0.70"]
+
+
+def test_figures_and_their_tables_are_accessible_and_fit_a_phone(
+    tmp_path: Path, browser: Any
+) -> None:
+    many = [cell(f"{HOSTILE} {k:02} x young", k / 40, 0.4, 0.001 if k % 2 else 0.5)
+            for k in range(40)]  # fmt: skip
+    far = [distance(f"{HOSTILE} {k}", k / 50 - 0.3, 0.001 if k > 20 else 0.5) for k in range(45)]
+    figures = [
+        draw(CROSS, task_of(many, crossing(0.001, None)), []),
+        draw(APART, task_of(far, apart=Score(value=0.1, ci_low=0.0, ci_high=0.2)), []),
+        *(draw(figure, task_of([], tibet()), []) for figure in concept_figures()),
+    ]
+    parts = Markup("").join(fragment("figure.html", drawn=shown(one)) for one in figures)
+    page = Markup(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><style>{}</style>'
+        '<main class="wrap"><h1>t</h1><h2>t</h2><h3>t</h3>{}</main></html>'
     )
-    mark = Mark(0.5, 0.4, 0.6, "clear", None)
-    macros = environment().get_template("marks.html").module
-    assert "rail plain clear half" in str(macros.rail(mark, "a", half=True))  # type: ignore[attr-defined]
+    file = tmp_path / "page.html"
+    file.write_text(page.format(style(), parts), encoding="utf-8")
+    for width, scheme in ((390, "dark"), (1280, "light")):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        tab = context.new_page()
+        tab.goto(file.as_uri())
+        tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        cells = "[...document.querySelectorAll('.numbers td')]"
+        assert tab.evaluate(f"{cells}.every(one => one.offsetWidth > 0)")
+        found = Axe().run(tab).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        context.close()

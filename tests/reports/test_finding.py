@@ -10,11 +10,17 @@ import pytest
 
 import t2ibench
 from t2ibench.cli import main
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.files import samples_of
 from t2ibench.reports.html.evidence import Thumbnails
 from t2ibench.reports.html.words import coded, row_spoken
+from t2ibench.reports.view import RowView
+from t2ibench.results.display import IntervalMark
 from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Row
 from tests.reports.test_page import NASTY
 
+ROW = Row(name="nurse", scores={})
 FEW = {"images_per_prompt": 6, "guided_images_per_prompt": 3, "permutations": 200}
 MORE = {"bootstrap": 50, "control_encoder": "none"}
 
@@ -87,19 +93,9 @@ def test_a_word_leads_to_its_rows(browser: Any, page: Path) -> None:
     opened.close()
 
 
-def test_the_finder_is_not_there_without_javascript(browser: Any, page: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    opened = context.new_page()
-    opened.goto(page.as_uri())
-    assert opened.locator("form.finder").is_hidden()
-    context.close()
-
-
 def test_images_beyond_the_budget_leave_a_gap_however_often_they_are_shown(
     runs: tuple[Path, Path],
 ) -> None:
-    from t2ibench.reports.files import samples_of
-
     row = samples_of(runs[0], "occupations_tibet")[0]
     size = len(Thumbnails(runs[0]).of(row) or "")
     small = Thumbnails(runs[0], budget=2 * size)
@@ -116,27 +112,10 @@ def test_backticks_set_code_and_the_rest_stays_text() -> None:
 
 
 def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
-    from t2ibench.methods.core.presentation import Axis, RowSeries
-    from t2ibench.reports.view import Mark, RowView
-    from t2ibench.results.schema import Row
-
-    series = RowSeries("lean", "stimulus", Axis("female", "male"))
-    row = Row(name="nurse", scores={})
     clear, not_clear = (
-        RowView("nurse", None, 4, Mark(-0.5, -0.75, -0.25, state, "low"), False, row)
+        RowView("nurse", None, 4, IntervalMark(-0.5, -0.75, -0.25, state, "low"), False, ROW)
         for state in ("clear", "not_clear")
     )
-    told = row_spoken(clear, series.axis)
-    assert told == "nurse: −0.50 (to female), interval −0.75 to −0.25, clear lean"
-    assert "female" not in row_spoken(not_clear, series.axis)
-    sized = RowSeries("h", "bias", square=True)
-    assert row_spoken(clear, sized.axis).startswith("nurse: −0.50, interval")
-
-
-@pytest.mark.slow
-def test_a_page_without_images_says_so(tmp_path: Path) -> None:
-    t2ibench.evaluate(None, "weat_6_gender_career_family", encoder="toyland", output_dir=tmp_path)
-    (folder,) = tmp_path.iterdir()
-    text = (folder / "report.html").read_text(encoding="utf-8")
-    assert "1 test on words alone, no image" in text and '<ul class="sum">' not in text
-    assert '<details class="texts" open>' in text and "measured every word" in text
+    axis = Axis("female", "male")
+    assert row_spoken(clear, axis).startswith("nurse: −0.50 (to female), interval −0.75 to −0.25")
+    assert "female" not in row_spoken(not_clear, axis) + row_spoken(clear, None)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.reports.rails import ASCII, UNICODE, Signs, rail, scale, signs_for
+from t2ibench.reports.interval_bar import ASCII, UNICODE, interval_bar, scale, signs_for
 from t2ibench.reports.terminal import print_results, screen
-from t2ibench.reports.view import Mark, run_view
+from t2ibench.reports.view import run_view
+from t2ibench.results.display import IntervalMark
 from tests import hand
 
 IMAGES = {"x": [1.0, 1.0, 1.0, -1.0], "y": [1.0, -1.0, 1.0, 1.0]}
@@ -56,18 +57,12 @@ def test_a_run_of_any_size_is_one_screen(width: int) -> None:
 
 
 def test_a_bar_has_its_band_zero_interval_and_value_in_their_places() -> None:
-    mark = Mark(0.5, 0.25, 0.75, "clear", "high", -0.25, 0.25)
-    assert rail(mark, 17) == "      ░░│░──●──  "
-    assert rail(mark, 17, ASCII) == "      ::|:--@--  "
-    beyond = Mark(1.4, 0.5, 2.3, "cannot_tell", "high")
-    assert rail(beyond, 9) == "    │ ╌◌›"
-    assert rail(Mark(-0.9, -1.3, -0.5, "clear", "low"), 9, ASCII) == "<@- |    "
-    assert rail(Mark(None, None, None, "no_score", None), 9) == "    │    "
+    mark = IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.25, 0.25)
+    assert interval_bar(mark, 17) == "      ░░│░──●──  "
+    assert interval_bar(mark, 17, ASCII) == "      ::|:--@--  "
+    beyond = IntervalMark(1.4, 0.5, 2.3, "cannot_tell", "high")
+    assert interval_bar(beyond, 9) == "    │ ╌◌›"
+    assert interval_bar(IntervalMark(-0.9, -1.3, -0.5, "clear", "low"), 9, ASCII) == "<@- |    "
+    assert interval_bar(IntervalMark(None, None, None, "no_score", None), 9) == "    │    "
+    assert [signs_for(one) for one in ("utf-8", "ascii", None)] == [UNICODE, ASCII, ASCII]
     assert scale(17) == "-1      0      +1"
-
-
-@pytest.mark.parametrize(
-    ("encoding", "signs"), [("utf-8", UNICODE), ("ascii", ASCII), (None, ASCII)]
-)
-def test_a_stream_gets_the_characters_that_it_can_show(encoding: str | None, signs: Signs) -> None:
-    assert signs_for(encoding) == signs

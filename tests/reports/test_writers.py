@@ -72,13 +72,8 @@ def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> No
     by_key = {(row[0], row[2], row[3]): dict(zip(header, row, strict=True)) for row in rows}
     headline = results.tasks["t2iat_flowers_insects"].headline
     found = by_key["t2iat_flowers_insects", "", "headline"]
-    for key, value in (
-        ("value", headline.value),
-        ("square", headline.square),
-        ("fair_low", headline.fair_low),
-        ("fair_high", headline.fair_high),
-    ):
-        assert float(found[key]) == value
+    for key in ("value", "square", "fair_low", "fair_high"):
+        assert float(found[key]) == getattr(headline, key)
     assert (found["scale"], found["about"], found["as_published"]) == ("lean", "these", "")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from t2ibench.arguments import Arguments, format_args, read_args
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.registry import Registry
-from t2ibench.reports.destinations.sent import Sent
+from t2ibench.reports.destinations.payload import Payload
 from t2ibench.settings import RunSettings
 
 
@@ -38,7 +38,7 @@ class Destination(Protocol):
         """Find what is wrong, before anything is generated; nothing is sent or asked."""
         ...
 
-    def send(self, sent: Sent, args: Any) -> str:
+    def send(self, sent: Payload, args: Any) -> str:
         """Send a run."""
         ...
 

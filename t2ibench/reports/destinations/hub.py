@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.reports.destinations.sent import Sent
+from t2ibench.reports.destinations.payload import Payload
 from t2ibench.reports.hub_metadata import eval_results
 from t2ibench.version import __version__
 
@@ -87,13 +86,30 @@ class HubDataset:
                 "Write letters, digits, '-', '_' and '.', with '/' between folders.",
             )
 
-    def send(self, sent: Sent, args: DatasetArgs) -> str:
+    def send(self, sent: Payload, args: DatasetArgs) -> str:
         """Commit the results of a run."""
         from huggingface_hub import CommitOperationAdd
 
         api = _api()
         api.create_repo(args.repo, repo_type="dataset", private=args.private, exist_ok=True)
-        operations = dataset_operations(sent, args)
+        folder = args.path or (sent.name if _PART.fullmatch(sent.name) else "run")
+        files = {path.name: path for path in sent.files()}
+        if args.samples:
+            samples = sorted((sent.folder / "samples").glob("*.jsonl"))
+            files |= {f"samples/{path.name}": path for path in samples}
+        model = sent.results.model
+        about = {
+            "model": model.name,
+            "revision": model.revision,
+            "fingerprint": model.fingerprint,
+            "t2ibench": sent.results.t2ibench,
+        }
+        rows = [about | dict(zip(sent.columns, row, strict=True)) for row in sent.rows]
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        operations = [
+            CommitOperationAdd(f"{folder}/{HEADLINES}", lines.encode()),
+            *(CommitOperationAdd(f"{folder}/{name}", str(path)) for name, path in files.items()),
+        ]
         if not api.file_exists(args.repo, "README.md", repo_type="dataset"):
             operations.append(CommitOperationAdd("README.md", _CARD.encode()))
         return _commit(api, args.repo, "dataset", operations, f"Results of {sent.name}", pr=args.pr)
@@ -111,7 +127,7 @@ class HubModel:
         _check_id(args.repo, "hf-model")
         _check_id(args.dataset, "hf-model: dataset")
 
-    def send(self, sent: Sent, args: ModelArgs) -> str:
+    def send(self, sent: Payload, args: ModelArgs) -> str:
         """Open a pull request with .eval_results/t2ibench.yaml."""
         from huggingface_hub import CommitOperationAdd
 
@@ -119,34 +135,6 @@ class HubModel:
         operations = [CommitOperationAdd(".eval_results/t2ibench.yaml", text.encode())]
         message = "Social bias, measured by t2ibench"
         return _commit(_api(), args.repo, "model", operations, message, pr=not args.direct)
-
-
-def dataset_operations(sent: Sent, args: DatasetArgs) -> list[CommitOperationAdd]:
-    """What is committed of a run."""
-    from huggingface_hub import CommitOperationAdd
-
-    folder = args.path or (sent.name if _PART.fullmatch(sent.name) else "run")
-    files = {path.name: path for path in sent.files()}
-    if args.samples:
-        samples = sorted((sent.folder / "samples").glob("*.jsonl"))
-        files |= {f"samples/{path.name}": path for path in samples}
-    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _headlines(sent))
-    return [
-        CommitOperationAdd(f"{folder}/{HEADLINES}", lines.encode()),
-        *(CommitOperationAdd(f"{folder}/{name}", str(path)) for name, path in files.items()),
-    ]
-
-
-def _headlines(sent: Sent) -> Iterator[dict[str, Any]]:
-    model = sent.results.model
-    for row in sent.rows:
-        yield {
-            "model": model.name,
-            "revision": model.revision,
-            "fingerprint": model.fingerprint,
-            "t2ibench": sent.results.t2ibench,
-            **dict(zip(sent.columns, row, strict=True)),
-        }
 
 
 def _check_id(name: str, what: str) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.destinations.sent import PROJECT, Sent, flat, needs
+from t2ibench.reports.destinations.payload import PROJECT, Payload, flat, needs
 
 _LONGEST = 500  # characters of a parameter that every version of MLflow's servers takes
 _BATCH = 90  # a server takes 100 parameters, and 1,000 metrics, at once
@@ -56,7 +56,7 @@ class Mlflow:
             )
         needs("mlflow", "mlflow")
 
-    def send(self, sent: Sent, args: MlflowArgs) -> str:
+    def send(self, sent: Payload, args: MlflowArgs) -> str:
         """Log a run."""
         from mlflow import MlflowClient
         from mlflow.entities import Metric, Param

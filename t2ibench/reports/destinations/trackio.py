@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from t2ibench.arguments import Arguments
-from t2ibench.reports.destinations.sent import PROJECT, Sent, needs
+from t2ibench.reports.destinations.payload import PROJECT, Payload, needs
 
 
 class TrackioArgs(Arguments):
@@ -35,7 +35,7 @@ class Trackio:
         """Check that trackio is installed."""
         needs("trackio", "trackio")
 
-    def send(self, sent: Sent, args: TrackioArgs) -> str:
+    def send(self, sent: Payload, args: TrackioArgs) -> str:
         """Log a run."""
         import trackio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from t2ibench.arguments import Arguments, one_of
-from t2ibench.reports.destinations.sent import PROJECT, Sent, needs
+from t2ibench.reports.destinations.payload import PROJECT, Payload, needs
 
 _WAIT = 30  # seconds for a server that does not answer; wandb's own is 90
 
@@ -41,7 +41,7 @@ class Wandb:
         """Check that wandb is installed."""
         needs("wandb", "wandb")
 
-    def send(self, sent: Sent, args: WandbArgs) -> str:
+    def send(self, sent: Payload, args: WandbArgs) -> str:
         """Log a run."""
         import wandb
 
@@ -73,7 +73,7 @@ class Wandb:
         return str(run.url)
 
 
-def _log(wandb: Any, run: Any, sent: Sent) -> None:
+def _log(wandb: Any, run: Any, sent: Payload) -> None:
     run.log({"tasks": wandb.Table(columns=sent.columns, data=sent.rows)})
     run.summary.update(sent.metrics)
     artifact = wandb.Artifact(f"t2ibench-{run.id}", type="t2ibench-results")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.figures.canvas import Canvas
 
 
@@ -62,3 +63,20 @@ def draw_axes(canvas: Canvas, across: Scale, up: Scale, x: str, y: str) -> None:
         canvas.text(across.begin - 7, up(value) + 4, tick(value), "end")
     canvas.text(across.end, up.begin + 34, f"{x} →", "end")
     canvas.text(across.begin - 34, up.end - 8, f"↑ {y}")
+
+
+def draw_poles(canvas: Canvas, across: Scale, top: float, axis: Axis) -> None:
+    """What both sides of zero mean."""
+    canvas.text(across(0) - 8, top, f"◂ {axis.low}", "end", "low")
+    canvas.text(across(0) + 8, top, f"{axis.high} ▸", "start", "high")
+
+
+def draw_lean_axis(canvas: Canvas, across: Scale, top: float) -> None:
+    """Zero, and an axis at the bottom with a tick at every half or whole lean that it reaches."""
+    foot = canvas.height - 22
+    canvas.line(across(0), top, across(0), foot, "zero")
+    canvas.line(across.begin, foot, across.end, foot)
+    step = 0.5 if across.high < 1.5 else 1.0
+    for number in range(-int(across.high / step), int(across.high / step) + 1):
+        canvas.line(across(number * step), foot, across(number * step), foot + 4)
+        canvas.text(across(number * step), canvas.height - 4, tick(number * step), "middle")

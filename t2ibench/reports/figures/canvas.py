@@ -1,6 +1,6 @@
-"""A small canvas: marks in CSS pixels, drawn as SVG here and as PNG by `raster`.
+"""A small canvas: marks in CSS pixels, drawn as SVG.
 
-Colours go by class: on a page they are those of static/tokens.css, in files the tables below.
+Colours go by class: on a page they are those of static/tokens.css, in files static/figure.css.
 """
 
 from __future__ import annotations
@@ -8,60 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 
 from markupsafe import Markup
 
 SIZE = 12.0  # of text, in CSS pixels
 _MARGIN = 14.0
-_INK, _GREY, _LEFT, _RIGHT, _PAPER = "#3f3c36", "#69655b", "#a34e00", "#006a63", "#ffffff"
-
-
-@dataclass(frozen=True, slots=True)
-class Ink:
-    """How a mark looks in a file of its own.
-
-    Attributes:
-        fill: Colour within; empty for none.
-        stroke: Colour of its line; empty for none.
-        width: Of the line, in CSS pixels.
-        opacity: From 0 to 1.
-        dashed: Whether the line is.
-        bold: Whether a text is.
-    """
-
-    fill: str = ""
-    stroke: str = ""
-    width: float = 1.0
-    opacity: float = 1.0
-    dashed: bool = False
-    bold: bool = False
-
-
-LINES = {
-    "ax": Ink(stroke="#c9c4b6"),
-    "zero": Ink(stroke="#817c6d"),
-    "eq": Ink(stroke="#817c6d", dashed=True),
-    "line": Ink(stroke=_INK, width=1.5),
-    "line low": Ink(stroke=_LEFT, width=1.5),
-    "line high": Ink(stroke=_RIGHT, width=1.5),
-    "line null": Ink(stroke=_GREY, width=1.5),
-    "line unsure": Ink(stroke=_GREY, width=1.5, dashed=True),
-}
-DISCS = {
-    "pt": Ink(_INK, opacity=0.75),
-    "low": Ink(_LEFT),
-    "high": Ink(_RIGHT),
-    "plain": Ink(_INK),
-    "hollow": Ink(_PAPER, _GREY, 1.5),
-    "mean": Ink("#1c1b18", _PAPER, 2.0),
-}
-BOXES = {"bar": Ink(_INK), "soft": Ink("#817c6d"), "band": Ink("#e6e1d3")}
-TEXTS = {
-    "": Ink("#504d46"),
-    "strong": Ink("#1c1b18", bold=True),
-    "low": Ink(_LEFT, bold=True),
-    "high": Ink(_RIGHT, bold=True),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +22,7 @@ class Line:
 
     Attributes:
         points: At least two.
-        name: Its class, of `LINES`.
+        name: Its class.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -95,7 +47,7 @@ class Disc:
         x: From the left.
         y: From the top.
         radius: Its radius.
-        name: Its class, of `DISCS`.
+        name: Its class.
         tip: What it is, for a pointer.
     """
 
@@ -122,7 +74,7 @@ class Box:
         y: Its top.
         width: Its width.
         height: Its height.
-        name: Its class, of `BOXES`.
+        name: Its class.
     """
 
     x: float
@@ -147,7 +99,7 @@ class Text:
         y: Its base line.
         text: What it says.
         anchor: 'start', 'middle' or 'end'.
-        name: Its class, of `TEXTS`.
+        name: Its class.
     """
 
     x: float
@@ -214,7 +166,10 @@ class Canvas:
 
     def svg(self, alone: bool = False) -> Markup:
         """The figure."""
-        style = Markup("<style>{}</style>").format(Markup(_sheet())) if alone else Markup()
+        style = Markup()
+        if alone:
+            sheet = (files("t2ibench.reports") / "static" / "figure.css").read_text("utf-8")
+            style = Markup("<style>{}</style>").format(Markup("".join(sheet.splitlines())))
         head = Markup(
             '<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 {} {}" role="img" '
             'aria-label="{}">'
@@ -237,30 +192,6 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
         yield Markup('<path class="{}" stroke-width="{}" d="{}"/>').format(
             of[0], _n(2 * of[1]), points
         )
-
-
-def _sheet() -> str:
-    """The style of a file of its own."""
-    rules = [f"svg{{background:#fff;font:{_n(SIZE)}px 'Source Sans 3',system-ui,sans-serif}}"]
-    rules += [
-        f"path.{name}{{stroke:{ink.fill};stroke-linecap:round;opacity:{ink.opacity:g}}}"
-        for name, ink in DISCS.items()
-    ]
-    tables = (("", LINES), ("circle", DISCS), ("rect", BOXES), ("text", TEXTS))
-    for tag, table in tables:
-        for name, ink in table.items():
-            selector = tag + "".join(f".{part}" for part in name.split())
-            rules.append(f"{selector}{{{_declared(ink)}}}")
-    return "".join(rules)
-
-
-def _declared(ink: Ink) -> str:
-    parts = [f"fill:{ink.fill or 'none'}"]
-    parts += [f"stroke:{ink.stroke};stroke-width:{_n(ink.width)}"] if ink.stroke else []
-    parts += ["stroke-dasharray:2 3"] if ink.dashed else []
-    parts += [f"opacity:{ink.opacity:g}"] if ink.opacity < 1 else []
-    parts += ["font-weight:600"] if ink.bold else []
-    return ";".join(parts)
 
 
 def _n(number: float) -> str:

@@ -11,10 +11,19 @@ from t2ibench.methods.core.presentation import Combinations
 from t2ibench.reports.cells import format_p, level_name
 from t2ibench.reports.figures.axes import Scale
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.figure import (
+    WIDTH,
+    Figure,
+    FigureTable,
+    Samples,
+    caption_of,
+    described,
+    first_rows,
+    score_cells,
+)
 from t2ibench.reports.html.numbers import between, percent
 from t2ibench.reports.view import TaskView
-from t2ibench.results.schema import Row
+from t2ibench.results.schema import Row, Score
 from t2ibench.results.states import ALPHA, row_state
 
 _LETTER = 6.4
@@ -27,24 +36,27 @@ _HEAD = ("combination", "share", "parts_alone", "difference", "low", "high", "p"
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One combination; ends are those of the difference."""
+    """One combination; `excess` is the difference of both shares."""
 
     name: str
     share: float
     alone: float
-    excess: float
-    low: float | None
-    high: float | None
-    p: float | None
-    p_holm: float | None
-    clear: bool
+    excess: Score
+
+    @property
+    def difference(self) -> float:
+        return self.excess.value or 0.0
+
+    @property
+    def clear(self) -> bool:
+        return row_state(self.excess) == "clear"
 
     @property
     def side(self) -> Literal["low", "high"]:
-        return "low" if self.excess < 0 else "high"
+        return "low" if self.difference < 0 else "high"
 
 
-def draw_combinations(figure: Combinations, task: TaskView) -> Drawn | None:
+def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
     """The combinations of one crossing, those above their parts first."""
     reports = crossing_reports(task.result.details)
     report = next((one for one in reports if one.crossing == figure.group), None)
@@ -53,70 +65,59 @@ def draw_combinations(figure: Combinations, task: TaskView) -> Drawn | None:
         return None
     cells = sorted(
         (cell for cell in map(_cell, rows) if cell is not None),
-        key=lambda cell: (-cell.excess, cell.name),
+        key=lambda cell: (-cell.difference, cell.name),
     )
-    tests = _tests(report)
+    tested = [
+        [test.of, format_p(test.p), format_p(test.p_holm), _outcome(test.p_holm, test.reason)]
+        for test in (report.tests if report else ())
+    ]
+    head: tuple[str, ...] = ("Test", "p", "p (Holm)", "In words")
+    tests = (FigureTable("Do they go together?", head, tested),) if tested else ()
     if not cells:
-        return _nothing(figure, report, rows, tests)
-    most = sorted(cells, key=lambda cell: -abs(cell.excess))[:_MOST]
+        reason = report.reason if report is not None else None
+        reason = reason or next((row.scores["excess"].reason for row in rows), None)
+        told = f"No combination has a number{f': {reason}' if reason else ''}."
+        canvas = Canvas(WIDTH, 20.0, f"{figure.title}. {told}")
+        canvas.text(0, 14, "No combination has a number.")
+        says = " ".join(part for part in (told, _tests_said(report)) if part)
+        caption = "More images of a prompt may give the shares their numbers."
+        return Figure(canvas, figure.title, caption, _HEAD, [], says, tests)
+    most = sorted(cells, key=lambda cell: -abs(cell.difference))[:_MOST]
     shown = [cell for cell in cells if cell in most]
     caption = caption_of(figure)
     if len(shown) < len(cells):
         caption += f" The {_MOST} of {len(cells)} that differ most are drawn."
-    canvas = Canvas(WIDTH, 0.0, f"{figure.title}. {figure.caption}")
+    canvas = Canvas(WIDTH, 0.0, described(figure))
     _draw(canvas, shown)
     level = level_name([task.result.settings.level])
     numbers: list[tuple[object, ...]] = [
-        (one.name, one.share, one.alone, one.excess, *map(_or_empty, _tested(one))) for one in cells
+        (one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells
     ]
     says = " ".join(part for part in (_tests_said(report), _cells_said(cells)) if part)
-    tables = (_table(cells, level), *tests)
-    return Drawn(canvas, figure.title, caption, _HEAD, numbers, says, tables)
-
-
-def _tested(cell: _Cell) -> tuple[float | None, ...]:
-    return cell.low, cell.high, cell.p, cell.p_holm
-
-
-def _or_empty(value: float | None) -> object:
-    return "" if value is None else value
+    table = [
+        [
+            one.name,
+            percent(one.share, 1),
+            percent(one.alone, 1),
+            percent(one.difference, 1, sign=True),
+            between(one.excess.ci_low, one.excess.ci_high, 1, sign=True),
+            format_p(one.excess.p_holm),
+        ]
+        for one in cells
+    ]
+    head = ("Combination", "Images", "Parts alone", "Difference", level, "p (Holm)")
+    tables = (first_rows("Combinations", head, table, _TABLE), *tests)
+    return Figure(canvas, figure.title, caption, _HEAD, numbers, says, tables)
 
 
 def _cell(row: Row) -> _Cell | None:
     excess = row.scores["excess"]
-    share, alone = (row.scores.get(name) for name in ("joint_share", "independent_share"))
+    share, alone = (
+        row.scores.get(name, Score()).value for name in ("joint_share", "independent_share")
+    )
     if share is None or alone is None or excess.value is None:
         return None
-    if share.value is None or alone.value is None:
-        return None
-    return _Cell(
-        row.name,
-        share.value,
-        alone.value,
-        excess.value,
-        excess.ci_low,
-        excess.ci_high,
-        excess.p,
-        excess.p_holm,
-        row_state(excess) == "clear",
-    )
-
-
-def _nothing(
-    figure: Combinations,
-    report: CrossingReport | None,
-    rows: Sequence[Row],
-    tests: tuple[Behind, ...],
-) -> Drawn:
-    """What is said where no combination has a number."""
-    reason = report.reason if report is not None else None
-    reason = reason or next((row.scores["excess"].reason for row in rows), None)
-    told = f"No combination has a number{f': {reason}' if reason else ''}."
-    canvas = Canvas(WIDTH, 20.0, f"{figure.title}. {told}")
-    canvas.text(0, 14, "No combination has a number.")
-    says = " ".join(part for part in (told, _tests_said(report)) if part)
-    caption = "More images of a prompt may give the shares their numbers."
-    return Drawn(canvas, figure.title, caption, _HEAD, [], says, tests)
+    return _Cell(row.name, share, alone, excess)
 
 
 def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
@@ -125,7 +126,7 @@ def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
     left = _LETTER * longest + 14 if beside else 12.0
     step, down = (22.0, 11.0) if beside else (38.0, 26.0)
     ends = [one.share for one in cells] + [one.alone for one in cells]
-    ends += [one.alone + (one.high or 0.0) for one in cells]
+    ends += [one.alone + (one.excess.ci_high or 0.0) for one in cells]
     across = Scale(0.0, max(*ends, 0.02) * 1.04, left, WIDTH - _VALUES)
     top = 22.0
     canvas.height = top + step * len(cells) + 22
@@ -154,42 +155,17 @@ def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:
     tip = f"{cell.name}: {percent(cell.share)}, its parts alone {percent(cell.alone)}"
     ends = [across(min(max(x, 0.0), across.high)) for x in (cell.alone, cell.share)]
     canvas.line(ends[0], y, ends[1], y)
-    if cell.low is not None and cell.high is not None:
+    lowest, highest = cell.excess.ci_low, cell.excess.ci_high
+    if lowest is not None and highest is not None:
         low, high = (
-            across(min(max(cell.alone + end, 0.0), across.high)) for end in (cell.low, cell.high)
+            across(min(max(cell.alone + end, 0.0), across.high)) for end in (lowest, highest)
         )
         canvas.line(low, y, high, y, f"line {cell.side}" if cell.clear else "line null")
     canvas.dot(ends[0], y, "hollow", 3.5, tip)
     canvas.dot(ends[1], y, cell.side if cell.clear else "plain", 4.5, tip)
 
 
-def _table(cells: Sequence[_Cell], level: str) -> Behind:
-    rows = [
-        [
-            one.name,
-            percent(one.share, 1),
-            percent(one.alone, 1),
-            percent(one.excess, 1, sign=True),
-            between(one.low, one.high, 1, sign=True),
-            format_p(one.p_holm),
-        ]
-        for one in cells
-    ]
-    head = ("Combination", "Images", "Parts alone", "Difference", level, "p (Holm)")
-    return Behind("Combinations", head, rows[:_TABLE], max(len(rows) - _TABLE, 0))
-
-
-def _tests(report: CrossingReport | None) -> tuple[Behind, ...]:
-    if report is None or not report.tests:
-        return ()
-    rows = [
-        [test.of, format_p(test.p), format_p(test.p_holm), _verdict(test.p_holm, test.reason)]
-        for test in report.tests
-    ]
-    return (Behind("Do they go together?", ("Test", "p", "p (Holm)", "In words"), rows),)
-
-
-def _verdict(p: float | None, reason: str | None) -> str:
+def _outcome(p: float | None, reason: str | None) -> str:
     if p is None:
         return reason or "not tested"
     return "they go together" if p < ALPHA else "no clear sign of it"
@@ -215,8 +191,8 @@ def _cells_said(cells: Sequence[_Cell]) -> str:
     clear = [cell for cell in cells if cell.clear]
     if not clear:
         return "No single combination is clearly more or less frequent than its parts make it."
-    cell = max(clear, key=lambda one: abs(one.excess))
-    word = "more" if cell.excess > 0 else "less"
+    cell = max(clear, key=lambda one: abs(one.difference))
+    word = "more" if cell.difference > 0 else "less"
     return (
         f"“{shortened(cell.name, 60)}” is {word} frequent than its parts make it: "
         f"{percent(cell.share)} of the images instead of {percent(cell.alone)}."

@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 
 from t2ibench.reports.figures.canvas import SIZE, Canvas, shortened
-from t2ibench.reports.figures.draw import Drawn
+from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.html.numbers import plain, signed
-from t2ibench.reports.view import Mark, RunView, TaskView, poles
+from t2ibench.reports.view import RunView, TaskView, poles
+from t2ibench.results.display import IntervalMark
 
 _NAMES, _AXIS, _POLES, _VALUES = 230.0, 260.0, 150.0, 130.0  # CSS pixels of each column
 _ROW, _FAMILY, _TOP = 26.0, 26.0, 22.0
@@ -16,7 +17,7 @@ _BEGIN = _NAMES + _POLES
 _HEAD = ("task", "family", "lean", "ci_low", "ci_high", "fair_low", "fair_high", "state")
 
 
-def forest(run: RunView) -> Drawn | None:
+def forest(run: RunView) -> Figure | None:
     """Every test on images, by family, as on the page."""
     if not any(task.mark.value is not None for task in run.tasks):
         return None
@@ -49,14 +50,14 @@ def forest(run: RunView) -> Drawn | None:
         "Filled: clear. Hollow: not clear; dashed: cannot tell. Grey: a fair model. ‹ and ›: it "
         "goes on beyond the axis."
     )
-    return Drawn(canvas, title, caption, _HEAD, rows)
+    return Figure(canvas, title, caption, _HEAD, rows)
 
 
 def _at(value: float) -> float:
     return _BEGIN + (min(max(value, -1.0), 1.0) + 1) / 2 * _AXIS
 
 
-def _band(canvas: Canvas, mark: Mark, y: float) -> None:
+def _band(canvas: Canvas, mark: IntervalMark, y: float) -> None:
     if mark.value is not None and mark.fair_low is not None and mark.fair_high is not None:
         left, right = _at(mark.fair_low), _at(mark.fair_high)
         canvas.box(left, y, right - left, _ROW, "band")
@@ -96,7 +97,7 @@ def _row(canvas: Canvas, task: TaskView, y: float) -> None:
         if beyond:
             canvas.text(place, base, sign, anchor, "strong")
     canvas.dot(_at(mark.value), middle, (side or "plain") if clear else "hollow", 4.5, task.name)
-    shown = plain if task.scale in {"rms lean", "magnitude"} else signed
+    shown = plain if mark.sized else signed
     words = shown(mark.value)
     if mark.low is not None and mark.high is not None:
         words += f"  ({shown(mark.low)} to {shown(mark.high)})"

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from t2ibench.methods.core.presentation import Panel, Panels
 from t2ibench.reports.figures.axes import Scale
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.figure import (
+    WIDTH,
+    Figure,
+    Samples,
+    caption_of,
+    described,
+    first_rows,
+)
 from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
 
@@ -23,16 +30,21 @@ _TABLES = 12  # panels that are tables on the page, too
 _CONCEPTS = 10  # lines of such a table
 
 
-def draw_panels(figure: Panels, task: TaskView) -> Drawn | None:
+def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
     """Panels, those with the largest score first."""
     panels = _sorted(figure, task)
     if not panels:
         return None
     shown = panels[: figure.most]
     height = sum(_height(panel) for panel in shown) + _BETWEEN * (len(shown) - 1)
-    canvas = Canvas(WIDTH, height, f"{figure.title}. {figure.caption}")
-    values = [v for panel in shown for v in _values(panel)]
-    most = max([1.0, *values])
+    canvas = Canvas(WIDTH, height, described(figure))
+    drawn = [
+        value or 0.0
+        for panel in shown
+        for _, numbers in panel.items[:_ITEMS]
+        for value in numbers[:_COLUMNS]
+    ]
+    most = max([1.0, *drawn])
     y = 0.0
     for panel in shown:
         _panel(canvas, panel, figure, most, y)
@@ -43,14 +55,22 @@ def draw_panels(figure: Panels, task: TaskView) -> Drawn | None:
         for item, numbers in panel.items
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
-    return Drawn(
+    return Figure(
         canvas,
         figure.title,
         f"{caption_of(figure)} {figure.absent}",
         ("of", figure.item, "column", "value"),
         rows,
         _says(figure, panels),
-        tuple(_table(panel, figure.item) for panel in panels[:_TABLES]),
+        tuple(
+            first_rows(
+                panel.title,
+                [figure.item, *panel.columns],
+                [[name, *map(plain, values)] for name, values in panel.items],
+                _CONCEPTS,
+            )
+            for panel in panels[:_TABLES]
+        ),
     )
 
 
@@ -72,16 +92,6 @@ def _spread(panel: Panel) -> float:
     """How far the first item sets the columns apart."""
     known = [value for value in panel.items[0][1] if value is not None]
     return max(known) - min(known) if known else 0.0
-
-
-def _values(panel: Panel) -> list[float]:
-    """The numbers that are drawn."""
-    return [
-        value
-        for _, numbers in panel.items[:_ITEMS]
-        for value in numbers[:_COLUMNS]
-        if value is not None
-    ]
 
 
 def _height(panel: Panel) -> float:
@@ -131,9 +141,3 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
         if value is not None
     ][:_COLUMNS]
     return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {', '.join(parts)}."
-
-
-def _table(panel: Panel, item: str) -> Behind:
-    rows = [[name, *map(plain, values)] for name, values in panel.items]
-    head = [item, *panel.columns]
-    return Behind(panel.title, head, rows[:_CONCEPTS], max(len(rows) - _CONCEPTS, 0))

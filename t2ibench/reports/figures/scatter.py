@@ -9,11 +9,19 @@ from dataclasses import dataclass
 from t2ibench.methods.core.presentation import Quantity, Scatter
 from t2ibench.reports.figures.axes import Scale, draw_axes
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.figure import (
+    WIDTH,
+    Figure,
+    FigureTable,
+    Samples,
+    caption_of,
+    described,
+    first_rows,
+)
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.html.numbers import plain, plain_ends
 from t2ibench.reports.view import TaskView
-from t2ibench.results.schema import Row
+from t2ibench.results.schema import Row, Score
 from t2ibench.results.states import row_state
 
 _LEFT, _RIGHT = 44.0, 16.0
@@ -33,15 +41,18 @@ class _Point:
     side: str  # 'high' or 'low' where it is clearly off the line, else empty
 
 
-def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
+def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
     """Points, the farthest out with their names."""
     points = [point for row in task.result.by if (point := _point(figure, row)) is not None]
     if len(points) < 2:
         return None
     height = 300.0
-    canvas = Canvas(WIDTH, height, f"{figure.title}. {figure.caption}")
-    across = _scale(figure.x, [one.x for one in points], _LEFT, WIDTH - _RIGHT)
-    up = _scale(figure.y, [one.y for one in points], height - 40, 24)
+    canvas = Canvas(WIDTH, height, described(figure))
+    xs, ys = [one.x for one in points], [one.y for one in points]
+    low, high = min(figure.x.low, *xs), max(figure.x.high, *xs)
+    across = Scale(low, high, _LEFT, WIDTH - _RIGHT)
+    low, high = min(figure.y.low, *ys), max(figure.y.high, *ys)
+    up = Scale(low, high, height - 40, 24)
     draw_axes(canvas, across, up, figure.x.label, figure.y.label)
     if figure.diagonal:
         low, high = max(across.low, up.low), min(across.high, up.high)
@@ -60,18 +71,29 @@ def draw_scatter(figure: Scatter, task: TaskView) -> Drawn | None:
         head = ("row", "x", "y", "y_low", "y_high")
     behind = _behind(figure, [points[number] for number in order], ends)
     says = _says(points) if figure.difference else ""
-    return Drawn(canvas, figure.title, caption, head, rows, says, (behind,))
+    return Figure(canvas, figure.title, caption, head, rows, says, (behind,))
 
 
 def _point(figure: Scatter, row: Row) -> _Point | None:
-    x, y = _number(figure.x, row), _number(figure.y, row)
-    if x is None or y is None or not (figure.groups is None or row.group in figure.groups):
+    if figure.groups is not None and row.group not in figure.groups:
         return None
-    ends = _interval(figure.y, row) if figure.intervals else None
-    score = row.scores.get(figure.difference) if figure.difference else None
+    x, y = (
+        quantity.given.get(row.name)
+        if quantity.given is not None
+        else _placed(quantity, row.scores.get(quantity.score or "", Score()).value)
+        for quantity in (figure.x, figure.y)
+    )
+    if x is None or y is None:
+        return None
+    score = row.scores.get(figure.y.score or "", Score())
+    low, high = _placed(figure.y, score.ci_low), _placed(figure.y, score.ci_high)
+    ends = None
+    if figure.intervals and low is not None and high is not None:
+        ends = (min(low, high), max(low, high))
+    found = row.scores.get(figure.difference or "", Score())
     side = ""
-    if score is not None and score.value and row_state(score) == "clear":
-        side = "high" if score.value > 0 else "low"
+    if found.value and row_state(found) == "clear":
+        side = "high" if found.value > 0 else "low"
     return _Point(row.name, x, y, ends, side)
 
 
@@ -110,14 +132,14 @@ def _says(points: Sequence[_Point]) -> str:
     )
 
 
-def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> Behind:
+def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> FigureTable:
     """The points as a table, those that are clear or farthest out first."""
     head = ["Row", figure.x.label, figure.y.label, *(["Interval"] if ends else [])]
     rows = []
-    for one in points[:_TABLE]:
+    for one in points:
         told = plain_ends(*(one.ends or (None, None)))
         rows.append([one.name, plain(one.x), plain(one.y), *([told] if ends else [])])
-    return Behind(figure.title, head, rows, max(len(points) - _TABLE, 0))
+    return first_rows(figure.title, head, rows, _TABLE)
 
 
 def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
@@ -132,29 +154,8 @@ def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
     return sorted(range(len(places)), key=distance, reverse=True)
 
 
-def _number(quantity: Quantity, row: Row) -> float | None:
-    if quantity.given is not None:
-        return quantity.given.get(row.name)
-    score = row.scores.get(quantity.score or "")
-    value = None if score is None else score.value
-    return None if value is None else _placed(quantity, value)
-
-
-def _placed(quantity: Quantity, value: float) -> float:
-    if quantity.share is None:
+def _placed(quantity: Quantity, value: float | None) -> float | None:
+    """A number as the quantity shows it."""
+    if value is None or quantity.share is None:
         return value
     return (1 + value) / 2 if quantity.share == "high" else (1 - value) / 2
-
-
-def _interval(quantity: Quantity, row: Row) -> tuple[float, float] | None:
-    """The interval of a row's number, as the quantity shows it."""
-    score = row.scores.get(quantity.score or "")
-    if score is None or score.ci_low is None or score.ci_high is None:
-        return None
-    ends = sorted(_placed(quantity, end) for end in (score.ci_low, score.ci_high))
-    return ends[0], ends[1]
-
-
-def _scale(quantity: Quantity, values: Sequence[float], begin: float, end: float) -> Scale:
-    low, high = min([quantity.low, *values]), max([quantity.high, *values])
-    return Scale(low, high, begin, end)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile, rewritten_to
 from t2ibench.reports.html.page import Beside, fragment
-from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView
+from t2ibench.reports.view import RunView, SeriesView
 from t2ibench.results.compare import Difference, compare
+from t2ibench.results.display import displayed
 from t2ibench.results.paired import read_paired_run
 from t2ibench.results.prompt_agreement import agreement_sentence, compare_agreement
 from t2ibench.results.reading import read_results
 from t2ibench.results.rewriting import rewriting_line
-from t2ibench.results.schema import Results
 from t2ibench.store.jsonl import read_rows
 
-_WORDS = {
+_WORDS: dict[str | None, str] = {
     "first": "{run} leans less",
     "second": "{other} leans less",
     "opposite": "they differ; neither leans less beyond chance",
@@ -29,96 +29,43 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
-    """Another run of the same tasks.
-
-    Attributes:
-        folder: Its folder.
-        results: Its results.
-        name: What it is called.
-    """
-
-    folder: Path
-    results: Results
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowChange:
-    """One stimulus in both runs.
-
-    Attributes:
-        row: The stimulus in this run.
-        other: Its value in the other.
-        difference: This less the other.
-        words: Which leans less.
-    """
-
-    row: RowView
-    other: float | None
-    difference: Difference
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One test in both runs.
-
-    Attributes:
-        task: The test in this run.
-        other: Its value in the other, as it is shown.
-        difference: This less the other.
-        words: Which leans less.
-        series: Which score its rows show; None without rows.
-        rows: Its stimuli in both, the largest difference first.
-    """
-
-    task: TaskView
-    other: float | None
-    difference: Difference
-    words: str
-    series: SeriesView | None
-    rows: tuple[RowChange, ...]
-
-
-def read_baseline(folder: Path) -> Baseline:
-    """Read the other run."""
-    results = read_results(folder)
-    return Baseline(folder, results, results.title)
-
-
-def beside(run: RunView, folder: Path, baseline: Baseline, thumbnails: Thumbnails) -> Beside | None:
-    """This run beside another."""
-    from t2ibench.results.display import displayed
-
-    name = baseline.name if baseline.name != run.name else baseline.folder.name
-    paired = read_paired_run(folder), read_paired_run(baseline.folder)
-    found = compare(run.results, baseline.results, *paired)
-    agreement = compare_agreement(run.results, baseline.results, *paired)
+def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -> Beside | None:
+    """This run beside another, of the same tasks."""
+    results = read_results(baseline)
+    name = results.title if results.title != run.name else baseline.name
+    paired = read_paired_run(folder), read_paired_run(baseline)
+    found = compare(run.results, results, *paired)
+    agreement = compare_agreement(run.results, results, *paired)
     differences = {one.task: one for one in found if not one.row}
     by_row = {(one.task, one.row, one.name): one for one in found if one.row}
+    words = {key: text.format(run=run.name, other=name) for key, text in _WORDS.items()}
     changes = []
     for task in run.tasks:
         one = differences.get(task.id)
         if one is not None:
-            other = displayed(baseline.results.tasks[task.id].headline).value
-            words = _WORDS[one.verdict].format(run=run.name, other=name)
             series = next((s for s in task.series if s.series.axis is not None), None)
-            rows = () if series is None else _rows(task.id, series, by_row, (run.name, name))
-            changes.append(Change(task, other, one, words, series, rows))
+            changes.append(
+                SimpleNamespace(
+                    task=task,
+                    other=displayed(results.tasks[task.id].headline).value,
+                    difference=one,
+                    words=words[one.verdict],
+                    series=series,
+                    rows=[] if series is None else _rows(task.id, series, by_row, words),
+                )
+            )
     if not changes:
         return None
     ids = [change.task.id for change in changes]
-    theirs = Thumbnails(baseline.folder, thumbnails.budget // 4)
+    theirs = Thumbnails(baseline, thumbnails.budget // 4)
     section = fragment(
         "baseline.html",
         agreement=agreement_sentence(agreement, (run.name, name)),
         changes=changes,
         name=name,
         run=run,
-        remark=rewriting_line(run.results, baseline.results),
-        strips=_pairs(ids, (folder, run.name, thumbnails), (baseline.folder, name, theirs)),
+        remark=rewriting_line(run.results, results),
+        strips=_pairs(ids, (folder, run.name, thumbnails), (baseline, name, theirs)),
     )
     values = {change.task.id: change.other for change in changes}
     return Beside(name, _says(run, name, differences), values, section)
@@ -140,16 +87,18 @@ def _rows(
     task: str,
     series: SeriesView,
     found: Mapping[tuple[str, str, str], Difference],
-    names: tuple[str, str],
-) -> tuple[RowChange, ...]:
-    """The rows of a series that both runs have."""
+    words: Mapping[str | None, str],
+) -> list[SimpleNamespace]:
+    """The rows of a series that both runs have, the largest difference first."""
     rows = []
     for row in series.rows:
         one = found.get((task, row.name, series.series.score))
         if one is not None and one.value is not None and row.mark.value == one.first.value:
-            words = _WORDS[one.verdict].format(run=names[0], other=names[1])
-            rows.append(RowChange(row, one.second.value, one, words))
-    return tuple(sorted(rows, key=lambda one: (-abs(one.difference.value or 0.0), one.row.name)))
+            told = words[one.verdict]
+            rows.append(
+                SimpleNamespace(row=row, other=one.second.value, difference=one, words=told)
+            )
+    return sorted(rows, key=lambda one: (-abs(one.difference.value or 0.0), one.row.name))
 
 
 _Side = tuple[Path, str, Thumbnails]

@@ -7,6 +7,7 @@ so the same run shows the same images.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import io
 import math
@@ -92,10 +93,15 @@ class Thumbnails:
         if self.full or not isinstance(file, str) or not isinstance(sha256, str):
             return None
         if sha256 not in self.made:
-            named = PurePosixPath(file)
-            inside = not named.is_absolute() and ".." not in named.parts
-            uri = _data_uri(StoredImage(self.folder / named, sha256, "", 0)) if inside else None
-            self.made[sha256] = uri
+            named, self.made[sha256] = PurePosixPath(file), None
+            if not named.is_absolute() and ".." not in named.parts:
+                with contextlib.suppress(UnreadableImageError):
+                    small = StoredImage(self.folder / named, sha256, "", 0).read()
+                    small.thumbnail((_SIDE, _SIDE))
+                    buffer = io.BytesIO()
+                    small.save(buffer, format="WEBP", quality=_QUALITY)
+                    data = base64.b64encode(buffer.getvalue()).decode()
+                    self.made[sha256] = f"data:image/webp;base64,{data}"
         found = self.made[sha256]
         self.full = self.size + len(found or "") > self.budget
         if self.full:
@@ -104,29 +110,23 @@ class Thumbnails:
         return found
 
 
-def _data_uri(image: StoredImage) -> str | None:
-    try:
-        small = image.read()
-    except UnreadableImageError:
-        return None
-    small.thumbnail((_SIDE, _SIDE))
-    buffer = io.BytesIO()
-    small.save(buffer, format="WEBP", quality=_QUALITY)
-    return f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode()}"
-
-
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
     """The images behind a task's number."""
     rows = [row for row in samples if isinstance(row.get("file"), str)]
-    series = task.shown.images
+    series, strips, title = task.shown.images, [], ""
     if isinstance(series, ImageSeries):
         strips = _ends(task.id, series, rows, thumbnails)
         title = f"The images, by {series.noun}"
     elif isinstance(series, ImageGroups):
-        name, strips = _groups(task, series, rows, thumbnails)
-        title = f"The images behind “{name}”"
-    else:
-        return None
+        scored = [
+            (abs(row.scores[series.row].value or 0.0), row.name)
+            for row in task.result.by
+            if series.row in row.scores and row.scores[series.row].value is not None
+        ]
+        if scored:  # the row that leans most
+            name = max(scored)[1]
+            strips = _groups(task.id, name, series, rows, thumbnails)
+            title = f"The images behind “{name}”"
     return fragment("evidence.html", strips=strips, title=title) if strips else None
 
 
@@ -152,77 +152,55 @@ def each_stimulus(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Mark
 
 
 def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) -> list[Strip]:
-    valued = [
-        row
-        for row in rows
-        if isinstance(row.get(series.value), float) and math.isfinite(row[series.value])
-    ]
+    key, axis = series.value, series.axis
+    valued = [row for row in rows if isinstance(row.get(key), float) and math.isfinite(row[key])]
     if not valued:
         return []
-    ordered = sorted(valued, key=lambda row: (row[series.value], row["file"]))
-    count = min(SHOWN, len(ordered) // 2)
-
-    def tiles(chosen: Rows) -> tuple[Tile, ...]:
-        return tuple(
-            _tile(row, thumbnails, row[series.value], row[series.caption]) for row in chosen
-        )
-
-    axis, total = series.axis, f"of {len(valued):,}"
-    strips = [
-        Strip(
-            f"most like {axis.low}", f"the {count} lowest {total}", tiles(ordered[:count]), "left"
-        ),
-        Strip(
-            f"most like {axis.high}",
-            f"the {count} highest {total}",
-            tiles(ordered[::-1][:count]),
-            "right",
-        ),
+    ordered = sorted(valued, key=lambda row: (row[key], row["file"]))
+    count, drawn = min(SHOWN, len(ordered) // 2), _random(task, valued)
+    total = f"of {len(valued):,}"
+    parts = [
+        (f"most like {axis.low}", f"the {count} lowest {total}", ordered[:count], "left"),
+        (f"most like {axis.high}", f"the {count} highest {total}", ordered[::-1][:count], "right"),
+        ("at random", _seeded(len(drawn)), drawn, ""),
     ]
-    drawn = _random(task, valued)
-    strips.append(Strip("at random", _seeded(len(drawn)), tiles(drawn)))
-    return strips
+    return [
+        Strip(
+            title,
+            rule,
+            tuple(_tile(row, thumbnails, row[key], row[series.caption]) for row in chosen),
+            side,
+        )
+        for title, rule, chosen, side in parts
+    ]
 
 
 def _groups(
-    task: TaskView, series: ImageGroups, rows: Rows, thumbnails: Thumbnails
-) -> tuple[str, list[Strip]]:
-    """The strips of the row that leans most: some images of each of its groups."""
-    name = _largest(task, series.row)
-    if name is None:
-        return "", []
+    task: str, name: str, series: ImageGroups, rows: Rows, thumbnails: Thumbnails
+) -> list[Strip]:
+    """Some images of each group of a row."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         group = series.of(name, row)
         if group is not None:
             groups.setdefault(group, []).append(row)
+    value = series.value or (lambda *_: None)
     strips = []
     for group, members in sorted(groups.items(), key=lambda pair: -len(pair[1]))[:_STRIPS]:
-        chosen, rule = _random(f"{task.id}\0{group}", members), "at random"
-        value = series.value
-        if value is not None:
+        chosen, rule = _random(f"{task}\0{group}", members), "at random"
+        if series.value is not None:
             chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
             rule = f"most like “{name}”"
         tiles = tuple(
-            _tile(row, thumbnails, value(name, row) if value else None, row.get("prompt", ""))
-            for row in chosen
+            _tile(row, thumbnails, value(name, row), row.get("prompt", "")) for row in chosen
         )
         said = series.said.format(group=group)
         strips.append(Strip(said, f"{len(tiles)} of {len(members):,}, {rule}", tiles))
     if series.value is not None and len(strips) < _STRIPS:
-        drawn = _random(task.id, [row for members in groups.values() for row in members])
+        drawn = _random(task, [row for members in groups.values() for row in members])
         tiles = tuple(_tile(row, thumbnails, None, row.get("prompt", "")) for row in drawn)
         strips.append(Strip("at random", _seeded(len(drawn)), tiles))
-    return name, strips
-
-
-def _largest(task: TaskView, score: str) -> str | None:
-    found = [
-        (abs(row.scores[score].value or 0.0), row.name)
-        for row in task.result.by
-        if score in row.scores and row.scores[score].value is not None
-    ]
-    return max(found)[1] if found else None
+    return strips
 
 
 def _random(seed: str, rows: Rows) -> list[Mapping[str, Any]]:

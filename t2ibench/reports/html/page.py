@@ -9,15 +9,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from t2ibench.reports.figures.draw import draw
+from t2ibench.reports.exclusions import excluded_of, reasons_said
+from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.html import words
-from t2ibench.reports.html.facts import facts
-from t2ibench.reports.left import left_of, reasons_said
 from t2ibench.reports.view import RunView, TaskView, controls_said, named, verdict
 
 _FONTS = (
@@ -89,9 +87,9 @@ Section = tuple[str, str, Markup]  # its id, what the contents call it, and its 
 def report_html(
     run: RunView,
     *,
-    figures: Mapping[str, Sequence[Markup]] | None = None,
-    evidence: Mapping[str, Markup] | None = None,
-    each: Mapping[str, Markup] | None = None,
+    figures: Mapping[str, Sequence[Figure | None]] | None = None,
+    evidence: Mapping[str, Markup | None] | None = None,
+    each: Mapping[str, Markup | None] | None = None,
     sections: Sequence[Section] = (),
     baseline: Beside | None = None,
     origin: str = "",
@@ -100,6 +98,12 @@ def report_html(
     script = static("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     leading = named(run)
+    again = fragment(
+        "again.html",
+        results=run.results,
+        command=shlex.join(run.results.command),
+        facts=_facts(run),
+    )
     cards = [
         _card(
             group.title,
@@ -125,34 +129,28 @@ def report_html(
         limits=words.limits(run),
         cards=cards,
         words=[_card("Text encoder", task) for task in run.texts],
-        sections=[*sections, ("again", "Run it again", _again(run))],
+        sections=[*sections, ("again", "Run it again", again)],
         baseline=baseline,
         others=baseline.values if baseline is not None else {},
         origin=origin or f"t2ibench {run.results.t2ibench}",
     )
 
 
-def figures_of(task: TaskView, samples: Sequence[Mapping[str, Any]]) -> list[Markup]:
-    """The figures of a task."""
-    drawn = [draw(figure, task, samples) for figure in task.shown.figures]
-    return [fragment("figure.html", drawn=one) for one in drawn if one is not None]
-
-
 def _card(
     family: str,
     task: TaskView,
-    figures: Sequence[Markup] = (),
+    figures: Sequence[Figure | None] = (),
     evidence: Markup | None = None,
     each: Markup | None = None,
     opened: bool = False,
 ) -> Markup:
-    total, left = left_of(task.result)
+    total, left = excluded_of(task.result)
     lost = sum(left.values())
     return fragment(
         "card.html",
         family=family,
         task=task,
-        figures=figures,
+        figures=[fragment("figure.html", drawn=one) for one in figures if one is not None],
         evidence=evidence,
         each=each or "",
         open=opened,
@@ -160,10 +158,27 @@ def _card(
     )
 
 
-def _again(run: RunView) -> Markup:
-    return fragment(
-        "again.html",
-        results=run.results,
-        command=shlex.join(run.results.command),
-        facts=facts(run),
-    )
+def _facts(run: RunView) -> list[tuple[str, str]]:
+    """What made the run, with fingerprints."""
+    results, model = run.results, run.results.model
+    name = model.name or run.name
+    found = [("Model", f"{name} @ {model.revision}" if model.revision else name)]
+    if model.rewriter is not None:
+        found.append(("Rewriter", f"{model.rewriter.name}, one rewriting a {model.rewriter.per}"))
+        found.append(("Instruction", str(model.rewriter.settings.get("template", ""))))
+    if model.fingerprint:
+        found.append(("Fingerprint", model.fingerprint[:12]))
+    tasks = [task.settings for task in results.tasks.values()]
+    for title, used in (
+        ("Encoder", {pair for task in tasks for pair in task.encoders.items()}),
+        ("Judge", {pair for task in tasks for pair in task.judges.items()}),
+    ):
+        found += [(title, f"{name} {print_[:12]}") for name, print_ in sorted(used)]
+    for title, settings in (
+        ("Settings", model.effective_settings or model.settings),
+        ("Seed", {str(task.seed): "" for task in tasks}),
+        ("Versions", results.environment),
+    ):
+        found.append((title, ", ".join(f"{k} {v}".strip() for k, v in sorted(settings.items()))))
+    found.append(("Schema", str(results.schema_version)))
+    return [(name, text) for name, text in found if text]

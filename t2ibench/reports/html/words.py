@@ -15,13 +15,13 @@ from t2ibench.reports.overview import brief, earlier
 from t2ibench.reports.view import (
     CONTROLS,
     FamilyView,
-    Mark,
     RowView,
     RunView,
     SeriesView,
     TaskView,
     poles,
 )
+from t2ibench.results.display import IntervalMark
 from t2ibench.results.states import WORDS
 from t2ibench.settings import Settings
 
@@ -33,7 +33,7 @@ _MANY = 5
 _FEW_IMAGES = 20
 
 
-def ends(mark: Mark, sized: bool = False) -> str:
+def ends(mark: IntervalMark, sized: bool = False) -> str:
     """Both ends of an interval."""
     if mark.low is None or mark.high is None:
         return ""
@@ -43,7 +43,7 @@ def ends(mark: Mark, sized: bool = False) -> str:
 
 def task_ends(task: TaskView) -> str:
     """Both ends of a headline's interval, as its value is written."""
-    return ends(task.mark, task.scale in {"rms lean", "magnitude"})
+    return ends(task.mark, task.mark.sized)
 
 
 def coded(text: str) -> Markup:
@@ -56,14 +56,14 @@ def coded(text: str) -> Markup:
     return Markup("").join(marked)
 
 
-def rail_class(mark: Mark) -> str:
+def rail_class(mark: IntervalMark) -> str:
     """The classes of a mark's rail: state and side."""
     if mark.state == "clear":
         return {"low": "left clear", "high": "right clear", None: "plain clear"}[mark.side]
     return "unsure" if mark.state in {"cannot_tell", "no_score"} else "null"
 
 
-def _tone(mark: Mark) -> str:
+def _tone(mark: IntervalMark) -> str:
     if mark.state != "clear":
         return "faint"
     return {"low": "t-left", "high": "t-right", None: ""}[mark.side]
@@ -116,20 +116,19 @@ def family_note(family: FamilyView) -> str:
     return _FAMILY_NOTES.get(tasks[0].scale, "") if tasks else ""
 
 
-def images_said(task: TaskView) -> str:
+def image_count_text(task: TaskView) -> str:
     """How many images and prompts a task is based on."""
     count, prompts = task.result.n_images, task.result.n_prompts
     return f"{count:,} images of {prompts} prompts" if count else f"{prompts} texts, no image"
 
 
-def clear_said(series: SeriesView) -> str:
+def clear_count_text(series: SeriesView) -> str:
     """How many rows lean clearly, and to which side."""
     low, high = series.clear
     axis, total = series.series.axis, len(series.rows)
     if axis is None:
         return f"{low + high} of {total} clear after correction"
-    rest = total - low - high
-    return f"{low} clearly to {axis.low}, {high} to {axis.high}, {rest} not clear"
+    return f"{low} clearly to {axis.low}, {high} to {axis.high}, {total - low - high} not clear"
 
 
 def estimand(task: TaskView) -> str:
@@ -137,7 +136,7 @@ def estimand(task: TaskView) -> str:
     return METHODS.get(task.result.method).estimand
 
 
-def interval_said(task: TaskView) -> str:
+def interval_text(task: TaskView) -> str:
     """What the interval is about."""
     head, level = task.result.headline, 100 * task.result.settings.level
     about = {
@@ -189,7 +188,14 @@ def summary(run: RunView) -> str:
 
 def limits(run: RunView) -> list[tuple[str, str]]:
     """What the run cannot show, first."""
-    found = [_instruments(run)]
+    names = ", ".join(run.encoders)
+    what = "image" if run.tasks else "word"
+    instruments = {
+        0: ("No encoder.", "Only answers of a judge were scored."),
+        1: ("One encoder.", f"{names} measured every {what}. Another could disagree."),
+    }
+    several = (f"{len(run.encoders)} encoders.", f"{names}: means, and each one’s own.")
+    found = [instruments.get(len(run.encoders), several)]
     if run.judges:
         names = f"{'One judge' if len(run.judges) == 1 else 'Judges'}, {', '.join(run.judges)}"
         checked = any("n_labels" in row.scores for task in run.tasks for row in task.result.by)
@@ -225,47 +231,20 @@ def _some(tasks: Sequence[TaskView]) -> str:
     return f"{names} and {len(tasks) - _MANY} more" if len(tasks) > _MANY else names
 
 
-def _instruments(run: RunView) -> tuple[str, str]:
-    if not run.encoders:
-        return "No encoder.", "Only answers of a judge were scored."
-    if len(run.encoders) == 1:
-        what = "image" if run.tasks else "word"
-        return "One encoder.", f"{run.encoders[0]} measured every {what}. Another could disagree."
-    return (
-        f"{len(run.encoders)} encoders.",
-        f"{', '.join(run.encoders)}: means, and each one’s own.",
-    )
-
-
 def css(text: str) -> str:
     """A text within quotes of a style sheet."""
     return re.sub(r"[^\w .,:·+-]", "", text)
 
 
 FILTERS: dict[str, Callable[..., object]] = {
-    "signed": signed,
     "thousands": lambda number: f"{number:,}",
-    "plain": plain,
-    "at": at,
-    "ends": ends,
-    "task_ends": task_ends,
-    "coded": coded,
-    "css": css,
-    "rail_class": rail_class,
     "tone": lambda task: _tone(task.mark),
     "row_tone": lambda row: _tone(row.mark),
-    "spoken": spoken,
-    "row_spoken": row_spoken,
-    "ticks": ticks,
-    "one_sided": one_sided,
-    "brief": brief,
-    "nothing": nothing,
-    "poles": poles,
-    "family_note": family_note,
-    "images_said": images_said,
-    "clear_said": clear_said,
-    "estimand": estimand,
-    "interval_said": interval_said,
-    "prompts_said": prompts_said,
-    "published": published,
+} | {
+    one.__name__: one
+    for one in (
+        *(signed, plain, at, ends, task_ends, coded, css, rail_class, spoken, row_spoken, ticks),
+        *(one_sided, brief, nothing, poles, family_note, image_count_text, clear_count_text),
+        *(estimand, interval_text, prompts_said, published),
+    )
 }

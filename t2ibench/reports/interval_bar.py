@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from t2ibench.reports.view import Mark
+from t2ibench.results.display import IntervalMark
 
 WIDTH = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """The characters of a rail.
+    """The characters of an interval bar.
 
     Attributes:
         band: A fair model's band.
@@ -49,11 +49,11 @@ def signs_for(encoding: str | None) -> Signs:
     return UNICODE
 
 
-def rail(mark: Mark, width: int = WIDTH, signs: Signs = UNICODE) -> str:
+def interval_bar(mark: IntervalMark, width: int = WIDTH, signs: Signs = UNICODE) -> str:
     """A mark on an axis from -1 to 1.
 
     Examples:
-        >>> rail(Mark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
+        >>> interval_bar(IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
         '      ░░│░──●──  '
     """
     cells = [" "] * width

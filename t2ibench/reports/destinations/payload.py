@@ -28,7 +28,7 @@ PROJECT = "t2ibench"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Payload:
     """A run as destinations get it.
 
     Attributes:
@@ -57,10 +57,10 @@ class Sent:
         return [self.folder / name for name in _FILES if (self.folder / name).is_file()]
 
 
-def sent_of(results: Results, folder: Path) -> Sent:
+def payload_of(results: Results, folder: Path) -> Payload:
     """What of a run is sent."""
     columns, rows = task_rows(results)
-    return Sent(
+    return Payload(
         folder.resolve().name, results, _config(results), _metrics(results), columns, rows, folder
     )
 
@@ -137,7 +137,7 @@ def needs(module: str, extra: str) -> None:
         raise T2IBenchError(f"{module} is not installed.", f"pip install 't2ibench[{extra}]'")
 
 
-def send(chosen: Chosen, sent: Sent) -> str:
+def send(chosen: Chosen, sent: Payload) -> str:
     """Send a run to one destination; what its library prints is not shown."""
     with failing(f"{chosen.name}: sending the results failed with"), _quiet():
         where = chosen.destination.send(sent, chosen.args)
@@ -161,7 +161,7 @@ def send_all(
 ) -> tuple[list[str], list[T2IBenchError]]:
     """Send a run to several destinations; the failure of one keeps nothing from the others."""
     lines, failures = [], []
-    sent = sent_of(results, folder) if chosen else None
+    sent = payload_of(results, folder) if chosen else None
     for one in chosen:
         assert sent is not None
         try:

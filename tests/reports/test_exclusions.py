@@ -14,8 +14,8 @@ from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.registry import needs
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.reports.exclusions import TaskExclusions, excluded_of, exclusions
 from t2ibench.reports.files import task_files
-from t2ibench.reports.left import TaskLoss, left_of, losses
 from t2ibench.reports.view import run_view
 from t2ibench.results.reading import read_results
 from t2ibench.settings import Settings
@@ -57,21 +57,21 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def lost(run: Path) -> dict[str, TaskLoss]:
+def lost(run: Path) -> dict[str, TaskExclusions]:
     results = read_results(run)
-    found = losses(run_view(results, task_files(results, run)), run)
+    found = exclusions(run_view(results, task_files(results, run)), run)
     return {one.task.id: one for one in found}
 
 
 @pytest.mark.slow
-def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskLoss]) -> None:
+def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskExclusions]) -> None:
     first, *others = lost["occupations_tibet"].groups
-    assert first.group == "female" and first.verdict == "more than the others"
+    assert first.name == "female" and first.verdict == "more than the others"
     assert (first.count, first.total) == (2 * first.prompts, 3 * first.prompts)
     assert first.touched == first.prompts and first.why == f"{first.count} refused"
     assert first.mark.value == pytest.approx(2 / 3)
     assert first.mark.low is not None and 0.4 < first.mark.low < 2 / 3
-    assert {one.group for one in others} == {"male", "no group named"}
+    assert {one.name for one in others} == {"male", "no group named"}
     assert all(one.count == 0 and one.mark.high is not None for one in others)
     assert lost["occupations_tibet"].differs
     assert all(one.differs for one in lost.values())
@@ -79,29 +79,22 @@ def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskLoss]) -
     assert shares == sorted(shares, reverse=True)
 
 
-def test_the_counts_are_those_of_the_results(run: Path, lost: dict[str, TaskLoss]) -> None:
+def test_the_counts_are_those_of_the_results(run: Path, lost: dict[str, TaskExclusions]) -> None:
     results = read_results(run)
     assert set(lost) == {
         name for name, task in results.tasks.items() if any(task.excluded.values())
     }
     for name, one in lost.items():
-        total, left = left_of(results.tasks[name])
+        total, left = excluded_of(results.tasks[name])
         assert sum(group.total for group in one.groups) == total
         for reason, count in left.items():
-            assert sum(group.left[reason] for group in one.groups) == count
+            assert sum(group.by_reason[reason] for group in one.groups) == count
         assert sum(prompt.count for prompt in one.prompts) == sum(left.values())
 
 
-def test_what_a_judge_cannot_tell_was_made(lost: dict[str, TaskLoss]) -> None:
-    one = lost["openbias_examples"]
-    unknown = sum(group.left["unknown"] for group in one.groups)
-    assert unknown and sum(group.total for group in one.groups) == one.task.result.n_images
-    assert "without an answer" in one.groups[0].why
-
-
-def test_a_prompt_that_lost_every_image_says_why(lost: dict[str, TaskLoss]) -> None:
+def test_a_prompt_that_lost_every_image_says_why(lost: dict[str, TaskExclusions]) -> None:
     worst = lost["t2iat_flowers_insects"].prompts[0]
-    assert "aster" in worst.prompt and worst.count == worst.total
+    assert "aster" in worst.name and worst.count == worst.total
     assert worst.reason == "the safety checker"
 
 
@@ -113,13 +106,6 @@ def test_the_page_shows_it_and_a_reason_stays_text(run: Path) -> None:
     assert re.search(r"female: 67 % left out, interval \d+ to \d+ %", section)
     card = text.split('id="occupations_tibet"')[1].split("</article>")[0]
     assert "Left out: " in card and 'href="#left"' in card
-
-
-def test_a_run_without_its_record_of_attempts_still_has_its_tests(
-    run: Path, tmp_path: Path
-) -> None:
-    results = read_results(run)
-    assert losses(run_view(results, task_files(results, run)), tmp_path) == []
 
 
 @pytest.mark.parametrize("task", load_tasks("all"), ids=lambda task: task.id)

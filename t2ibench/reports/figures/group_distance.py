@@ -6,10 +6,18 @@ from t2ibench.methods.core.presentation import Apart
 from t2ibench.reports.cells import format_p, level_name
 from t2ibench.reports.figures.axes import Scale, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
-from t2ibench.reports.figures.drawn import WIDTH, Behind, Drawn, caption_of
+from t2ibench.reports.figures.figure import (
+    WIDTH,
+    Figure,
+    Samples,
+    caption_of,
+    described,
+    first_rows,
+    score_cells,
+)
 from t2ibench.reports.html.numbers import between, percent, plain, plain_ends
 from t2ibench.reports.view import TaskView
-from t2ibench.results.schema import Row, Score
+from t2ibench.results.schema import Score
 from t2ibench.results.states import row_state
 
 _LEFT, _NUMBERS = 132.0, 40.0
@@ -20,19 +28,21 @@ _HEAD = ("row", "apart", "low", "high", "p", "p_holm")
 _HALVES = "two halves"
 
 
-def draw_apart(figure: Apart, task: TaskView) -> Drawn | None:
+def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     """The distance over all rows with its interval, that of two halves, and the rows."""
     whole = task.result.scores.get(figure.score)
-    halves = task.result.scores.get(figure.halves)
-    rows = _rows(figure, task)
     if whole is None or whole.value is None:
         return None
+    halves = task.result.scores.get(figure.halves, Score())
+    scored = [(row.name, row.scores.get(figure.score, Score())) for row in task.result.by]
+    known = [(name, score, score.value) for name, score in scored if score.value is not None]
+    rows = sorted(known, key=lambda one: (-one[2], one[0]))
     shown = rows[:_MOST]
-    over = [(f"all {len(rows)}", whole), (_HALVES, halves or Score())]
+    over = [(f"all {len(rows)}", whole), (_HALVES, halves)]
     ends = [x for _, one in over for x in (one.value, one.ci_low, one.ci_high) if x is not None]
     ends += [value for _, _, value in shown]
     height = _TOP + _STEP * (len(shown) + 2) + 8 + _FOOT
-    canvas = Canvas(WIDTH, height, f"{figure.title}. {figure.caption}")
+    canvas = Canvas(WIDTH, height, described(figure))
     across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), _LEFT, WIDTH - _NUMBERS)
     bottom = height - _FOOT + 4
     for value in across.ticks():
@@ -53,28 +63,23 @@ def draw_apart(figure: Apart, task: TaskView) -> Drawn | None:
     caption = caption_of(figure)
     if len(shown) < len(rows):
         caption += f" The {_MOST} of {len(rows)} that lie furthest apart are drawn."
-    level = level_name([task.result.settings.level])
-    numbers: list[tuple[object, ...]] = [
-        (name, *("" if x is None else x for x in _cells(score)))
-        for name, score in [*over, *((name, score) for name, score, _ in rows)]
+    every = [*over, *((name, score) for name, score, _ in rows)]
+    cells = [
+        [
+            name,
+            plain(one.value),
+            plain_ends(one.ci_low, one.ci_high),
+            format_p(one.p),
+            format_p(one.p_holm),
+        ]
+        for name, one in every
     ]
+    level = level_name([task.result.settings.level])
+    head = (figure.noun.capitalize(), "Apart", level, "p", "p (Holm)")
+    table = first_rows(figure.title, head, cells, _TABLE + len(over))
+    numbers: list[tuple[object, ...]] = [(name, *score_cells(score)) for name, score in every]
     says = _says(figure, whole, halves, len(rows))
-    return Drawn(
-        canvas, figure.title, caption, _HEAD, numbers, says, (_table(figure, over, rows, level),)
-    )
-
-
-def _rows(figure: Apart, task: TaskView) -> list[tuple[str, Score, float]]:
-    def number(row: Row) -> tuple[str, Score, float] | None:
-        score = row.scores.get(figure.score)
-        return None if score is None or score.value is None else (row.name, score, score.value)
-
-    found = [one for one in map(number, task.result.by) if one is not None]
-    return sorted(found, key=lambda one: (-one[2], one[0]))
-
-
-def _cells(score: Score) -> tuple[float | None, ...]:
-    return score.value, score.ci_low, score.ci_high, score.p, score.p_holm
+    return Figure(canvas, figure.title, caption, _HEAD, numbers, says, (table,))
 
 
 def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> None:
@@ -91,7 +96,7 @@ def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> N
     canvas.text(WIDTH, y + 4, plain(score.value), "end", "strong")
 
 
-def _says(figure: Apart, whole: Score, halves: Score | None, count: int) -> str:
+def _says(figure: Apart, whole: Score, halves: Score, count: int) -> str:
     within = ""
     if whole.ci_low is not None and whole.ci_high is not None:
         within = f" ({between(whole.ci_low, whole.ci_high)})"
@@ -99,30 +104,9 @@ def _says(figure: Apart, whole: Score, halves: Score | None, count: int) -> str:
         f"Which group is named makes {percent(whole.value)}{within} of the squared distance "
         f"between an image of either, over {count} {figure.noun if count == 1 else figure.nouns}"
     )
-    same = halves.value if halves is not None else None
-    told += (
-        f"; for two halves of the same images it is {percent(same)}." if same is not None else "."
-    )
+    if halves.value is not None:
+        told += f"; for two halves of the same images it is {percent(halves.value)}"
+    told += "."
     if whole.ci_low is not None and whole.ci_low <= 0:
         told += " No distance is clear, which is not the same as none."
     return told
-
-
-def _table(
-    figure: Apart,
-    over: list[tuple[str, Score]],
-    rows: list[tuple[str, Score, float]],
-    level: str,
-) -> Behind:
-    cells = [
-        [
-            name,
-            plain(one.value),
-            plain_ends(one.ci_low, one.ci_high),
-            format_p(one.p),
-            format_p(one.p_holm),
-        ]
-        for name, one in [*over, *((name, score) for name, score, _ in rows[:_TABLE])]
-    ]
-    head = (figure.noun.capitalize(), "Apart", level, "p", "p (Holm)")
-    return Behind(figure.title, head, cells, max(len(rows) - _TABLE, 0))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import scipy
@@ -13,7 +15,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.needs import Needs, QuestionNeed
 from t2ibench.methods.registry import needs
-from t2ibench.reports.view import Mark, RunView, TaskView
+from t2ibench.reports.view import RunView, TaskView
+from t2ibench.results.display import IntervalMark, State
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import TaskResult
 from t2ibench.results.states import ALPHA
@@ -26,81 +29,74 @@ from t2ibench.store.images import Attempt, ImageStore
 _REASONS = ("refused", "filtered", "failed", "missing", "not labelled", UNKNOWN)
 
 
-def reasons_said(left: Mapping[str, int]) -> str:
+def reasons_said(by_reason: Mapping[str, int]) -> str:
     """Why images do not count."""
     words = {UNKNOWN: "without an answer"}
-    found = [name for name in _REASONS if left.get(name)]
-    return ", ".join(f"{left[name]:,} {words.get(name, name)}" for name in found)
+    found = [name for name in _REASONS if by_reason.get(name)]
+    return ", ".join(f"{by_reason[name]:,} {words.get(name, name)}" for name in found)
 
 
-def left_of(result: TaskResult) -> tuple[int, dict[str, int]]:
+def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
     """How many images a test asked for, and which do not count."""
-    left = {reason: count for reason, count in result.excluded.items() if count}
-    lost = sum(count for reason, count in left.items() if reason != UNKNOWN)
-    return result.n_images + lost, left
+    found = {reason: count for reason, count in result.excluded.items() if count}
+    missing = sum(count for reason, count in found.items() if reason != UNKNOWN)
+    return result.n_images + missing, found
 
 
 @dataclass(frozen=True, slots=True)
-class PromptLoss:
-    """What was left out of one prompt.
+class Exclusions:
+    """Images that do not count, of a prompt or of a group of prompts.
 
     Attributes:
-        prompt: The prompt.
-        group: What it stands for in its task.
+        name: The prompt, or what the group stands for.
         total: Images that were asked for; with several judges, once for each.
-        left: Those that do not count, by reason.
-        reason: What the model said most often.
+        by_reason: Those that do not count.
     """
 
-    prompt: str
-    group: str
+    name: str
     total: int
-    left: Counter[str]
-    reason: str
+    by_reason: Counter[str]
 
     @property
     def count(self) -> int:
         """How many do not count."""
-        return self.left.total()
+        return self.by_reason.total()
 
     @property
     def why(self) -> str:
         """Why they do not count."""
-        return reasons_said(self.left)
+        return reasons_said(self.by_reason)
 
 
 @dataclass(frozen=True, slots=True)
-class GroupLoss:
+class PromptExclusions(Exclusions):
+    """What was left out of one prompt.
+
+    Attributes:
+        group: What it stands for in its task.
+        reason: What the model said most often.
+    """
+
+    group: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupExclusions(Exclusions):
     """What was left out of one group of a task's prompts.
 
     Attributes:
-        group: What its prompts stand for.
         prompts: Its prompts.
         touched: How many of them lost an image.
-        total: Images that were asked for.
-        left: Those that do not count, by reason.
         mark: The share that does not count, with its interval: of these very prompts, with other
             images. 'clear' where it differs from that of the task's other groups.
         more: Whether it is more than that of the others.
     """
 
-    group: str
     prompts: int
     touched: int
-    total: int
-    left: Counter[str]
-    mark: Mark
+    mark: IntervalMark
     more: bool
-
-    @property
-    def count(self) -> int:
-        """How many do not count."""
-        return self.left.total()
-
-    @property
-    def why(self) -> str:
-        """Why they do not count."""
-        return reasons_said(self.left)
 
     @property
     def percent(self) -> str:
@@ -120,12 +116,12 @@ class GroupLoss:
         """Its mark in words, for those who do not see it."""
         ends = (self.mark.value, self.mark.low, self.mark.high)
         value, low, high = (round(100 * (number or 0.0)) for number in ends)
-        told = f"{self.group}: {value} % left out, interval {low} to {high} %"
+        told = f"{self.name}: {value} % left out, interval {low} to {high} %"
         return f"{told}, {self.verdict or 'not clearly different from the others'}"
 
 
 @dataclass(frozen=True, slots=True)
-class TaskLoss:
+class TaskExclusions:
     """What was left out of one task.
 
     Attributes:
@@ -135,8 +131,8 @@ class TaskLoss:
     """
 
     task: TaskView
-    groups: tuple[GroupLoss, ...]
-    prompts: tuple[PromptLoss, ...]
+    groups: tuple[GroupExclusions, ...]
+    prompts: tuple[PromptExclusions, ...]
 
     @property
     def differs(self) -> bool:
@@ -144,61 +140,57 @@ class TaskLoss:
         return any(group.mark.state == "clear" for group in self.groups)
 
 
-def losses(run: RunView, folder: Path) -> list[TaskLoss]:
-    """What was left out of each task, by group."""
+def exclusions(run: RunView, folder: Path) -> list[TaskExclusions]:
+    """What was left out of each task, by group; nothing where the run's record is not here."""
     tasks = [
         task for task in run.tasks if task.spec is not None and any(task.result.excluded.values())
     ]
-    if not tasks:
-        return []
-    try:
-        record = open_run(folder).record
-    except T2IBenchError:
-        return []
-    if record.generator is None:
-        return []
-    images = ImageStore(folder / "images", record.generator.fingerprint)
-    if not len(images):
-        return []
-    judges: dict[tuple[str, str], AnswerStore] = {}
-    found = []
+    with suppress(T2IBenchError):
+        generator = open_run(folder).record.generator if tasks else None
+        if generator is not None:
+            images = ImageStore(folder / "images", generator.fingerprint)
+            if len(images):
+                return _tested(list(_by_prompt(tasks, images, folder / "evidence")))
+    return []
+
+
+def _by_prompt(
+    tasks: Sequence[TaskView], images: ImageStore, evidence: Path
+) -> Iterator[tuple[TaskView, list[PromptExclusions]]]:
+    @cache
+    def judge(name: str, fingerprint: str) -> AnswerStore:
+        return AnswerStore(evidence, name, fingerprint)
+
     for task in tasks:
-        stores = []
-        for name, fingerprint in task.result.settings.judges.items():
-            key = (name, fingerprint)
-            if key not in judges:
-                judges[key] = AnswerStore(folder / "evidence", name, fingerprint)
-            stores.append(judges[key])
-        prompts = list(prompt_losses(task, images, stores))
+        judges = [judge(*pair) for pair in task.result.settings.judges.items()]
+        prompts = list(_of_prompts(task, images, judges))
         if any(prompt.count for prompt in prompts):
-            found.append((task, prompts))
-    return _tested(found)
+            yield task, prompts
 
 
-def prompt_losses(
+def _of_prompts(
     task: TaskView, images: ImageStore, judges: Sequence[AnswerStore]
-) -> Iterator[PromptLoss]:
+) -> Iterator[PromptExclusions]:
     """What was left out of each prompt of a task."""
     assert task.spec is not None
     asked: Needs = needs(task.spec, Settings.of(task.result.settings))
-    groups = asked.groups
     questions: dict[str, list[QuestionNeed]] = {}
     for question in asked.questions:
         questions.setdefault(question.prompt, []).append(question)
     for prompt, count in asked.images_by_prompt.items():
-        left: Counter[str] = Counter()
+        by_reason: Counter[str] = Counter()
         said: Counter[str] = Counter()
-        attempts = [images.get(prompt, index) for index in range(count)]
         readers: list[AnswerStore | None] = list(judges) if asked.questions else [None]
-        for attempt in attempts:
+        for attempt in (images.get(prompt, index) for index in range(count)):
             if attempt is not None and attempt.status != "ok":
                 said[attempt.reason or ""] += 1
             for judge in readers:
                 reason = _reason(attempt, judge, questions.get(prompt, ()))
                 if reason is not None:
-                    left[reason] += 1
+                    by_reason[reason] += 1
         reason = min(said, key=lambda text: (-said[text], text), default="")
-        yield PromptLoss(prompt, groups[prompt] or prompt, count * len(readers), left, reason)
+        total, group = count * len(readers), asked.groups[prompt] or prompt
+        yield PromptExclusions(prompt, total, by_reason, group, reason)
 
 
 def _reason(
@@ -220,66 +212,52 @@ def _reason(
     return None if any(not classes or text in classes for text, classes in given) else UNKNOWN
 
 
-def _tested(found: Sequence[tuple[TaskView, Sequence[PromptLoss]]]) -> list[TaskLoss]:
+def _tested(
+    found: Sequence[tuple[TaskView, Sequence[PromptExclusions]]],
+) -> list[TaskExclusions]:
     """Group by group, each against the others of its task, corrected over all of them (Holm)."""
-    plain = [
-        (number, name, prompts)
-        for number, (_, every) in enumerate(found)
-        for name, prompts in _grouped(every).items()
-    ]
+    plain: list[tuple[int, str, list[PromptExclusions]]] = []
     ps: list[float | None] = []
     more: list[bool] = []
-    for number, name, prompts in plain:
-        others = [prompt for prompt in found[number][1] if prompt.group != name]
-        ps.append(_fisher(prompts, others) if others else None)
-        more.append(_share(prompts) > _share(others) if others else False)
-    groups: list[list[GroupLoss]] = [[] for _ in found]
+    for number, (_, every) in enumerate(found):
+        for name in dict.fromkeys(prompt.group for prompt in every):
+            group = [prompt for prompt in every if prompt.group == name]
+            others = [prompt for prompt in every if prompt.group != name]
+            table = [
+                [sum(one.count for one in side), sum(one.total - one.count for one in side)]
+                for side in (group, others)
+            ]
+            plain.append((number, name, group))
+            ps.append(float(scipy.stats.fisher_exact(table).pvalue) if others else None)
+            more.append(bool(others) and _share(group) > _share(others))
+    groups: list[list[GroupExclusions]] = [[] for _ in found]
     for (number, name, prompts), p, higher in zip(plain, holm(ps), more, strict=True):
-        groups[number].append(_group(name, prompts, p is not None and p < ALPHA, higher))
-    losses = [
-        TaskLoss(
+        hits, totals = [one.count for one in prompts], [one.total for one in prompts]
+        low, high = clustered_proportion(hits, totals).interval()
+        state: State = "clear" if p is not None and p < ALPHA else "not_clear"
+        mark = IntervalMark(_share(prompts), low, high, state, None)
+        by_reason = sum((one.by_reason for one in prompts), Counter[str]())
+        touched = sum(hit > 0 for hit in hits)
+        one = GroupExclusions(name, sum(totals), by_reason, len(prompts), touched, mark, higher)
+        groups[number].append(one)
+    tasks = [
+        TaskExclusions(
             task,
-            tuple(sorted(of, key=lambda one: (-(one.mark.value or 0.0), one.group))),
-            tuple(sorted((one for one in every if one.count), key=worst_first)),
+            tuple(sorted(of, key=lambda one: (-(one.mark.value or 0.0), one.name))),
+            tuple(sorted((one for one in prompts if one.count), key=worst_first)),
         )
-        for (task, every), of in zip(found, groups, strict=True)
+        for (task, prompts), of in zip(found, groups, strict=True)
     ]
     return sorted(
-        losses, key=lambda one: (not one.differs, -(one.groups[0].mark.value or 0.0), one.task.id)
+        tasks, key=lambda one: (not one.differs, -(one.groups[0].mark.value or 0.0), one.task.id)
     )
 
 
-def worst_first(prompt: PromptLoss) -> tuple[float, float, str]:
+def worst_first(prompt: PromptExclusions) -> tuple[float, float, str]:
     """Sorts prompts: what the model did not make before what a judge could not tell."""
-    unmade = prompt.count - prompt.left[UNKNOWN]
-    return -unmade / prompt.total, -prompt.count / prompt.total, prompt.prompt
+    unmade = prompt.count - prompt.by_reason[UNKNOWN]
+    return -unmade / prompt.total, -prompt.count / prompt.total, prompt.name
 
 
-def _grouped(prompts: Sequence[PromptLoss]) -> dict[str, list[PromptLoss]]:
-    groups: dict[str, list[PromptLoss]] = {}
-    for prompt in prompts:
-        groups.setdefault(prompt.group, []).append(prompt)
-    return groups
-
-
-def _share(prompts: Sequence[PromptLoss]) -> float:
+def _share(prompts: Sequence[PromptExclusions]) -> float:
     return sum(one.count for one in prompts) / sum(one.total for one in prompts)
-
-
-def _fisher(these: Sequence[PromptLoss], others: Sequence[PromptLoss]) -> float:
-    table = [
-        [sum(one.count for one in side), sum(one.total - one.count for one in side)]
-        for side in (these, others)
-    ]
-    return float(scipy.stats.fisher_exact(table).pvalue)
-
-
-def _group(name: str, prompts: Sequence[PromptLoss], clear: bool, more: bool) -> GroupLoss:
-    hits, totals = [one.count for one in prompts], [one.total for one in prompts]
-    low, high = clustered_proportion(hits, totals).interval()
-    left: Counter[str] = Counter()
-    for one in prompts:
-        left += one.left
-    mark = Mark(_share(prompts), low, high, "clear" if clear else "not_clear", None)
-    touched = sum(hit > 0 for hit in hits)
-    return GroupLoss(name, len(prompts), touched, sum(totals), left, mark, more)

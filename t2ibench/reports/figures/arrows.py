@@ -1,0 +1,63 @@
+"""Rows as arrows from one lean to another: from words to images."""
+
+from __future__ import annotations
+
+from t2ibench.methods.core.presentation import Arrows
+from t2ibench.reports.figures.axes import Scale, draw_lean_axis, draw_poles
+from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
+from t2ibench.reports.view import TaskView
+
+_RIGHT = 16.0
+_ROWS = 40
+
+
+def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
+    """Arrows on one axis, from what leans least to what leans most."""
+    found: list[tuple[str, float, float, float | None, float | None]] = []
+    for row in task.result.by:
+        tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
+        if tail is None or tip is None or tail.value is None or tip.value is None:
+            continue
+        found.append((row.name, tail.value, tip.value, tip.ci_low, tip.ci_high))
+    if len(found) < 2:
+        return None
+    found.sort(key=lambda one: (one[2], one[0]))
+    most = sorted(found, key=lambda one: -abs(one[2]))[:_ROWS]
+    shown = [one for one in found if one in most]
+    caption = caption_of(figure)
+    if len(shown) < len(found):
+        caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
+    height, left = 82.0 + 16 * len(shown), 150.0
+    span = max(1.0, *(abs(value) for one in found for value in one[1:3]))
+    canvas = Canvas(WIDTH, height, described(figure))
+    across = Scale(-span, span, left, WIDTH - _RIGHT)
+    for x, kind, radius, text in (
+        (left, "hollow", 2.5, "words"),
+        (left + 70, "plain", 4, "images"),
+    ):
+        canvas.dot(x + 4, 8, kind, radius)
+        canvas.text(x + 14, 12, text)
+    canvas.line(left + 150, 8, left + 170, 8, "ax")
+    canvas.text(left + 176, 12, "interval of the images")
+    draw_poles(canvas, across, 32, figure.axis)
+    draw_lean_axis(canvas, across, 40)
+    for number, (name, start, end, lowest, highest) in enumerate(shown):
+        y = 52.0 + 16 * number
+        side = "high" if end > start else "low"
+        canvas.text(left - 8, y + 4, shortened(name), "end")
+        if lowest is not None and highest is not None:
+            low, high = max(lowest, -span), min(highest, span)
+            canvas.line(across(low), y + 5, across(high), y + 5, "ax")
+            if low != lowest:
+                canvas.text(across(low), y + 8, "‹", "end")
+            if high != highest:
+                canvas.text(across(high), y + 8, "›")
+        canvas.line(across(start), y, across(end), y, f"line {side}")
+        canvas.dot(across(start), y, "hollow", 2.5, f"{name}, words: {start:+.2f}")
+        canvas.dot(across(end), y, side, 4, f"{name}, images: {end:+.2f}")
+    rows: list[tuple[object, ...]] = [
+        tuple("" if cell is None else cell for cell in one) for one in found
+    ]
+    head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")
+    return Figure(canvas, figure.title, caption, head, rows)

@@ -1,0 +1,102 @@
+"""A figure with the numbers behind it, in a sentence, as tables and for files.
+
+A kind of figure is a dataclass of its settings, which methods name in their `present`, and one file
+with a `draw`, registered here by the name of the dataclass or as entry point of `t2ibench.figures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from t2ibench.methods.core import presentation
+from t2ibench.registry import Registry
+from t2ibench.reports.figures.canvas import Canvas
+from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Score
+
+WIDTH = 460.0  # of every figure of a task, in CSS pixels
+Samples = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureTable:
+    """A table behind a figure, as a page shows it.
+
+    Attributes:
+        title: What it is of.
+        head: Heads of the columns; the first is what a row is called by.
+        rows: Cells as text.
+        further: Rows that only the CSV has.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    further: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure and its numbers.
+
+    Attributes:
+        canvas: The figure.
+        title: What it shows.
+        caption: How to read it, and where it comes from.
+        head: Names of the columns of its numbers.
+        rows: The numbers.
+        says: What this very figure shows, in a sentence or two; empty where nothing is said.
+        tables: The numbers as a page shows them, for those who read and do not look.
+    """
+
+    canvas: Canvas
+    title: str
+    caption: str
+    head: tuple[str, ...]
+    rows: list[tuple[object, ...]]
+    says: str = ""
+    tables: tuple[FigureTable, ...] = ()
+
+
+_KINDS = {
+    "Scatter": "scatter",
+    "Arrows": "arrows",
+    "Distribution": "distribution",
+    "Bars": "bars",
+    "Panels": "panels",
+    "Combinations": "combinations",
+    "Apart": "group_distance",
+}
+FIGURES: Registry[Callable[[Any, TaskView, Samples], Figure | None]] = Registry(
+    "figure", {kind: f"t2ibench.reports.figures.{file}:draw" for kind, file in _KINDS.items()}
+)
+
+
+def draw(spec: presentation.Figure, task: TaskView, samples: Samples) -> Figure | None:
+    """One figure of a task; None where it has no numbers."""
+    return FIGURES.get(type(spec).__name__)(spec, task, samples)
+
+
+def caption_of(spec: presentation.Figure) -> str:
+    """The caption of a figure, with what it follows."""
+    return f"{spec.caption} Follows {spec.source}." if spec.source else spec.caption
+
+
+def described(spec: presentation.Figure) -> str:
+    """What those hear who do not see the figure."""
+    return f"{spec.title}. {spec.caption}"
+
+
+def first_rows(
+    title: str, head: Sequence[str], rows: Sequence[Sequence[str]], most: int
+) -> FigureTable:
+    """A table of the first rows; the CSV has the others."""
+    return FigureTable(title, head, rows[:most], max(len(rows) - most, 0))
+
+
+def score_cells(score: Score) -> tuple[object, ...]:
+    """A score, its interval and p-values as the CSV has them; empty where there is none."""
+    numbers = (score.value, score.ci_low, score.ci_high, score.p, score.p_holm)
+    return tuple("" if number is None else number for number in numbers)

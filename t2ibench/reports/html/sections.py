@@ -1,0 +1,194 @@
+"""The sections of report.html about a whole run: prompts, readers, wordings, power, exclusions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from types import SimpleNamespace
+
+import scipy
+from markupsafe import Markup
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.prompt_agreement import mean_cosine
+from t2ibench.power.designs import Reach, reach
+from t2ibench.power.pilots import pilot_of
+from t2ibench.reports.cells import format_p
+from t2ibench.reports.exclusions import (
+    PromptExclusions,
+    TaskExclusions,
+    excluded_of,
+    reasons_said,
+    worst_first,
+)
+from t2ibench.reports.html.page import fragment
+from t2ibench.reports.view import RowView, RunView, TaskView
+from t2ibench.reports.wordings import wording_reports, wording_rows
+from t2ibench.results.display import displayed
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.prompt_agreement import every_prompt
+from t2ibench.results.states import ALPHA
+
+_AGREEMENT = ("accuracy", "macro_f1", "kappa", "alpha", "kl_divergence")
+_FEWEST = 5  # stimuli in common, to say how they agree
+_GROUPS, _PROMPTS = 12, 10  # of exclusions, shown at most: of a test, and of the run
+
+
+def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
+    """Agreement of images with their prompts, encoder by encoder: overall and by group."""
+    names = dict.fromkeys(name for task in run.tasks for name in task.result.prompt_agreement)
+    readers = []
+    for name in names:
+        tasks = []
+        for task in run.tasks:
+            if found := task.result.prompt_agreement.get(name):
+                whole, *groups = found
+                differences = [one.difference for one in groups if one.difference is not None]
+                clear = [d for d in differences if d.p_holm is not None and d.p_holm < ALPHA]
+                tasks.append(
+                    SimpleNamespace(
+                        task=task, whole=whole, groups=groups, tested=differences, clear=clear
+                    )
+                )
+        if tasks:
+            ids = [one.task.id for one in tasks if one.task.id in paired]
+            prompts = every_prompt(paired, name, ids)
+            level = tasks[0].task.result.settings.level
+            overall = mean_cosine(prompts, level) if prompts else None
+            readers.append(SimpleNamespace(name=name, overall=overall, tasks=tasks))
+    return fragment("prompts.html", readers=readers, p_value=format_p) if readers else None
+
+
+def agreement_section(run: RunView) -> Markup | None:
+    """Where encoders and judges agree and where they do not."""
+    readings = []
+    for task in run.tasks:
+        own = task.result.by_encoder
+        if len(own) > 1:
+            shown = [displayed(one.headline) for one in own.values()]
+            signs = {one.value > 0 for one in shown if one.value and one.signed}
+            values = [one.value for one in shown]
+            readings.append(
+                SimpleNamespace(task=task, names=list(own), values=values, flips=len(signs) > 1)
+            )
+    shared = list(_shared(run))
+    questions = [question for task in run.tasks for question in questions_of(task)]
+    if not readings and not shared and not questions:
+        return None
+    return fragment("agreement.html", readings=readings, shared=shared, questions=questions)
+
+
+def questions_of(task: TaskView) -> list[SimpleNamespace]:
+    """How far each two judges agree, question by question; it is never pooled over questions."""
+    names = list(task.result.settings.judges)
+    return [
+        SimpleNamespace(
+            task=task,
+            question=str(row["bias"]),
+            judges=" and ".join(names[number] for number in row["judges"]),
+            n=int(row["n"]),
+            scores=[row[key] for key in _AGREEMENT],
+            same_majority=bool(row["same_majority"]),
+        )
+        for row in task.result.details.get("agreement") or ()
+        if max(row["judges"]) < len(names)
+    ]
+
+
+def _shared(run: RunView) -> Iterator[SimpleNamespace]:
+    """Pairs of tests of different families with the same poles and stimuli in common."""
+    series = [
+        (task, (axis.low, axis.high), {row.name: row for row in one.rows})
+        for task in run.tasks
+        for one in task.series
+        if (axis := one.series.axis) is not None and not one.series.square
+    ]
+    for (first, poles, left), (second, others, right) in combinations(series, 2):
+        if first.result.method == second.result.method or {*poles} != {*others}:
+            continue
+        sign = 1 if poles == others else -1
+        names = sorted(left.keys() & right.keys())
+        if len(names) < _FEWEST:
+            continue
+        xs = [left[name].mark.value or 0.0 for name in names]
+        ys = [sign * (right[name].mark.value or 0.0) for name in names]
+        if len(set(xs)) < 2 or len(set(ys)) < 2:
+            continue
+        yield SimpleNamespace(
+            first=first,
+            second=second,
+            count=len(names),
+            correlation=float(scipy.stats.spearmanr(xs, ys).statistic),
+            flips=[name for name in names if _opposite(left[name], right[name], sign)],
+        )
+
+
+def _opposite(first: RowView, second: RowView, sign: int) -> bool:
+    clear = first.mark.state == second.mark.state == "clear"
+    return clear and (first.mark.value or 0.0) * sign * (second.mark.value or 0.0) < 0
+
+
+def wordings_section(run: RunView) -> Markup | None:
+    """What the wordings of each test do to its score."""
+    tests = []
+    for task in run.tasks:
+        for report in wording_reports(task.result):
+            rows = list(wording_rows(report))
+            languages = any(row.language != "–" for row in rows)
+            reasons = any(row.reason for row in rows)
+            tests.append(
+                SimpleNamespace(
+                    task=task, report=report, rows=rows, languages=languages, reasons=reasons
+                )
+            )
+    return fragment("wordings.html", tests=tests) if tests else None
+
+
+def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
+    """The smallest lean that each test could see, and what would halve its interval."""
+    rows = []
+    for task in run.tasks:
+        if task.spec is None:
+            continue
+        parts = paired[task.id].headline if task.id in paired else ()
+        found: Reach | None = None
+        now = None
+        try:
+            pilot = pilot_of(task.spec, task.result, parts, "this run")
+            if pilot is not None:
+                found = reach(pilot) if task.mark.value is not None else None
+                now = pilot.size.images
+        except T2IBenchError:
+            pass  # it says nothing of its variance
+        rows.append(SimpleNamespace(task=task, reach=found, now=now))
+    return fragment("power.html", rows=rows) if rows else None
+
+
+def exclusions_section(run: RunView, found: Sequence[TaskExclusions] = ()) -> Markup:
+    """What was left out: refused, filtered, failed and unanswered, by test, group and prompt."""
+    rows = []
+    reasons: Counter[str] = Counter()
+    for family in run.families:
+        for task in family.tasks:
+            total, by_reason = excluded_of(task.result)
+            count = sum(by_reason.values())
+            reasons.update(by_reason)
+            share = 100.0 * (1 - count / total) if total else 100.0
+            name = f"{family.title}, {task.name}"
+            rows.append(
+                SimpleNamespace(task=task, name=name, total=total, count=count, share=share)
+            )
+    prompts: dict[str, PromptExclusions] = {one.name: one for task in found for one in task.prompts}
+    worst = sorted(prompts.values(), key=worst_first)
+    return fragment(
+        "left_out.html",
+        rows=sorted((row for row in rows if row.count), key=lambda row: (row.share, row.name)),
+        told=reasons_said(reasons),
+        tests=len(rows),
+        lost=found,
+        worst=worst[:_PROMPTS],
+        said=any(one.reason for one in worst[:_PROMPTS]),
+        further=max(0, len(worst) - _PROMPTS),
+        most=_GROUPS,
+    )

@@ -1,0 +1,172 @@
+"""Tests of words alone, several judges, wordings: sections of pages and of results.md."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from t2ibench.methods.core.wording_report import PartScore, Shares, WordingReport
+from t2ibench.methods.openbias.agreement import Agreement
+from t2ibench.reports.html import sections
+from t2ibench.reports.html.sections import agreement_section, questions_of
+from t2ibench.reports.markdown import OF_ENCODERS, results_markdown
+from t2ibench.reports.terminal import screen
+from t2ibench.reports.view import run_view
+from t2ibench.reports.wordings import wording_reports, wording_rows
+from t2ibench.results.build import adjusted_run
+from t2ibench.results.display import text_only
+from t2ibench.results.schema import (
+    GeneratorInfo,
+    Headline,
+    Results,
+    Score,
+    TaskResult,
+    TaskSettings,
+)
+
+
+def task(method: str, p: float, n_images: int, **parts: object) -> TaskResult:
+    return TaskResult.model_validate(
+        {
+            "version": 1,
+            "method": method,
+            "task_hash": "0" * 64,
+            "family": method,
+            "title": "by hand",
+            "headline": Headline(value=0.5, p=p, scale="lean"),
+            "scores": {"d": Score(value=1.0, p=p)},
+            "n_images": n_images,
+            "settings": TaskSettings(encoders={"toy-clip": "1" * 64}),
+            **parts,
+        }
+    )
+
+
+def results(**tasks: TaskResult) -> Results:
+    return Results(
+        t2ibench="0",
+        model=GeneratorInfo(name="toy"),
+        command=[],
+        environment={},
+        limited=False,
+        tasks=tasks,
+    )
+
+
+BOTH = {"of_images": task("t2iat", 0.02, 8), "of_words": task("weat", 0.03, 0)}
+
+
+def test_words_alone_come_second_with_the_line_that_says_what_they_describe() -> None:
+    text = results_markdown(results(**BOTH))
+    first, _, second = text.partition("## Text encoders")
+    assert "| of_images" in first and "| of_words" not in first
+    assert OF_ENCODERS in second
+    assert "| of_words" in second and "| of_images" not in second
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_the_terminal_counts_tests_of_words_and_shows_them_where_there_are_no_others(
+    width: int,
+) -> None:
+    lines = [line.plain for line in screen(run_view(results(**BOTH)), width)]
+    text = " ".join(" ".join(lines).split())
+    assert text.index("of_images") < text.index("Words alone")
+    assert "1 of 1 lean clearly" in text and "of_words" not in text
+    alone = [line.plain for line in screen(run_view(results(of_words=BOTH["of_words"])), width)]
+    assert any("of_words" in line and "+0.50" in line for line in alone)
+    assert max(map(len, [*lines, *alone])) <= width
+
+
+def test_p_values_are_adjusted_within_each_table() -> None:
+    tasks = {**BOTH, "more_images": task("t2iat", 0.04, 8)}
+    found = adjusted_run(tasks)
+    assert list(found) == list(tasks)
+    assert found["of_words"].headline.p_holm == pytest.approx(0.03)
+    assert found["of_images"].headline.p_holm == pytest.approx(0.04)
+    assert found["of_words"].scores["d"].p_holm == pytest.approx(0.03)
+
+
+def test_images_that_are_missing_are_still_images() -> None:
+    assert text_only(BOTH["of_words"])
+    assert not text_only(task("t2iat", 0.5, 0))
+    assert not text_only(task("weat", 0.5, 0, excluded={"refused": 3}))
+
+
+GENDER = Agreement([0, 1], "person gender", 40, 0.9, 0.89, 0.8, 0.81, 0.004, 0.05, True)
+RACE = Agreement([0, 1], "person race", 38, 0.55, 0.31, 0.02, 0.03, 0.41, 0.2, False)
+NEVER = Agreement([0, 1], "cake type", 0, None, None, None, None, None, None, False)
+
+
+def test_an_easy_question_does_not_hide_a_hard_one() -> None:
+    found = task(
+        "openbias", 0.5, 80,
+        details={"agreement": [asdict(one) for one in (GENDER, RACE, NEVER)]},
+        settings=TaskSettings(encoders={}, judges={"llava": "1" * 64, "<clip>": "2" * 64}),
+    )  # fmt: skip
+    run = run_view(results(examples=found), {})
+    gender, race, never = questions_of(run.tasks[0])
+    assert gender.scores == [0.9, 0.89, 0.8, 0.81, 0.004]
+    assert (race.n, race.same_majority) == (38, False)
+    assert never.scores == [None] * 5
+    page = str(agreement_section(run))
+    assert "llava and &lt;clip&gt;" in page
+    for text in ("person gender", "person race", "0.80", "0.02", "! differs", "KL, nats"):
+        assert text in page
+
+
+def test_one_judge_has_nobody_to_agree_with() -> None:
+    assert questions_of(run_view(results(one=task("openbias", 0.5, 8)), {}).tasks[0]) == []
+
+
+REPORT = WordingReport(
+    None,
+    "lean",
+    "other wordings",
+    [
+        PartScore("a <b>photo</b> of {stimulus}", "en", 1, 0.25, 0.1, 0.4),
+        PartScore("ein Foto | {stimulus}", "de", 1, None, None, None, "nothing | to tell"),
+    ],
+    [PartScore("en", "en", 1, 0.25, 0.1, 0.4)],
+    Shares(0.1, 0.2, 0.3, 0.4),
+    0.12,
+    0.004,
+    "30% of it <script>alert(1)</script>.",
+)
+
+
+def worded(*reports: WordingReport) -> Results:
+    details = {"wording": [report.as_detail() for report in reports]}
+    return results(worded=task("t2iat", 0.02, 8, details=details), plain=task("t2iat", 0.5, 8))
+
+
+def test_page_and_results_md_have_the_sentence_and_every_wording() -> None:
+    html = sections.wordings_section(run_view(worded(REPORT)))
+    assert html is not None and sections.wordings_section(run_view(worded())) is None
+    assert "<script>" not in html and "ein Foto | {stimulus}" in html and "+0.250" in html
+    text = results_markdown(worded(REPORT))
+    assert text.count("## Wordings of") == 1
+    section = text.partition("## Wordings of worded")[2]
+    assert "30% of it &lt;script>" in section
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    assert "a &lt;b>photo&lt;/b> of {stimulus}" in section
+    assert [row.split(" | ")[1].strip() for row in rows[2:4]] == ["en", "en"]
+    assert "[0.100, 0.400]" in rows[2] and r"ein Foto \| {stimulus}" in rows[4]
+    assert r"nothing \| to tell" in rows[4]
+
+
+def test_a_mean_square_is_shown_as_its_root() -> None:
+    square = WordingReport(
+        "a-b", "mean_square", "other wordings", [PartScore("x", None, 2, 0.25, -0.01, 0.36)], [],
+        None, 0.0, None, "",
+    )  # fmt: skip
+    (row,) = wording_rows(square)
+    assert (row.value, row.interval, row.language) == ("0.500", "[0.000, 0.600]", "–")
+    assert "## Wordings of worded (a-b)" in results_markdown(worded(square))
+
+
+@pytest.mark.parametrize("hostile", ["text", [1], [{"pair": None}], {"a": 1}])
+def test_what_is_no_report_is_not_shown(hostile: object) -> None:
+    other = task("t2iat", 0.02, 8, details={"wording": hostile})
+    assert wording_reports(other) == []
+    assert "## Wordings" not in results_markdown(results(other=other))
