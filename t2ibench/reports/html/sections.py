@@ -157,7 +157,7 @@ def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | No
         try:
             pilot = pilot_of(task.spec, task.result, parts, "this run")
             if pilot is not None:
-                found = reach(pilot) if task.mark.value is not None else None
+                found = reach(pilot, task.distance) if task.mark.value is not None else None
                 now = pilot.size.images
         except T2IBenchError:
             pass  # it says nothing of its variance
