@@ -26,8 +26,8 @@ if TYPE_CHECKING:
         Judge,
         Query,
     )
-    from t2ibench.reproduction.build import Exhibit, Reproduction
-    from t2ibench.reproduction.call import reproduce
+    from t2ibench.apps.papers.reproduction import Exhibit, Reproduction
+    from t2ibench.apps.papers.call import reproduce
     from t2ibench.results import TaskResult
     from t2ibench.settings import RunSettings, Settings
 
@@ -40,8 +40,8 @@ _HOMES = {
     "t2ibench.models.protocols": (
         *("Answer", "Drawn", "Encoder", "Generator", "ImageRequest", "Judge", "Query"),
     ),
-    "t2ibench.reproduction.build": ("Exhibit", "Reproduction"),
-    "t2ibench.reproduction.call": ("reproduce",),
+    "t2ibench.apps.papers.reproduction": ("Exhibit", "Reproduction"),
+    "t2ibench.apps.papers.call": ("reproduce",),
     "t2ibench.results": ("TaskResult",),
     "t2ibench.settings": ("RunSettings", "Settings"),
 }

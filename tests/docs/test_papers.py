@@ -11,8 +11,8 @@ import pytest
 
 from t2ibench.cli import _normalise
 from t2ibench.cli.parser import build_parser
-from t2ibench.reproduction.build import choose
-from t2ibench.reproduction.registry import PAPERS
+from t2ibench.apps.papers.reproduction import choose
+from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.tasks.index import build_index
 
 ROOT = Path(__file__).parents[2]

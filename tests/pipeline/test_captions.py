@@ -19,9 +19,9 @@ from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.reports.files import samples_of
-from t2ibench.reproduction.build import build
-from t2ibench.reproduction.preset import with_preset
-from t2ibench.reproduction.registry import PAPERS
+from t2ibench.apps.papers.reproduction import build
+from t2ibench.apps.papers.preset import with_preset
+from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings

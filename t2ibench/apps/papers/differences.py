@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from t2ibench.models.generators import ALIASES
-from t2ibench.reproduction.paper import Paper
+from t2ibench.apps.papers.paper import Paper
 from t2ibench.results.schema import Results, TaskResult
 
 # Settings that a model really used, by the name of the argument that asks for them.
@@ -111,8 +111,3 @@ def _lacking(paper: Paper, tasks: Mapping[str, TaskResult | None]) -> list[str]:
         if task.missing_prompts:
             lines.append(f"{name} is without {len(task.missing_prompts)} of its prompts.")
     return lines
-
-
-def sentence_list(lines: Sequence[str]) -> str:
-    """Sentences as a list in Markdown."""
-    return "".join(f"- {line}\n" for line in lines)

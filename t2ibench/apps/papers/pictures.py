@@ -23,12 +23,7 @@ _SIDE, _GAP, _QUALITY = 112, 6, 75
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A row of images.
-
-    Attributes:
-        title: What they have in common.
-        images: The images; none where there are none.
-    """
+    """A row of images: what they have in common, and the images."""
 
     title: str
     images: tuple[StoredImage, ...]
@@ -59,13 +54,11 @@ class Shelf:
 
     @functools.cached_property
     def _store(self) -> ImageStore | None:
-        if self._folder is None:
-            return None
         try:
-            generator = open_run(self._folder).record.generator
+            generator = None if self._folder is None else open_run(self._folder).record.generator
         except T2IBenchError:
             return None
-        if generator is None:
+        if self._folder is None or generator is None:
             return None
         return ImageStore(self._folder / "images", generator.fingerprint)
 

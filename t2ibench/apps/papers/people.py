@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ class Said:
     """
 
     where: str
-    values: Mapping[str, str]
+    values: dict[str, str]
 
     def __getitem__(self, column: str) -> str:
         return self.values.get(column, "")
@@ -68,22 +68,26 @@ class Said:
 def read_people(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> list[Said]:
     """The rows of a file of people's answers."""
     wanted = f"Columns: {', '.join([*columns, *(f'{name} (optional)' for name in optional)])}."
-    rows: list[Said] = []
     if file.suffix.lower() == ".jsonl":
         example = ", ".join(f'"{name}": "…"' for name in columns)
-        for number, row in read_rows_strictly(file, f"{{{example}}}"):
-            texts = {name: _text(row.get(name)) for name in (*columns, *optional)}
-            _complete(row, columns, f"{file}:{number}", wanted)
-            rows.append(Said(f"{file}:{number}", texts))
+        numbered = list(read_rows_strictly(file, f"{{{example}}}"))
+        heads = [(f"{file}:{number}", list(row)) for number, row in numbered]
     else:
         table = read_table(file, wanted)
-        _complete(dict.fromkeys(table.columns), columns, str(file), wanted)
-        for number, line in table.rows:
-            texts = {name: _text(line.get(name)) for name in (*columns, *optional)}
-            rows.append(Said(f"{file}:{number}", texts))
-    if not rows:
+        numbered = [(number, dict(line)) for number, line in table.rows]
+        heads = [(str(file), list(table.columns))]
+    for where, there in heads:
+        lacking = [name for name in columns if name not in there]
+        if lacking:
+            raise T2IBenchError(
+                f"{where} has no column '{lacking[0]}'.{did_you_mean(lacking[0], there)}", wanted
+            )
+    if not numbered:
         raise T2IBenchError(f"{file} has no rows.", wanted)
-    return rows
+    return [
+        Said(f"{file}:{number}", {name: _text(row.get(name)) for name in (*columns, *optional)})
+        for number, row in numbered
+    ]
 
 
 def share_of(hits: Sequence[float]) -> tuple[float, float | None, float | None]:
@@ -91,14 +95,6 @@ def share_of(hits: Sequence[float]) -> tuple[float, float | None, float | None]:
     share = pooled_proportion(hits, np.ones(len(hits)))
     low, high = share.interval() if len(hits) > 1 else (None, None)
     return share.value, low, high
-
-
-def _complete(there: Mapping[str, object], columns: Sequence[str], where: str, wanted: str) -> None:
-    lacking = [name for name in columns if name not in there]
-    if lacking:
-        raise T2IBenchError(
-            f"{where} has no column '{lacking[0]}'.{did_you_mean(lacking[0], list(there))}", wanted
-        )
 
 
 def _text(value: object) -> str:

@@ -1,27 +1,27 @@
-"""From a run's results to a paper's tables and figures: pure, but for the reading of samples."""
+"""From a run's results to a paper's tables and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from t2ibench.apps.papers.differences import differences
+from t2ibench.apps.papers.exhibits import Draft
+from t2ibench.apps.papers.paper import Paper
+from t2ibench.apps.papers.pictures import Shelf
+from t2ibench.apps.papers.schema import ExhibitFile
+from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
-from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports.files import samples_of, task_files
-from t2ibench.reproduction.differences import differences
-from t2ibench.reproduction.paper import Built, ExhibitFile, Material, Paper
-from t2ibench.reproduction.pictures import Shelf
-from t2ibench.reproduction.tables import comparison
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.reports.files import task_files
+from t2ibench.results.schema import Results
 from t2ibench.tasks.index import build_index
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = "reproduce"  # of a run, for pages
-_NUMBERS = ("table", "figure")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,17 +38,15 @@ class Exhibit:
 
     name: str
     file: ExhibitFile
-    built: Built
+    built: Draft
     complete: bool
     paths: Sequence[Path] = field(default=(), compare=False)
 
     @property
     def label(self) -> str:
         """Such as 'Table 1'."""
-        if self.file.label is not None:
-            return self.file.label
         kind, _, number = self.name.partition("-")
-        return f"{kind.capitalize()} {number}"
+        return self.file.label or f"{kind.capitalize()} {number}"
 
     @property
     def title(self) -> str:
@@ -161,20 +159,19 @@ class Reproduction:
         return f"<{self.paper.file.title}, {self.results.model.name}: {names or 'nothing'}>"
 
 
-def choose(paper: Paper, numbers: Mapping[str, Sequence[str]]) -> list[str] | None:
-    """Exhibits by the numbers of a command line."""
-    wanted = {f"{kind}-{number}" for kind in _NUMBERS for number in numbers.get(kind) or ()}
-    if not wanted:
-        return None
+def choose(
+    paper: Paper, tables: Sequence[str | int], figures: Sequence[str | int]
+) -> list[str] | None:
+    """Exhibits by the numbers of a command line; None for all."""
+    wanted = {f"table-{number}" for number in tables} | {f"figure-{number}" for number in figures}
     known = list(paper.file.exhibits)
-    for name in sorted(wanted):
-        if name not in known:
-            kind, _, number = name.partition("-")
-            raise T2IBenchError(
-                f"'{paper.name}' has no {kind} '{shown(number)}' here.{did_you_mean(name, known)}",
-                f"It has: {', '.join(known)}.",
-            )
-    return [name for name in known if name in wanted]
+    for name in sorted(wanted.difference(known)):
+        kind, _, number = name.partition("-")
+        raise T2IBenchError(
+            f"'{paper.name}' has no {kind} '{shown(number)}' here.{did_you_mean(name, known)}",
+            f"It has: {', '.join(known)}.",
+        )
+    return [name for name in known if name in wanted] or None
 
 
 def build(
@@ -183,83 +180,55 @@ def build(
     folder: Path | None,
     *,
     chosen: Sequence[str] | None = None,
-    options: Mapping[str, Path] | None = None,
+    files: Mapping[str, Path] | None = None,
 ) -> Reproduction:
     """A paper's tables and figures from what a run has measured."""
-    wanted = list(paper.file.exhibits) if chosen is None else list(chosen)
+    entries = paper.file.exhibits
+    wanted = list(entries) if chosen is None else list(chosen)
     ran = {task.of: task.name for task in paper.file.preset.tasks}
     there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
     specs = task_files(results, folder)
-    shelf = Shelf(folder)
-    exhibits = [
-        _exhibit(paper, name, ran, there, specs, folder, shelf, options or {})
-        for name in paper.file.exhibits
-    ]
-    return Reproduction(
-        paper,
-        results,
-        exhibits,
-        _differs(paper, list(paper.file.exhibits), ran, there, results),
-        _differs(paper, wanted, ran, there, results),
-        wanted,
-    )
+    index = build_index()[0] if any(entry.read for entry in entries.values()) else None
+    shelf, exhibits = Shelf(folder), []
+    for name, entry in entries.items():
+        used = (*entry.tasks, *entry.pools)
+        read = {} if index is None else {of: index.tasks[of].spec for of in entry.read}
+        draft = Draft(
+            entry,
+            paper.file,
+            {of: there[of] for of in used if of in there},
+            read | {of: specs[ran[of]] for of in used if ran[of] in specs},
+            ran,
+            folder,
+            shelf,
+            files or {},
+        )
+        built = _built(paper.builders[name], draft)
+        complete = all(of in there and not there[of].reason for of in entry.tasks)
+        exhibits.append(Exhibit(name, entry, draft, built and complete))
+
+    def differs(names: Sequence[str]) -> list[str]:
+        needed = {task for name in names for task in entries[name].tasks}
+        needed |= {task for name in names for task in entries[name].pools if task in there}
+        return differences(
+            paper, results, {name: there.get(of) for of, name in ran.items() if of in needed}
+        )
+
+    return Reproduction(paper, results, exhibits, differs(list(entries)), differs(wanted), wanted)
 
 
-def _differs(
-    paper: Paper,
-    exhibits: Sequence[str],
-    ran: Mapping[str, str],
-    there: Mapping[str, TaskResult],
-    results: Results,
-) -> list[str]:
-    """What differs, as far as some exhibits are concerned."""
-    entries = [paper.file.exhibits[name] for name in exhibits]
-    needed = {task for entry in entries for task in entry.tasks}
-    needed |= {task for entry in entries for task in entry.pools if task in there}
-    tasks = {name: there.get(of) for of, name in ran.items() if of in needed}
-    return differences(paper, results, tasks)
-
-
-def _exhibit(
-    paper: Paper,
-    name: str,
-    ran: Mapping[str, str],
-    there: Mapping[str, TaskResult],
-    specs: Mapping[str, BaseTask],
-    folder: Path | None,
-    shelf: Shelf,
-    options: Mapping[str, Path],
-) -> Exhibit:
-    entry = paper.file.exhibits[name]
-    material = Material(
-        exhibit=entry,
-        results={of: there[of] for of in (*entry.tasks, *entry.pools) if of in there},
-        specs=_read(entry)
-        | {of: specs[ran[of]] for of in (*entry.tasks, *entry.pools) if ran[of] in specs},
-        ran=ran,
-        read_samples=_reader(folder),
-        options=options,
-        exhibits=paper.file.exhibits,
-        shelf=shelf,
-    )
-    complete = all(of in there and not there[of].reason for of in entry.tasks)
+def _built(builder: Callable[[Draft], None], draft: Draft) -> bool:
+    """Build an exhibit; whether it could be."""
     try:
-        return Exhibit(name, entry, paper.builders[name](material), complete)
+        builder(draft)
     except T2IBenchError:
         raise
     except Exception as error:  # a defect of one exhibit must not lose the others
-        why = f"It could not be built: {type(error).__name__}: {first_line(error)}."
-        return Exhibit(name, entry, Built(notes=(why,)), False)
-
-
-def _read(entry: ExhibitFile) -> dict[str, BaseTask]:
-    """The shipped tasks whose files are enough."""
-    index = build_index()[0] if entry.read else None
-    return {} if index is None else {of: index.tasks[of].spec for of in entry.read}
-
-
-def _reader(folder: Path | None) -> Callable[[str], Sequence[Mapping[str, Any]]]:
-    def read(task: str) -> Sequence[Mapping[str, Any]]:
-        return [] if folder is None else samples_of(folder, task)
-
-    return read
+        draft.lines, draft.figure, draft.strips = [], None, []
+        draft.notes = [f"It could not be built: {type(error).__name__}: {first_line(error)}."]
+        return False
+    for file in (*draft.entry.files, *draft.entry.without):
+        note = draft.entry.without.get(file) or draft.paper.files[file].without
+        if note is not None and note not in draft.notes and not draft.has(file):
+            draft.notes.append(note)
+    return True

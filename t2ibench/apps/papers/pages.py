@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -11,16 +10,15 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from t2ibench.apps.papers.pictures import caption, sheet, tiles
+from t2ibench.apps.papers.reproduction import FOLDER, Exhibit, Reproduction
+from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
 from t2ibench.reports.figures.write import write_figure
 from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
-from t2ibench.reproduction.build import FOLDER, Exhibit, Reproduction
-from t2ibench.reproduction.differences import sentence_list
-from t2ibench.reproduction.pictures import caption, sheet, tiles
-from t2ibench.reproduction.tables import comparison
 from t2ibench.store.files import write_bytes, write_text
 
 _LEGEND = (
@@ -64,7 +62,7 @@ def markdown(found: Reproduction) -> str:
     file = found.paper.file
     parts = [f"# {file.title}: {found.results.model.name}\n", f"{file.citation}\n"]
     parts.append(f"{_legend(found)}\n")
-    parts += ["## What differs from the paper\n", sentence_list(found.differs)]
+    parts += ["## What differs from the paper\n", _sentences(found.differs)]
     for exhibit in found.exhibits:
         parts.append(f"## {exhibit.label}. {exhibit.file.title}\n")
         parts += [exhibit_text(exhibit)]
@@ -80,38 +78,33 @@ def markdown(found: Reproduction) -> str:
 def exhibit_text(exhibit: Exhibit) -> str:
     """The table of an exhibit and its notes, for a terminal or a page of Markdown."""
     parts = [f"{exhibit.file.source}.\n"]
+    strips = exhibit.built.strips
     if exhibit.built.lines:
         table = comparison(exhibit.built.lines, exhibit.file.models)
-        rows = [row for _, rows in _grouped(table) for row in _named_once(rows)]
+        rows = [  # a name that several rows have stands in the first of them
+            ["" if number else row[0], *row[1:]]
+            for _, rows in _grouped(table)
+            for number, row in enumerate(rows)
+        ]
         parts.append(MARKDOWN.table(replace(table, rows=rows)))
-    elif exhibit.built.figure is None and not exhibit.built.strips:
+    elif exhibit.built.figure is None and not strips:
         parts.append("No numbers.\n")
-    if exhibit.built.strips:
-        parts.append(f"{_counted(exhibit)}\n")
-    notes = [*exhibit.file.notes, *exhibit.built.notes]
-    if notes:
-        parts.append(sentence_list(notes))
+    if any(strip.images for strip in strips):
+        count = sum(len(strip.images) for strip in strips)
+        parts.append(f"{count} images. {caption(strips)}\n")
+    elif strips:
+        parts.append("No images at hand.\n")
+    if exhibit.notes:
+        parts.append(_sentences(exhibit.notes))
     return "\n".join(parts)
+
+
+def _sentences(lines: Sequence[str]) -> str:
+    return "".join(f"- {line}\n" for line in lines)
 
 
 def _legend(found: Reproduction) -> str:
     return _LEGEND.format(model=found.results.model.name or "the encoder")
-
-
-def _texts(table: Table) -> list[bool]:
-    """Of every column, whether it holds texts: they are set to the left and may wrap."""
-    return [
-        k < 2 or head == "note" or any(len(row[k]) > _LONG for row in table.rows)
-        for k, head in enumerate(table.headers)
-    ]
-
-
-def _counted(exhibit: Exhibit) -> str:
-    """Which images there are, in words."""
-    strips = exhibit.built.strips
-    if not any(strip.images for strip in strips):
-        return "No images at hand."
-    return f"{sum(len(strip.images) for strip in strips)} images. {caption(strips)}"
 
 
 def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
@@ -119,35 +112,27 @@ def _grouped(table: Table) -> list[tuple[str, list[Sequence[str]]]]:
     return [(name, list(rows)) for name, rows in groupby(table.rows, key=lambda row: row[0])]
 
 
-def _named_once(rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    return [row if number == 0 else ["", *row[1:]] for number, row in enumerate(rows)]
-
-
-@functools.cache
-def _template() -> jinja2.Template:
-    templates = jinja2.PackageLoader("t2ibench.reproduction", "templates")
-    return environment().overlay(loader=templates).get_template("paper.html")
-
-
 def html(found: Reproduction) -> str:
     """The paper's tables and figures as one file of HTML, without network and scripts."""
-    tables = [comparison(one.built.lines, one.file.models) for one in found.exhibits]
-    return _template().render(
+    exhibits = []
+    for exhibit in found.exhibits:
+        table = comparison(exhibit.built.lines, exhibit.file.models)
+        texts = [  # columns of texts are set to the left and may wrap
+            k < 2 or head == "note" or any(len(row[k]) > _LONG for row in table.rows)
+            for k, head in enumerate(table.headers)
+        ]
+        figure = exhibit.built.figure
+        svg = None if figure is None else figure.canvas.svg()
+        strips = [(strip.title, tiles(strip)) for strip in exhibit.built.strips]
+        exhibits.append((exhibit, table.headers, texts, _grouped(table), svg, strips))
+    templates = jinja2.PackageLoader("t2ibench.apps.papers", "templates")
+    template = environment().overlay(loader=templates).get_template("paper.html")
+    return template.render(
         paper=found.paper,
         model=found.results.model.name or "texts",
         version=found.results.t2ibench,
         differs=found.differs,
         legend=_legend(found),
-        exhibits=[
-            (
-                exhibit,
-                table.headers,
-                _texts(table),
-                _grouped(table),
-                None if exhibit.built.figure is None else exhibit.built.figure.canvas.svg(),
-                [(strip.title, tiles(strip)) for strip in exhibit.built.strips],
-            )
-            for exhibit, table in zip(found.exhibits, tables, strict=True)
-        ],
+        exhibits=exhibits,
         style=Markup(style()),
     )

@@ -7,6 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from t2ibench.apps.papers.pages import write_pages
+from t2ibench.apps.papers.paper import Paper
+from t2ibench.apps.papers.preset import with_preset
+from t2ibench.apps.papers.registry import PAPERS
+from t2ibench.apps.papers.reproduction import Reproduction, build, choose
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
@@ -14,13 +19,10 @@ from t2ibench.pipeline.calls import given_by, warn_of
 from t2ibench.pipeline.employing import check_engine
 from t2ibench.pipeline.executors import Submits
 from t2ibench.pipeline.prepare import Objects, Prepared, prepare
-from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
-from t2ibench.reproduction.build import Reproduction, build, choose
-from t2ibench.reproduction.paper import Paper
-from t2ibench.reproduction.preset import with_preset
-from t2ibench.reproduction.registry import PAPERS
-from t2ibench.reproduction.run import from_run
-from t2ibench.reproduction.run import reproduce as reproduce_run
+from t2ibench.pipeline.progress import ConsoleReporter, Reporter, SilentReporter
+from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.reports.files import write_reports
+from t2ibench.results.reading import read_results
 from t2ibench.results.run import folder_of
 from t2ibench.results.schema import GeneratorInfo, Results
 from t2ibench.version import __version__
@@ -29,31 +31,63 @@ ALL = "all"
 Numbers = str | int | Sequence[str | int]
 
 
-def paper_of(name: str) -> Paper:
-    """A paper by its name."""
-    if name == ALL:
-        raise T2IBenchError("One call is about one paper.", f"Papers: {', '.join(PAPERS)}.")
-    return PAPERS.get(name)
-
-
-def chosen_exhibits(
-    paper: Paper, tables: Sequence[str | int], figures: Sequence[str | int]
-) -> list[str] | None:
-    """Exhibits by their numbers."""
-    numbers = {"table": [str(one) for one in tables], "figure": [str(one) for one in figures]}
-    return choose(paper, numbers)
-
-
 def checked_files(paper: Paper, given: Mapping[str, str | Path]) -> dict[str, Path]:
     """Files for exhibits, by the names that a paper knows."""
+    known = paper.file.files
     for name in given:
-        if name not in paper.options:
-            listed = "; ".join(f"{key}: {line}" for key, line in paper.options.items())
+        if name not in known:
+            listed = "; ".join(f"{key}: {file.what}" for key, file in known.items())
             raise T2IBenchError(
-                f"'{paper.name}' reads no file '{shown(name)}'.{did_you_mean(name, paper.options)}",
+                f"'{paper.name}' reads no file '{shown(name)}'.{did_you_mean(name, known)}",
                 f"It reads {listed or 'none'}.",
             )
     return {name: Path(path) for name, path in given.items()}
+
+
+def without_new_run(
+    paper: Paper,
+    chosen: Sequence[str] | None,
+    files: Mapping[str, Path],
+    run: str | Path | None,
+    further: Sequence[str],
+) -> Reproduction | None:
+    """Exhibits of a run that is done, or of files and the paper alone; None where neither will do.
+
+    Args:
+        paper: The paper.
+        chosen: Names of the exhibits that were asked for; None for all.
+        files: Files of the user's, by name.
+        run: A run that is done.
+        further: Settings that were given.
+
+    Returns:
+        The exhibits.
+
+    Raises:
+        T2IBenchError: there are settings beside a run that is done.
+    """
+    if run is not None:
+        if further:
+            raise T2IBenchError(
+                "A run that is done is taken as it is: no other setting goes with it.",
+                f"Leave out {', '.join(further)}; or leave the run out to measure anew; what is "
+                "stored already is not made again.",
+            )
+        return from_run(paper, folder_of(Path(run)), chosen, files)
+    entries = [paper.file.exhibits[name] for name in chosen or ()]
+    if further or not entries or any(entry.tasks or entry.pools for entry in entries):
+        return None
+    nothing = Results(
+        t2ibench=__version__,
+        model=GeneratorInfo(name=None),
+        command=[],
+        environment={},
+        limited=False,
+        tasks={},
+    )
+    found = build(paper, nothing, None, chosen=chosen, files=files)
+    differs = list(paper.file.differs)
+    return replace(found, exhibits=found.shown, differs=differs, differs_in_chosen=differs)
 
 
 def prepared_paper(
@@ -80,35 +114,31 @@ def prepared_paper(
     return prepare(settings, objects, call)
 
 
-def without_run(
-    paper: Paper, chosen: Sequence[str] | None, files: Mapping[str, Path]
-) -> Reproduction | None:
-    """Exhibits that need no run, only files or the paper itself."""
-    entries = [paper.file.exhibits[name] for name in chosen or ()]
-    if not entries or any(entry.tasks or entry.pools for entry in entries):
-        return None
-    nothing = Results(
-        t2ibench=__version__,
-        model=GeneratorInfo(name=None),
-        command=[],
-        environment={},
-        limited=False,
-        tasks={},
-    )
-    found = build(paper, nothing, None, chosen=chosen, options=files)
-    said = list(paper.file.differs)
-    return replace(found, exhibits=found.shown, differs=said, differs_in_chosen=said)
+def measured(
+    paper: Paper,
+    prepared: Prepared,
+    reporter: Reporter,
+    chosen: Sequence[str] | None,
+    files: Mapping[str, Path],
+) -> tuple[Reproduction, Outcome]:
+    """Do the run of a paper, and write its pages into the run folder."""
+    with prepared.pushed(reporter):
+        outcome = execute(prepared, reporter)
+        if outcome.results is None:
+            raise AssertionError("execute scores, unless it is told not to")
+        write_reports(outcome.results, outcome.folder)
+        return from_run(paper, outcome.folder, chosen, files), outcome
 
 
-def done_run(run: str | Path, further: Sequence[str]) -> Path:
-    """The folder of a run that is done, for exhibits without a new run."""
-    if further:
-        raise T2IBenchError(
-            "A run that is done is taken as it is: no other setting goes with it.",
-            f"Leave out {', '.join(further)}; or leave the run out to measure anew; what is "
-            "stored already is not made again.",
-        )
-    return folder_of(Path(run))
+def from_run(
+    paper: Paper, folder: Path, chosen: Sequence[str] | None, files: Mapping[str, Path]
+) -> Reproduction:
+    """Write a paper's pages into a run folder, from its results alone."""
+    results = read_results(folder).with_earlier()  # exhibits may come from several commands
+    found = build(paper, results, folder, chosen=chosen, files=files)
+    written = write_pages(found, folder)
+    exhibits = [replace(one, paths=written[one.name]) for one in found.exhibits]
+    return replace(found, exhibits=exhibits, folder=folder)
 
 
 def reproduce(
@@ -159,25 +189,21 @@ def reproduce(
             for exhibit in t2ibench.reproduce("t2iat", run="runs/sdxl"):
                 print(exhibit.label, exhibit.title, exhibit.notes, exhibit.paths)
     """
-    source = paper_of(paper)
-    chosen = chosen_exhibits(source, _several(tables), _several(figures))
+    if paper == ALL:
+        raise T2IBenchError("One call is about one paper.", f"Papers: {', '.join(PAPERS)}.")
+    source = PAPERS.get(paper)
+    several = [[one] if isinstance(one, (str, int)) else one for one in (tables, figures)]
+    chosen = choose(source, *several)
     files = checked_files(source, with_ or {})
     if scale is not None:
         settings["times"] = scale
     given = given_by(model, encoder, judge, rewriter, settings)
-    if run is not None:
-        further = [*given.settings, *(["model"] if given.objects.generator else [])]
-        return from_run(source, done_run(run, further), chosen=chosen, options=files)
-    if not given.settings and given.objects.generator is None:
-        alone = without_run(source, chosen, files)
-        if alone is not None:
-            return alone
+    further = [*given.settings, *(["model"] if given.objects.generator else [])]
+    alone = without_new_run(source, chosen, files, run, further)
+    if alone is not None:
+        return alone
     prepared = prepared_paper(source, given.settings, chosen, "t2ibench.reproduce", given.objects)
     reporter = ConsoleReporter() if progress else SilentReporter()
-    found, outcome = reproduce_run(source, prepared, reporter, chosen=chosen, options=files)
+    found, outcome = measured(source, prepared, reporter, chosen, files)
     warn_of(prepared, reporter, [*outcome.damaged, *outcome.problems])
     return found
-
-
-def _several(given: Numbers) -> Sequence[str | int]:
-    return [given] if isinstance(given, (str, int)) else given

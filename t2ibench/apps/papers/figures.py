@@ -1,4 +1,4 @@
-"""Figures over plain numbers: scatter plots with curves, arrows, distributions with quartiles."""
+"""Figures over plain numbers: scatter plots with curves, arrows, distributions, bars in groups."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from t2ibench.methods.core.schema import Line, Strict
 from t2ibench.reports.figures.axes import Scale, draw_axes, spanning, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
 from t2ibench.reports.figures.draw import Drawn, farthest, swarm
 from t2ibench.reports.figures.labels import labels
 
 WIDTH, LEFT, RIGHT = 560.0, 52.0, 16.0
+_BARS_LEFT, _BARS_RIGHT = 150.0, 50.0
 _LABELLED = 16  # points of a scatter plot that are named at most
 _FEWEST = 15  # points of a smooth curve
 MARKS = ("pt", "hollow", "high", "low")  # of the series of a plot, in their order
 
+Arrow = tuple[str, float, float]
 
-@dataclass(frozen=True, slots=True)
-class Words:
+
+class Words(Strict):
     """What a figure says.
 
     Attributes:
@@ -30,10 +33,10 @@ class Words:
         y: Name of the axis upwards; for figures of one axis, its high end.
     """
 
-    title: str
-    caption: str
-    x: str
-    y: str
+    title: Line
+    caption: Line
+    x: str = ""
+    y: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,29 @@ class Series:
     named: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Bars below one heading.
+
+    Attributes:
+        name: The heading.
+        bars: Label and length of each, at least 0.
+        side: What stands at the right of the heading.
+    """
+
+    name: str
+    bars: Sequence[tuple[str, float]]
+    side: str = ""
+
+
 def scatter(series: Sequence[Series], words: Words) -> Drawn | None:
     """Points of a plane, up to four kinds of them, with their curves."""
-    every = [(x, y) for one in series for _, x, y in one.points]
-    if len(every) < 2:
+    places = [(x, y) for one in series for _, x, y in one.points]
+    if len(places) < 2:
         return None
     height = 340.0
     canvas = Canvas(WIDTH, height, f"{words.title}. {words.caption}")
-    over = every + [point for one in series for point in one.curve]
+    over = places + [point for one in series for point in one.curve]
     across = spanning([x for x, _ in over], LEFT, WIDTH - RIGHT)
     up = spanning([y for _, y in over], height - 40, 44)
     draw_axes(canvas, across, up, words.x, words.y)
@@ -74,7 +92,12 @@ def scatter(series: Sequence[Series], words: Words) -> Drawn | None:
             canvas.path([(across(x), up(y)) for x, y in one.curve], name)
         for name, x, y in one.points:
             canvas.dot(across(x), up(y), mark, tip=f"{one.name}, {name}: {x:.3g}, {y:.3g}")
-    _names(canvas, series, across, up)
+    drawn = [(across(x), up(y)) for x, y in places]
+    names = [shortened(name, 16) for one in series for name, _, _ in one.points]
+    named = [one.named for one in series for _ in one.points]
+    order = [number for number in farthest(drawn) if named[number]]
+    for label in labels(drawn, names, order, (LEFT, WIDTH), _LABELLED):
+        canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows = [(one.name, name, x, y) for one in series for name, x, y in one.points]
     rows += [(one.name, "(curve)", x, y) for one in series for x, y in one.curve]
     return Drawn(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
@@ -94,17 +117,7 @@ def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in lowess(y, x, it=0) if np.isfinite(b)]
 
 
-def _names(canvas: Canvas, series: Sequence[Series], across: Scale, up: Scale) -> None:
-    """Names beside the points of the series that have names, as far as there is room."""
-    every = [(one, point) for one in series for point in one.points]
-    places = [(across(x), up(y)) for _, (_, x, y) in every]
-    names = [shortened(name, 16) for _, (name, _, _) in every]
-    order = [number for number in farthest(places) if every[number][0].named]
-    for label in labels(places, names, order, (LEFT, WIDTH), _LABELLED):
-        canvas.text(label.x, label.y, names[label.number], label.anchor)
-
-
-def arrows(rows: Sequence[tuple[str, float, float]], words: Words) -> Drawn | None:
+def arrows(rows: Sequence[Arrow], words: Words) -> Drawn | None:
     """Rows as arrows from one number to another, on one axis around 0."""
     if not rows:
         return None
@@ -117,6 +130,11 @@ def arrows(rows: Sequence[tuple[str, float, float]], words: Words) -> Drawn | No
         canvas.dot(across(start), y, "hollow", 2.5, f"{name}, tail: {start:+.4f}")
         canvas.dot(across(end), y, side, 4, f"{name}, head: {end:+.4f}")
     return Drawn(canvas, words.title, words.caption, ("row", "tail", "head"), [*rows])
+
+
+def by_head(rows: Sequence[Arrow]) -> list[Arrow]:
+    """Arrows from the lowest head to the highest."""
+    return sorted(rows, key=lambda row: (row[2], row[0]))
 
 
 def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Drawn | None:
@@ -155,3 +173,28 @@ def _one_axis(
     for value in across.ticks():
         canvas.text(across(value), canvas.height - 4, tick(value), "middle")
     return canvas, across
+
+
+def grouped_bars(groups: Sequence[Group], words: Words) -> Drawn | None:
+    """Bars in groups, one scale for all."""
+    known = [group for group in groups if group.bars]
+    if not known:
+        return None
+    most = max(1.0, *(value for group in known for _, value in group.bars))
+    height = 16.0 + sum(24 + 14 * len(group.bars) for group in known)
+    canvas = Canvas(WIDTH, height, f"{words.title}. {words.caption}")
+    across = Scale(0.0, most, _BARS_LEFT, WIDTH - _BARS_RIGHT)
+    y = 14.0
+    rows: list[tuple[object, ...]] = []
+    for group in known:
+        canvas.text(0, y, shortened(group.name, 56), name="strong")
+        canvas.text(WIDTH, y, group.side, "end")
+        for label, value in group.bars:
+            y += 14
+            end = across(max(value, 0.0))
+            canvas.text(_BARS_LEFT - 8, y, shortened(label, 22), "end")
+            canvas.box(_BARS_LEFT, y - 8, max(end - _BARS_LEFT, 1.0), 8)
+            canvas.text(end + 6, y, f"{value:.2f}")
+            rows.append((group.name, label, value))
+        y += 24
+    return Drawn(canvas, words.title, words.caption, ("group", "bar", words.x), rows)

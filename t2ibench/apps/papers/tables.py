@@ -60,48 +60,25 @@ def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
 
 
 def comparison(lines: Sequence[Line], models: Sequence[str]) -> Table:
-    """Lines as a table."""
-    several = len(models) > 1
-    heads = ["", "score", *map(_published, models), "ours", "95 % CI"]
-    heads += [f"ours − {model}" if several else "difference" for model in models] + ["note"]
-    rows = []
+    """Lines as a table, and as records with all digits and every column."""
+    named = ["published" if model == PAPER else f"published, {model}" for model in models]
+    heads = ["", "score", *named, "ours", "95 % CI"]
+    heads += [f"ours − {one}" if len(models) > 1 else "difference" for one in models] + ["note"]
+    rows, records = [], []
     for line in lines:
         known = line.published or (None,) * len(models)
-        differences = line.differences() or (None,) * len(models)
+        gaps = line.differences() or (None,) * len(models)
         ends = (line.low, line.high)
         within = None if None in ends else f"[{', '.join(cell(x, line.digits) for x in ends)}]"
-        rows.append(
-            [
-                line.row,
-                line.score,
-                *(cell(value, line.digits) for value in known),
-                cell(line.ours, line.digits),
-                within or NONE,
-                *(cell(value, line.digits, sign=True) for value in differences),
-                line.note,
-            ]
-        )
+        row = [line.row, line.score, *(cell(value, line.digits) for value in known)]
+        row += [cell(line.ours, line.digits), within or NONE]
+        rows.append([*row, *(cell(gap, line.digits, sign=True) for gap in gaps), line.note])
+        record: dict[str, object] = {"row": line.row, "score": line.score}
+        record |= {f"published: {one}": x for one, x in zip(models, known, strict=True)}
+        record |= {"ours": line.ours, "ci_low": line.low, "ci_high": line.high}
+        record |= {f"ours - {one}": x for one, x in zip(models, gaps, strict=True)}
+        records.append(record | {"note": line.note})
     kept = [k for k in range(len(heads)) if any(row[k] not in {NONE, ""} for row in rows)]
     return Table(
-        [heads[k] for k in kept],
-        [[row[k] for k in kept] for row in rows],
-        records=_records(lines, models),
+        [heads[k] for k in kept], [[row[k] for k in kept] for row in rows], records=records
     )
-
-
-def _published(model: str) -> str:
-    return "published" if model == PAPER else f"published, {model}"
-
-
-def _records(lines: Sequence[Line], models: Sequence[str]) -> list[dict[str, object]]:
-    """For programs: all digits, and every column."""
-    records = []
-    for line in lines:
-        record: dict[str, object] = {"row": line.row, "score": line.score}
-        known = line.published or (None,) * len(models)
-        differences = line.differences() or (None,) * len(models)
-        record |= {f"published: {model}": x for model, x in zip(models, known, strict=True)}
-        record |= {"ours": line.ours, "ci_low": line.low, "ci_high": line.high}
-        record |= {f"ours - {model}": x for model, x in zip(models, differences, strict=True)}
-        records.append(record | {"note": line.note})
-    return records
