@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from t2ibench.apps.papers.exhibits import Draft, row_of, value_of, which_side
+from t2ibench.apps.papers.figures import Group, Series, arrows, by_head, grouped_bars, scatter
+from t2ibench.apps.papers.paper import read_paper
+from t2ibench.apps.papers.people import share_of
+from t2ibench.methods.core.concepts import words_of
 from t2ibench.methods.tibet.questions import QUESTIONS, questions_of
-from t2ibench.methods.tibet.schema import TibetTask
-from t2ibench.reproduction.bars import Group, grouped_bars
-from t2ibench.reproduction.paper import Built, Material, read_paper
-from t2ibench.reproduction.papers.tibet_material import (
-    PLACES,
-    TABLE_5,
-    gender_of,
-    place_of,
-    row_of,
-    spec_of,
+from t2ibench.methods.tibet.schema import Axis, TibetTask
+from t2ibench.methods.tibet.studies import (
+    AxisAnswer,
+    ConceptAnswer,
+    Rated,
+    Share,
+    axis_agreement,
+    concept_agreement,
+    rating_agreement,
 )
-from t2ibench.reproduction.papers.tibet_mitigation import MITIGATED, figure_4, figure_12, figure_13
-from t2ibench.reproduction.papers.tibet_people import OPTIONS, figure_9, study_3, table_2, table_3
-from t2ibench.reproduction.papers.tibet_pictures import with_counterfactuals, with_mitigated
-from t2ibench.reproduction.plots import Series, Words, scatter
-from t2ibench.reproduction.scores import value_of, which_side
-from t2ibench.reproduction.tables import Line
-from t2ibench.stats import mad
+from t2ibench.results.schema import Row, TaskResult
+from t2ibench.stats import correlation_permutation, mad
 from t2ibench.stats.proportions import share_difference
 
-_PHILOSOPHER = "a philosopher"
+OCCUPATIONS, PLACES, TABLE_5 = "tibet_occupations", "tibet_intersections", "tibet_table5"
+_PHILOSOPHER, _PLAIN, _ALL = "a philosopher", "the plain prompt", "all occupations"
+_MEN, _WOMEN = {"male", "man", "men", "boy"}, {"female", "woman", "women", "girl"}
+_SIGNS = {"male": 1.0, "female": -1.0, "other": 0.0}
+_SEED = 0
+_MEASURES = {
+    "Bipartite Matching": "mad_bipartite",
+    "CLIP (CAS_CLIP)": "mad_clip",
+    "VQA (CAS)": "mad",
+    "squared lean": "squared_lean",
+}
 _CURVES = {
     "CAS": "cas",
     "MAD": "mad",
@@ -37,81 +49,38 @@ _CURVES = {
 }
 _PAPERS_ERROR = 0.18
 # Made-up CAS: even, skewed; and alike in their spread, not in their amount.
-_SHAPES = {"even": (0.5, 0.5, 0.5, 0.5), "somewhat skewed": (0.8, 0.5, 0.4, 0.3),
-           "one only": (0.9, 0.0, 0.0, 0.0)}  # fmt: skip
-_AMOUNTS = {"much in common": (0.9, 0.8, 0.8, 0.7), "little in common": (0.3, 0.2, 0.2, 0.1)}
+_MADE_UP = {
+    "(a) CAS 0.5, 0.5, 0.5, 0.5: even": (0.5, 0.5, 0.5, 0.5),
+    "(a) CAS 0.8, 0.5, 0.4, 0.3: somewhat skewed": (0.8, 0.5, 0.4, 0.3),
+    "(a) CAS 0.9, 0.0, 0.0, 0.0: one only": (0.9, 0.0, 0.0, 0.0),
+    "(b) CAS 0.9, 0.8, 0.8, 0.7: much in common": (0.9, 0.8, 0.8, 0.7),
+    "(b) CAS 0.3, 0.2, 0.2, 0.1: little in common": (0.3, 0.2, 0.2, 0.1),
+}
+_MITIGATED = {
+    "a man at a library.": "age",
+    "a beautiful mountain landscape in italy on the dolomites": "viewpoint",
+}
 
 
-def table_4(material: Material) -> Built:
-    """The questions about common axes."""
-    return Built(
-        [
-            Line(axis, "question", question, material.published(axis, "question"))
-            for axis, question in QUESTIONS.items()
-        ]
-    )
+def occupation(row: str) -> str:
+    """The occupation of a row of results.
+
+    Examples:
+        >>> occupation("A photo of an architect | gender")
+        'architect'
+    """
+    return row.partition(" | ")[0].partition(" of ")[2].partition(" ")[2]
 
 
-def axes(material: Material) -> Built:
-    """The axes of prompts, of Table 5 and of Figure 1."""
-    spec = spec_of(material, TABLE_5)
-    ours = {} if spec is None else {
-        target.prompt: ", ".join(axis.name for axis in target.axes) for target in spec.prompts
-    }  # fmt: skip
-    published = material.exhibit.published[material.exhibit.models[0]]
-    return Built(
-        [
-            Line(prompt, "axes", ours.get(prompt), material.published(prompt, "axes"))
-            for prompt in published
-        ]
-    )
+def gender_of(answer: str) -> int:
+    """The one gender that an answer names.
 
-
-def figure_3(material: Material) -> Built:
-    """CAS and MAD of every axis of a philosopher, with top concepts, overall and by axis."""
-    task, place = material.results.get(TABLE_5), place_of(material, TABLE_5, _PHILOSOPHER)
-    if task is None or place is None:
-        return Built()
-    lines: list[Line] = []
-    groups, found = [], []
-    for axis in place["axes"]:
-        row = row_of(task, _PHILOSOPHER, axis["axis"])
-        value = value_of(row, "mad")
-        if row is None or value is None:
-            continue
-        found.append((value, axis["axis"]))
-        cas = [(cf["name"], value_of(row, f"cas:{cf['name']}")) for cf in axis["counterfactuals"]]
-        lines.append(Line(axis["axis"], "MAD", value))
-        lines += [Line(f"{axis['axis']}: {name}", "CAS", score) for name, score in cas]
-        bars = [(name, score) for name, score in cas if score is not None]
-        groups.append(Group(axis["axis"], bars, f"MAD {value:.2f}"))
-    first = ", ".join(name for _, name in sorted(found, reverse=True)[:3])
-    known = material.published("all axes", "highest MAD")
-    head = [Line("all axes", "highest MAD", first or None, known)]
-    words = Words(
-        "CAS and MAD of a philosopher",
-        "A bar is the CAS of a counterfactual; MAD says how unlike they are.",
-        "CAS",
-        "",
-    )
-    return Built([*head, *lines, *_concepts(material, place)], grouped_bars(groups, words))
-
-
-def _concepts(material: Material, place: Mapping[str, Any]) -> list[Line]:
-    """Top-K concepts of the prompt and axis-aligned ones of its culture, as texts."""
-    lines = [Line("the prompt", "top concepts", listed(place["concepts"]))]
-    for axis in place["axes"]:
-        if axis["axis"] != "culture":
-            continue
-        known = material.published("culture", "most frequent")
-        most = axis["concepts"][0][0] if axis["concepts"] else None
-        lines.append(Line("culture", "most frequent", most, known))
-        lines.append(Line("culture", "axis-aligned top concepts", listed(axis["concepts"])))
-        for cf in axis["counterfactuals"]:
-            name = f"culture: {cf['name']}"
-            lines.append(Line(name, "top concepts", listed(cf["concepts"])))
-            lines.append(Line(name, "axis-aligned top concepts", listed(cf["axis_concepts"])))
-    return lines
+    Examples:
+        >>> [gender_of(answer) for answer in ("Male.", "a woman", "other", "a man and a woman")]
+        [1, -1, 0, 0]
+    """
+    words = set(words_of(answer))
+    return int(bool(words & _MEN)) - int(bool(words & _WOMEN))
 
 
 def listed(concepts: Sequence[Sequence[Any]], most: int = 5) -> str | None:
@@ -124,15 +93,217 @@ def listed(concepts: Sequence[Sequence[Any]], most: int = 5) -> str | None:
     return ", ".join(f"{name} {share:.2f}" for name, share in concepts[:most]) or None
 
 
-def figure_5(material: Material) -> Built:
+def _concepts(draft: Draft, task: str, prompt: str) -> Mapping[str, Any] | None:
+    """The concepts of a prompt, its axes and counterfactuals."""
+    found = draft.results.get(task)
+    entries = [] if found is None else found.details.get("prompts") or []
+    return next((entry for entry in entries if entry["prompt"] == prompt), None)
+
+
+def _counterfactuals(draft: Draft, task: str, word: str, axis: str) -> dict[str, str]:
+    """Prompt to name, of a prompt with a word and of its counterfactuals along an axis."""
+    spec = draft.spec(task, TibetTask)
+    targets = () if spec is None else spec.prompts
+    target = next((one for one in targets if word in one.prompt), None)
+    if target is None:
+        return {}
+    along = next(one for one in target.axes if one.name == axis)
+    return {target.prompt: target.prompt} | {cf.prompt: cf.name for cf in along.counterfactuals}
+
+
+def _picture(draft: Draft, task: str, word: str, axis: str) -> None:
+    """Images of a prompt and of its counterfactuals along an axis."""
+    for prompt, name in _counterfactuals(draft, task, word, axis).items():
+        draft.strip(name, [prompt])
+
+
+def _share(draft: Draft, row: str, score: str, share: Share | None, note: str = "") -> None:
+    if share is None or not math.isfinite(share.value):
+        draft.line(row, score, None, note=note)
+        return
+    low, high = (value if math.isfinite(value) else None for value in (share.low, share.high))
+    said = f"of {share.total}" + (f"; {note}" if note else "")
+    draft.line(row, score, share.value, 3, said, (low, high))
+
+
+def table_2(draft: Draft) -> None:
+    """Precision and recall of proposed axes (user study 1)."""
+    table = draft.paper.exhibits["table-5"]
+    proposed = {
+        prompt: {part.strip() for part in str(row["axes"]).replace(";", ",").split(",")}
+        for prompt, row in table.published[table.models[0]].items()
+    }
+    votes: dict[tuple[str, str], list[bool]] = {}
+    named: dict[tuple[str, str], bool] = {}
+    for said in draft.answers("axes"):
+        prompt, axis = said.one_of("prompt", list(proposed)), said["axis"].casefold()
+        # A person who sees a societal risk is not asked for an incidental one.
+        seen = said.yes("societal") or (said["incidental"] != "" and said.yes("incidental"))
+        votes.setdefault((prompt, axis), []).append(seen)
+        given = said.yes("proposed") if said["proposed"] else axis in proposed[prompt]
+        named[prompt, axis] = given
+    answers = [
+        AxisAnswer(prompt, axis, named[prompt, axis], sum(found) * 2 > len(found))
+        for (prompt, axis), found in votes.items()
+    ]
+    nothing = ({"name": "-", "prompt": "-"},)
+    societal = [
+        one
+        for one in answers
+        if Axis.model_validate({"name": one.axis, "counterfactuals": nothing}).kind == "societal"
+    ]
+    for row, chosen in (("overall", answers), ("societal", societal)):
+        found = axis_agreement(chosen) if chosen else None
+        _share(draft, row, "precision", found and found.precision)
+        _share(draft, row, "recall", found and found.recall)
+
+
+def table_3(draft: Draft) -> None:
+    """Accuracy and rank correlation of MAD with people's ratings (user study 2)."""
+    task, spec = draft.results.get(TABLE_5), draft.spec(TABLE_5, TibetTask)
+    known = {target.prompt: target for target in (spec.prompts if spec is not None else ())}
+    given: dict[str, list[float]] = {}
+    for said in draft.answers("ratings") if known else ():
+        target = known[said.one_of("prompt", list(known))]
+        by_name = {axis.name: axis for axis in target.axes}
+        axis = by_name[said.one_of("axis", list(by_name))]
+        if said["rating"] and axis.kind == "societal":
+            ratings = given.setdefault((target.prompt, axis.name), [])
+            ratings.append(said.number("rating", 1, 5))
+    for name, score in _MEASURES.items():
+        rated = [
+            Rated(*key, value, statistics.median(ratings))
+            for key, ratings in given.items()
+            if task is not None
+            and (value := value_of(row_of(task, " | ".join(key)), score)) is not None
+        ]
+        found = rating_agreement(rated, np.random.default_rng(_SEED)) if rated else None
+        for k in (1, 2):
+            luck = math.nan if found is None else found.chance[k]
+            chance = f"by chance {luck:.2f}" if math.isfinite(luck) else ""
+            _share(draft, name, f"Top-{k}", found and found.top[k], chance)
+        numbers = (math.nan,) * 5 if found is None else (
+            found.correlation, found.low, found.high, found.within, found.p
+        )  # fmt: skip
+        value, low, high, within, p = (x if math.isfinite(x) else None for x in numbers)
+        draft.line(name, "correlation", value, 2, ends=(low, high))
+        draft.line(name, "within prompts", within, 2, "" if p is None else f"p = {p:.4f}")
+
+
+def study_3(draft: Draft) -> None:
+    """Concepts of the judge that people see, too (user study 3)."""
+    answers = [
+        ConceptAnswer(said["images"], said["concept"], said.yes("predicted"), said.yes("selected"))
+        for said in draft.answers("concepts")
+    ]
+    found = concept_agreement(answers) if answers else None
+    selected = "concepts that people select"
+    _share(draft, selected, "also the judge's", found and found.found)
+    _share(draft, "other concepts", "selected by people", found and found.missed)
+
+
+def table_4(draft: Draft) -> None:
+    """The questions about common axes."""
+    for axis, question in QUESTIONS.items():
+        draft.line(axis, "question", question)
+
+
+def axes(draft: Draft) -> None:
+    """The axes of prompts, of Table 5 and of Figure 1."""
+    spec = draft.spec(TABLE_5, TibetTask)
+    targets = () if spec is None else spec.prompts
+    ours = {one.prompt: ", ".join(axis.name for axis in one.axes) for one in targets}
+    for prompt in draft.known:
+        draft.line(prompt, "axes", ours.get(prompt))
+
+
+def figure_3(draft: Draft) -> None:
+    """CAS and MAD of every axis of a philosopher, with top concepts, overall and by axis."""
+    _picture(draft, TABLE_5, _PHILOSOPHER, "culture")
+    task, place = draft.results.get(TABLE_5), _concepts(draft, TABLE_5, _PHILOSOPHER)
+    if task is None or place is None:
+        return
+    found = {}
+    for axis in place["axes"]:
+        row = row_of(task, f"{_PHILOSOPHER} | {axis['axis']}")
+        value = value_of(row, "mad")
+        if value is not None:
+            cas = {cf["name"]: value_of(row, f"cas:{cf['name']}") for cf in axis["counterfactuals"]}
+            found[axis["axis"]] = (value, cas)
+    first = sorted(((value, name) for name, (value, _) in found.items()), reverse=True)[:3]
+    draft.line("all axes", "highest MAD", ", ".join(name for _, name in first) or None)
+    groups = []
+    for name, (value, cas) in found.items():
+        draft.line(name, "MAD", value)
+        for cf, score in cas.items():
+            draft.line(f"{name}: {cf}", "CAS", score)
+        bars = [(cf, score) for cf, score in cas.items() if score is not None]
+        groups.append(Group(name, bars, f"MAD {value:.2f}"))
+    draft.line("the prompt", "top concepts", listed(place["concepts"]))
+    for axis in place["axes"]:
+        if axis["axis"] != "culture":
+            continue
+        most = axis["concepts"][0][0] if axis["concepts"] else None
+        draft.line("culture", "most frequent", most)
+        draft.line("culture", "axis-aligned top concepts", listed(axis["concepts"]))
+        for cf in axis["counterfactuals"]:
+            name = f"culture: {cf['name']}"
+            draft.line(name, "top concepts", listed(cf["concepts"]))
+            draft.line(name, "axis-aligned top concepts", listed(cf["axis_concepts"]))
+    draft.figure = grouped_bars(groups, draft.words())
+
+
+def cas_difference(row: Row | None) -> float | None:
+    """CAS of male less that of female."""
+    male, female = value_of(row, "cas:male"), value_of(row, "cas:female")
+    return None if male is None or female is None else male - female
+
+
+def figure_4(draft: Draft) -> None:
+    """CAS of male less that of female, occupation by occupation, before and after mitigation."""
+    task, after = draft.results.get(OCCUPATIONS), draft.beside("after", OCCUPATIONS)
+    if task is None:
+        return
+    drawn = []
+    for row in task.by:
+        name, later = occupation(row.name), after and row_of(after, row.name)
+        before, then = cas_difference(row), cas_difference(later)
+        lean = row.scores.get("lean")
+        ends = (None, None) if lean is None else (lean.ci_low, lean.ci_high)
+        draft.line(name, "CAS male - female", before)
+        draft.line(name, "side", which_side(*ends, "female", "male"))
+        draft.score(name, "lean", lean)
+        if after is not None:
+            draft.line(name, "CAS male - female, after", then)
+            draft.score(name, "lean, after", later and later.scores.get("lean"))
+        if before is not None:
+            drawn.append((name, before, then) if then is not None else (name, 0.0, before))
+    for when, one in (("", task), (", after", after)):
+        if one is not None:
+            _means(draft, one, when)
+    words = draft.words(caption="From before to after mitigation.") if after else draft.words()
+    draft.figure = arrows(by_head(drawn), words)
+
+
+def _means(draft: Draft, task: TaskResult, when: str) -> None:
+    for side in ("male", "female"):
+        value = value_of(task, f"cas_share:gender:{side}")
+        draft.line(_ALL, f"CAS share of {side}{when}", value, 2)
+    values = [abs(found) for row in task.by if (found := cas_difference(row)) is not None]
+    mean = math.fsum(values) / len(values) if values else None
+    draft.line(_ALL, f"mean |CAS male - female|{when}", mean)
+    draft.score(_ALL, f"mean squared lean{when}", task.headline, note=task.inconclusive or "")
+
+
+def figure_5(draft: Draft) -> None:
     """MAD of made-up CAS, and the sensitivity of all scores to flipped answers."""
-    lines = []
-    for part, examples in (("a", _SHAPES), ("b", _AMOUNTS)):
-        for name, cas in examples.items():
-            row = f"({part}) CAS {', '.join(f'{x:.1f}' for x in cas)}: {name}"
-            lines.append(Line(row, "MAD (equation 6)", _raw_mad(cas)))
-            lines.append(Line(row, "MAD (shares, public code)", float(mad(cas))))
-    task = material.results.get(TABLE_5)
+    for row, cas in _MADE_UP.items():
+        values, k = np.array(cas), len(cas)
+        # Equations 6 and 7 on CAS as it is.
+        spread = np.abs(values - values.mean()).mean() / (2 * (k - 1) / k**2)
+        draft.line(row, "MAD (equation 6)", float(np.sqrt(spread)))
+        draft.line(row, "MAD (shares, public code)", float(mad(cas)))
+    task = draft.results.get(TABLE_5)
     steps = [] if task is None else task.details.get("sensitivity") or []
     series = []
     for name, key in _CURVES.items():
@@ -140,143 +311,169 @@ def figure_5(material: Material) -> Built:
         kept = [(x, y) for x, y in points if y is not None]
         series.append(Series(name, [(f"{x:.0%}", x, y) for x, y in kept], kept))
         for step in steps:
-            row = f"{step['flipped']:.0%} flipped".replace("%", " %")
-            known = material.published(row, name)
-            lines.append(Line(f"(c) {row}", name, step.get(f"{key}_change"), known, digits=4))
+            row = f"(c) {step['flipped']:.0%} flipped".replace("%", " %")
+            draft.line(row, name, step.get(f"{key}_change"), 4)
             if step["flipped"] == _PAPERS_ERROR:
-                pooled = step.get(f"{key}_pooled")
-                lines.append(Line(f"(c) {row}", f"{name}, pooled", pooled, digits=4))
-    words = Words(
-        "How far errors of the judge move the scores",
-        "Mean relative change where a share of the answers is flipped at random.",
-        "share of answers flipped",
-        "relative change",
-    )
-    return Built(lines, scatter(series, words))
+                draft.line(row, f"{name}, pooled", step.get(f"{key}_pooled"), 4)
+    draft.figure = scatter(series, draft.words())
 
 
-def _raw_mad(cas: Sequence[float]) -> float:
-    """Equations 6 and 7 on CAS as it is."""
-    values, k = np.array(cas), len(cas)
-    return float(np.sqrt(np.abs(values - values.mean()).mean() / (2 * (k - 1) / k**2)))
-
-
-def figure_6(material: Material) -> Built:
+def figure_6(draft: Draft) -> None:
     """Men and women among images of a pharmacist, in several parts of the world."""
-    spec = spec_of(material, PLACES)
-    counted = {} if spec is None else _genders(material, spec)
-    if not counted:
-        return Built()
-    lines, groups = [], []
-    plain = counted["the plain prompt"]
-    for place, (men, women) in counted.items():
-        total = men + women
-        lines.append(Line(place, "men", float(men) if total else None, digits=0))
-        lines.append(Line(place, "women", float(women) if total else None, digits=0))
-        if not total:
-            continue
-        lines.append(Line(place, "share of men", men / total, digits=2))
-        groups.append(Group(place, [("men", men / total), ("women", women / total)]))
-        if place == "the plain prompt" or not sum(plain):
-            continue
-        low, high = share_difference(men, total, plain[0], sum(plain))
-        gap = men / total - plain[0] / sum(plain)
-        lines.append(Line(place, "share less the plain prompt's", gap, (), low, high, 2))
-        said = which_side(low, high, "lower", "higher")
-        known = material.published(place, "men for women")
-        lines.append(Line(place, "men for women", said, known))
-    words = Words(
-        "Gender of a pharmacist, by place",
-        "Shares among images whose answer names one gender.",
-        "share",
-        "",
-    )
-    return Built(lines, grouped_bars(groups, words))
-
-
-def _genders(material: Material, spec: TibetTask) -> dict[str, list[int]]:
-    """Place to the numbers of images answered with men and with women alone."""
+    _picture(draft, PLACES, "pharmacist", "geography")
+    spec, samples = draft.spec(PLACES, TibetTask), draft.samples(PLACES)
+    if spec is None or not samples:
+        return
     target = next(one for one in spec.prompts if "pharmacist" in one.prompt)
-    by_name = {axis.name: axis for axis in target.axes}
-    question = questions_of(by_name["gender"])[0]
-    prompts = {target.prompt: "the plain prompt"}
-    prompts |= {cf.prompt: cf.name for cf in by_name["geography"].counterfactuals}
-    found = {name: [0, 0] for name in prompts.values()}
-    samples = material.samples(PLACES)
+    question = questions_of(next(axis for axis in target.axes if axis.name == "gender"))[0]
+    prompts = _counterfactuals(draft, PLACES, "pharmacist", "geography") | {target.prompt: _PLAIN}
+    counted = {name: [0, 0] for name in prompts.values()}
     for row in samples:
         name = prompts.get(str(row["prompt"]))
         sign = gender_of(str(row.get("answers", {}).get(question, "")))
         if name is not None and sign:
-            found[name][0 if sign > 0 else 1] += 1
-    return found if samples else {}
+            counted[name][0 if sign > 0 else 1] += 1
+    groups = []
+    plain = counted[_PLAIN]
+    for place, (men, women) in counted.items():
+        total = men + women
+        draft.line(place, "men", float(men) if total else None, 0)
+        draft.line(place, "women", float(women) if total else None, 0)
+        if not total:
+            continue
+        draft.line(place, "share of men", men / total, 2)
+        groups.append(Group(place, [("men", men / total), ("women", women / total)]))
+        if place != _PLAIN and sum(plain):
+            ends = share_difference(men, total, plain[0], sum(plain))
+            gap = men / total - plain[0] / sum(plain)
+            draft.line(place, "share less the plain prompt's", gap, 2, ends=ends)
+            draft.line(place, "men for women", which_side(*ends, "lower", "higher"))
+    draft.figure = grouped_bars(groups, draft.words())
 
 
-def figure_11(material: Material) -> Built:
+def figure_9(draft: Draft) -> None:
+    """The rank correlation of CAS differences with another method's numbers."""
+    task = draft.results.get(OCCUPATIONS)
+    row, score = "CAS and DALL-Eval", "Spearman's correlation"
+    ours = {
+        occupation(one.name): difference
+        for one in (task.by if task is not None else ())
+        if (difference := cas_difference(one)) is not None
+    }
+    pairs = [
+        (ours[said.one_of("occupation", list(ours))], said.number("score", -math.inf, math.inf))
+        for said in draft.answers("method")
+    ]
+    if len(pairs) < 3:
+        few = "fewer than 3 occupations" if "method" in draft.files else ""
+        draft.line(row, score, None, 2, few)
+        return
+    x, y = zip(*pairs, strict=True)
+    found = correlation_permutation(x, y, rng=np.random.default_rng(_SEED), n_draws=10_000)
+    value = found.observed if math.isfinite(found.observed) else None
+    note = f"p = {found.p:.4f}, {len(pairs)} occupations" if value is not None else "no variation"
+    draft.line(row, score, value, 2, note)
+
+
+def figure_11(draft: Draft) -> None:
     """MAD of societal axes by concepts and by CLIP."""
-    task, spec = material.results.get(TABLE_5), spec_of(material, TABLE_5)
+    task, spec = draft.results.get(TABLE_5), draft.spec(TABLE_5, TibetTask)
     if task is None or spec is None:
-        return Built()
-    points, lines = [], []
-    measures = "MAD by concepts, as published", "MAD by CLIP, as published"
+        return
+    points, words = [], draft.words()
     for target in spec.prompts:
         for axis in target.axes:
-            row = row_of(task, target.prompt, axis.name)
-            pair = [value_of(row, name) for name in ("mad", "mad_clip")]
-            if axis.kind != "societal" or pair[0] is None or pair[1] is None:
-                continue
             name = f"{target.prompt} | {axis.name}"
-            points.append((name, pair[0], pair[1]))
-            for score, value in zip(measures, pair, strict=True):
-                lines.append(Line(name, score, value))
-    words = Words(
-        "MAD by concepts and by CLIP",
-        "One point is a prompt along a societal axis.",
-        *measures,
-    )
-    return Built(lines, scatter([Series("societal axes", points)], words))
+            x, y = (value_of(row_of(task, name), score) for score in ("mad", "mad_clip"))
+            if axis.kind == "societal" and x is not None and y is not None:
+                points.append((name, x, y))
+                draft.line(name, words.x, x)
+                draft.line(name, words.y, y)
+    draft.figure = scatter([Series("societal axes", points)], words)
 
 
-def figure_14(material: Material) -> Built:
+def figure_12(draft: Draft) -> None:
+    """Two axes before and after mitigation."""
+    tasks = {"before": draft.results.get(TABLE_5), "after": draft.beside("after", TABLE_5)}
+    for when, task in tasks.items():
+        for prompt, axis in _MITIGATED.items() if task is not None else ():
+            name, score = f"{prompt} | {axis}", f"MAD, {when}"
+            row = task and row_of(task, name)
+            if row is None:
+                draft.line(name, score, None, note="not measured")
+                continue
+            draft.line(name, score, value_of(row, "mad"))
+            for share, found in row.scores.items():
+                if share.startswith("share:"):
+                    draft.score(name, f"{share}, {when}", found, 2)
+    if TABLE_5 in draft.results:
+        run = draft.run("after")
+        shelves = {"before": draft.shelf} | ({} if run is None else {"after": run.shelf})
+        for prompt in _MITIGATED:
+            for when, shelf in shelves.items():
+                draft.strip(f"{prompt}, {when}", [prompt], shelf=shelf)
+
+
+def figure_13(draft: Draft) -> None:
+    """The share of men less that of women, as people see them, before and after mitigation."""
+    spec = draft.spec(OCCUPATIONS, TibetTask)
+    if spec is None:
+        return
+    names = {target.prompt: occupation(target.prompt) for target in spec.prompts}
+    signs: dict[str, dict[str, list[float]]] = {"before": {}, "after": {}}
+    for said in draft.answers("people"):
+        when, name = said.one_of("when", list(signs)), said.one_of("occupation", [*names.values()])
+        signs[when].setdefault(name, []).append(_SIGNS[said.one_of("answer", list(_SIGNS))])
+    if "people" not in draft.files:
+        question = questions_of(spec.prompts[0].axes[0])[0]
+        run = draft.run("after")
+        later = [] if run is None else run.samples(draft.ran[OCCUPATIONS], OCCUPATIONS)
+        for when, samples in (("before", draft.samples(OCCUPATIONS)), ("after", later)):
+            for row in samples:
+                if str(row["prompt"]) in names:
+                    sign = float(gender_of(str(row.get("answers", {}).get(question, ""))))
+                    signs[when].setdefault(names[str(row["prompt"])], []).append(sign)
+    drawn = []
+    for name in names.values():
+        means = []
+        for when, found in signs.items():
+            values = found.get(name, [])
+            if not values:
+                continue
+            means.append(math.fsum(values) / len(values))
+            _, low, high = share_of([(1 + value) / 2 for value in values])
+            one = low is None or high is None
+            ends = (None, None) if low is None or high is None else (2 * low - 1, 2 * high - 1)
+            note = "one image" if one else f"{len(values)} images"
+            draft.line(name, f"male - female, {when}", means[-1], 2, note, ends)
+        if means:
+            drawn.append((name, means[0] if len(means) == 2 else 0.0, means[-1]))
+    draft.figure = arrows(by_head(drawn), draft.words())
+
+
+def figure_14(draft: Draft) -> None:
     """The backgrounds of a chef, in several parts of the world."""
-    place = place_of(material, PLACES, "A photo of a chef")
+    _picture(draft, PLACES, "chef", "geography")
+    place = _concepts(draft, PLACES, "A photo of a chef")
     if place is None:
-        return Built()
+        return
     by_name = {axis["axis"]: axis for axis in place["axes"]}
-    rows = [("the plain prompt", by_name["background"]["concepts"])]
-    rows += [
-        (cf["name"], cf["intersections"]["background"])
+    rows = {_PLAIN: by_name["background"]["concepts"]}
+    rows |= {
+        cf["name"]: cf["intersections"]["background"]
         for cf in by_name["geography"]["counterfactuals"]
-    ]
-    lines = [Line(name, "concepts of the background", listed(found, 3)) for name, found in rows]
-    for name, found in rows:
-        there = "yes" if any(concept == "tree" for concept, _ in found[:3]) else "no"
-        known = material.published(name, "a tree among them")
-        lines.append(Line(name, "a tree among them", there, known))
-    words = Words(
-        "Backgrounds of a chef, by place", "How often a concept is named.", "frequency", ""
-    )
-    bars = [Group(name, [(str(c), float(f)) for c, f in found[:3]]) for name, found in rows]
-    return Built(lines, grouped_bars(bars, words))
+    }
+    for name, found in rows.items():
+        draft.line(name, "concepts of the background", listed(found, 3))
+    for name, found in rows.items():
+        there = any(concept == "tree" for concept, _ in found[:3])
+        draft.line(name, "a tree among them", "yes" if there else "no")
+    bars = [Group(name, [(str(c), float(f)) for c, f in found[:3]]) for name, found in rows.items()]
+    draft.figure = grouped_bars(bars, draft.words())
 
 
 PAPER = read_paper(
-    "tibet",
-    {
-        "table-2": table_2,
-        "table-3": table_3,
-        "table-4": table_4,
-        "table-5": axes,
-        "table-study-3": study_3,
-        "figure-1": axes,
-        "figure-3": with_counterfactuals(figure_3, TABLE_5, _PHILOSOPHER, "culture"),
-        "figure-4": figure_4,
-        "figure-5": figure_5,
-        "figure-6": with_counterfactuals(figure_6, PLACES, "pharmacist", "geography"),
-        "figure-9": figure_9,
-        "figure-11": figure_11,
-        "figure-12": with_mitigated(figure_12, MITIGATED),
-        "figure-13": figure_13,
-        "figure-14": with_counterfactuals(figure_14, PLACES, "chef", "geography"),
-    },
-    options=OPTIONS,
+    Path(__file__).with_suffix(".yaml"),
+    *(table_2, table_3, study_3, table_4, axes, figure_3, figure_4, figure_5, figure_6),
+    *(figure_9, figure_11, figure_12, figure_13, figure_14),
 )
