@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from t2ibench.models.generators import ALIASES
 from t2ibench.apps.papers.paper import Paper
+from t2ibench.models.generators import ALIASES
 from t2ibench.results.schema import Results, TaskResult
 
 # Settings that a model really used, by the name of the argument that asks for them.

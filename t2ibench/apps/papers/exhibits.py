@@ -9,36 +9,17 @@ from typing import Any, TypeVar
 
 from t2ibench.apps.papers.figures import Words, arrows, by_head, distributions
 from t2ibench.apps.papers.people import Said, read_people
-from t2ibench.apps.papers.pictures import SHOWN, Shelf, Strip
+from t2ibench.apps.papers.pictures import SHOWN, Strip
+from t2ibench.apps.papers.run import Run
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
 from t2ibench.apps.papers.tables import Line
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask, Strict
 from t2ibench.reports.figures.draw import Drawn
-from t2ibench.reports.files import samples_of
-from t2ibench.results.reading import read_results
-from t2ibench.results.run import folder_of
-from t2ibench.results.schema import Results, Row, Score, TaskResult
+from t2ibench.results.schema import Row, Score, TaskResult
 
 _NAMED = 6  # words that a line names at most
 _Spec = TypeVar("_Spec", bound=BaseTask)
-
-
-@dataclass(frozen=True, slots=True)
-class SecondRun:
-    """A run that was named with `--with NAME=RUN`."""
-
-    folder: Path
-    results: Results
-    shelf: Shelf
-
-    def task(self, *names: str) -> TaskResult | None:
-        """The first of some tasks that it has."""
-        return next((self.results.tasks[one] for one in names if one in self.results.tasks), None)
-
-    def samples(self, *names: str) -> Sequence[Mapping[str, Any]]:
-        """The samples of the first of some tasks that has any."""
-        return next((rows for name in names if (rows := samples_of(self.folder, name))), [])
 
 
 @dataclass(slots=True)
@@ -48,11 +29,10 @@ class Draft:
     Attributes:
         entry: Its entry in the data file.
         paper: The data file.
-        results: Shipped id to the result of the preset's task.
+        own: The run that it is of.
+        results: Shipped id to the result of the preset's task, of those that it is built of.
         specs: Shipped id to the preset's task, of those whose file is at hand.
         ran: Shipped id to the id that was run.
-        folder: The run folder; None where only results are at hand.
-        shelf: The images of the run.
         files: Files of the user's, by name, such as people's ratings.
         lines: The table, one number a line.
         figure: The figure; None where the exhibit has none, or there are too few numbers.
@@ -62,11 +42,10 @@ class Draft:
 
     entry: ExhibitFile
     paper: PaperFile
+    own: Run
     results: Mapping[str, TaskResult]
     specs: Mapping[str, BaseTask]
     ran: Mapping[str, str]
-    folder: Path | None
-    shelf: Shelf
     files: Mapping[str, Path]
     lines: list[Line] = field(default_factory=list)
     figure: Drawn | None = None
@@ -85,14 +64,11 @@ class Draft:
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
         """The samples of a task, one row an image or a prompt."""
-        if self.folder is None or task not in self.results:
-            return ()
-        return samples_of(self.folder, self.ran[task])
+        return self.own.samples(self.ran[task]) if task in self.results else []
 
     def row(self, task: str, name: str, group: str | None = None) -> Row | None:
         """A row of a task that was measured."""
-        found = self.results.get(task)
-        return None if found is None else row_of(found, name, group)
+        return row_of(self.results.get(task), name, group)
 
     def has(self, file: str) -> bool:
         """Whether a file is given, or what stands in for it was measured."""
@@ -104,25 +80,22 @@ class Draft:
         given = self.files.get(file)
         return [] if given is None else read_people(given, entry.columns, entry.optional)
 
-    def run(self, file: str) -> SecondRun | None:
+    def run(self, file: str) -> Run | None:
         """The run that a file names; None where it is not given."""
-        given = self.files.get(file)
-        if given is None:
-            return None
-        folder = folder_of(given)
-        return SecondRun(folder, read_results(folder).with_earlier(), Shelf(folder))
+        return Run.read(self.files[file]) if file in self.files else None
 
     def beside(self, file: str, task: str) -> TaskResult | None:
         """A task of the preset in the run that a file names; a note says that it has none."""
         run = self.run(file)
         if run is None:
             return None
-        if not {*self.ran, *self.ran.values()} & run.results.tasks.keys():
+        tasks = run.results.tasks
+        if not {*self.ran, *self.ran.values()} & tasks.keys():
             raise T2IBenchError(
                 f"{self.files[file]} has no task of this preset.",
                 f"Measure it with the same preset; its tasks: {', '.join(self.ran)}.",
             )
-        found = run.task(self.ran[task], task)
+        found = tasks.get(self.ran[task], tasks.get(task))
         if found is None:
             self.notes.append(f"{self.files[file]} has no task '{self.ran[task]}'.")
         return found
@@ -166,21 +139,26 @@ class Draft:
                 self.line(name, "words", difference(printed, ours[name]))
 
     def strip(
-        self, title: str, prompts: Sequence[str], each: int = SHOWN, shelf: Shelf | None = None
+        self, title: str, prompts: Sequence[str], each: int = SHOWN, run: Run | None = None
     ) -> None:
         """Add the first images of some prompts, of this run or of another."""
-        self.strips.append((shelf or self.shelf).strip(title, prompts, each))
+        self.strips.append((run or self.own).strip(title, prompts, each))
 
 
-def row_of(task: TaskResult, name: str, group: str | None = None) -> Row | None:
+def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row | None:
     """A row of a task, by its name, and its group where several have that name."""
-    rows = (row for row in task.by if row.name == name and group in {None, row.group})
-    return next(rows, None)
+    rows = () if task is None else task.by
+    return next((row for row in rows if row.name == name and group in {None, row.group}), None)
+
+
+def score_of(found: Row | TaskResult | None, score: str) -> Score | None:
+    """A score of a row or a task, where there are both."""
+    return None if found is None else found.scores.get(score)
 
 
 def value_of(found: Row | TaskResult | None, score: str) -> float | None:
     """The value of a score."""
-    known = None if found is None else found.scores.get(score)
+    known = score_of(found, score)
     return None if known is None else known.value
 
 
@@ -269,8 +247,12 @@ def rows(
                 value = None if score is None else score.value
                 draft.line(row.name, column.name, value, column.digits)
     if arrows_between is not None:
-        ends = [(row.name, *(value_of(row, score) for score in arrows_between)) for row in found.by]
-        known = [(name, a, b) for name, a, b in ends if a is not None and b is not None]
+        tail, head = arrows_between
+        known = [
+            (row.name, a, b)
+            for row in found.by
+            if (a := value_of(row, tail)) is not None and (b := value_of(row, head)) is not None
+        ]
         draft.figure = arrows(by_head(known), draft.words())
     if distribution is not None:
         groups: dict[str, list[float]] = {row.name: [] for row in found.by}

@@ -3,73 +3,24 @@
 from __future__ import annotations
 
 import base64
-import functools
 import io
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from PIL import Image
 
-from t2ibench.errors import T2IBenchError
-from t2ibench.results.run import open_run
-from t2ibench.store.images import ImageStore, StoredImage
+from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
 SHOWN = 6  # images of a row
 _SIDE, _GAP, _QUALITY = 112, 6, 75
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
+class Strip(NamedTuple):
     """A row of images: what they have in common, and the images."""
 
     title: str
     images: tuple[StoredImage, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A small image on a page.
-
-    Attributes:
-        source: A data URI.
-        alt: Its prompt and its number, never a guess about who is shown.
-    """
-
-    source: str
-    alt: str
-
-
-class Shelf:
-    """The images of a run, by prompt.
-
-    Args:
-        folder: The run folder; None where only results are at hand.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-
-    @functools.cached_property
-    def _store(self) -> ImageStore | None:
-        try:
-            generator = None if self._folder is None else open_run(self._folder).record.generator
-        except T2IBenchError:
-            return None
-        if self._folder is None or generator is None:
-            return None
-        return ImageStore(self._folder / "images", generator.fingerprint)
-
-    def strip(self, title: str, prompts: Sequence[str], each: int = SHOWN) -> Strip:
-        """The first images of some prompts; none is picked by hand."""
-        store = self._store
-        if store is None:
-            return Strip(title, ())
-        attempts = (store.get(prompt, index) for prompt in prompts for index in range(each))
-        found = (store.image(one) for one in attempts if one is not None and one.status == "ok")
-        return Strip(title, tuple(itertools.islice(found, SHOWN)))
 
 
 def _small(image: StoredImage) -> Image.Image | None:
@@ -82,8 +33,8 @@ def _small(image: StoredImage) -> Image.Image | None:
     return small
 
 
-def tiles(strip: Strip) -> list[Tile]:
-    """The images of a row for a page."""
+def tiles(strip: Strip) -> list[tuple[str, str]]:
+    """Data URIs of a row's images, with their prompts and numbers, never who may be shown."""
     found = []
     for image in strip.images:
         small = _small(image)
@@ -91,8 +42,7 @@ def tiles(strip: Strip) -> list[Tile]:
             buffer = io.BytesIO()
             small.save(buffer, format="WEBP", quality=_QUALITY)
             text = base64.b64encode(buffer.getvalue()).decode()
-            alt = f"{image.prompt}, image {image.index}"
-            found.append(Tile(f"data:image/webp;base64,{text}", alt))
+            found.append((f"data:image/webp;base64,{text}", f"{image.prompt}, image {image.index}"))
     return found
 
 

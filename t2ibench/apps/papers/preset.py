@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
+from t2ibench.apps.papers.paper import Paper
+from t2ibench.apps.papers.schema import PresetTask
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators import default_encoder, default_judge, free_arguments
 from t2ibench.models.judges import DEFAULT_JUDGE
-from t2ibench.apps.papers.paper import Paper
-from t2ibench.apps.papers.schema import PresetTask
 from t2ibench.settings import RunSettings, read_settings
 from t2ibench.store.files import write_text
 from t2ibench.store.syncing import working_folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from t2ibench.apps.papers.differences import differences
 from t2ibench.apps.papers.exhibits import Draft
 from t2ibench.apps.papers.paper import Paper
-from t2ibench.apps.papers.pictures import Shelf
+from t2ibench.apps.papers.run import Run
 from t2ibench.apps.papers.schema import ExhibitFile
 from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
@@ -178,7 +178,6 @@ def build(
     paper: Paper,
     results: Results,
     folder: Path | None,
-    *,
     chosen: Sequence[str] | None = None,
     files: Mapping[str, Path] | None = None,
 ) -> Reproduction:
@@ -189,18 +188,17 @@ def build(
     there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
     specs = task_files(results, folder)
     index = build_index()[0] if any(entry.read for entry in entries.values()) else None
-    shelf, exhibits = Shelf(folder), []
+    own, exhibits = Run(results, folder), []
     for name, entry in entries.items():
         used = (*entry.tasks, *entry.pools)
         read = {} if index is None else {of: index.tasks[of].spec for of in entry.read}
         draft = Draft(
             entry,
             paper.file,
+            own,
             {of: there[of] for of in used if of in there},
             read | {of: specs[ran[of]] for of in used if ran[of] in specs},
             ran,
-            folder,
-            shelf,
             files or {},
         )
         built = _built(paper.builders[name], draft)

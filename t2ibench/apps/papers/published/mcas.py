@@ -73,7 +73,9 @@ def targets(draft: Draft, curves: bool) -> None:
             (name, float(values["δ"] or 0.0), float(values["α"] or 0.0))
             for name, values in table.items()
         ]
-        series.append(Series(model, points, loess([xy for _, *xy in points]) if curves else ()))
+        series.append(
+            Series(model, points, loess([(x, y) for _, x, y in points]) if curves else ())
+        )
     most = _ABOVE * max(y for one in series for _, _, y in one.points)
     task = draft.results.get(_TASK)
     points = [

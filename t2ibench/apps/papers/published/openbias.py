@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.papers.exhibits import Draft, SecondRun, value_of
+from t2ibench.apps.papers.exhibits import Draft, value_of
 from t2ibench.apps.papers.figures import Group, Series, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.apps.papers.people import share_of
+from t2ibench.apps.papers.run import Run
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.results.schema import Row, TaskResult
+from t2ibench.results.schema import Row
 from t2ibench.stats import cohens_kappa, kl_divergence, macro_f1
 from t2ibench.stats.kendall import kendall_tau
 from t2ibench.stats.proportions import Proportion, pooled_proportion
@@ -67,42 +68,34 @@ class FoundBias:
 Biases = Mapping[str, FoundBias]
 
 
-def _biases_in(tasks: Iterable[TaskResult]) -> dict[str, FoundBias]:
+def _pool(draft: Draft, file: str | None) -> tuple[Run, list[str]] | None:
+    """The run and tasks of a pool of captions, or of the printed ones where no pool is named."""
+    run = None if file is None else draft.run(file)
+    if file is not None and run is not None:
+        tasks = [name for name, task in run.results.tasks.items() if task.method == _METHOD]
+        if not tasks:
+            raise T2IBenchError(
+                f"{draft.files[file]} has no task of the method '{_METHOD}'.",
+                "`t2ibench propose openbias --captions …` writes one.",
+            )
+        return run, tasks
+    task = _EXAMPLES if file is None else draft.paper.files[file].task
+    return (draft.own, [draft.ran[task]]) if task is not None and task in draft.results else None
+
+
+def _biases(draft: Draft, file: str | None) -> dict[str, FoundBias] | None:
+    """The biases of a pool by their names; None where it was not measured."""
+    pool = _pool(draft, file)
+    if pool is None:
+        return None
     found: dict[str, FoundBias] = {}
-    for task in tasks:
+    for task in map(pool[0].results.tasks.__getitem__, pool[1]):
         rows = {row.name: row for row in task.by if {"unknown_share", "severity"} & {*row.scores}}
         for detail in task.details.get("biases") or []:
             row, name = rows.get(detail["bias"]), spelt(detail["bias"])
             if row is not None:
                 found.setdefault(name, FoundBias(name, row, detail))
     return found
-
-
-def _tasks_of(draft: Draft, run: SecondRun, file: str) -> dict[str, TaskResult]:
-    tasks = {name: task for name, task in run.results.tasks.items() if task.method == _METHOD}
-    if not tasks:
-        raise T2IBenchError(
-            f"{draft.files[file]} has no task of the method '{_METHOD}'.",
-            "`t2ibench propose openbias --captions …` writes one.",
-        )
-    return tasks
-
-
-def _own_task(draft: Draft, file: str | None) -> str | None:
-    """The run's own task of a pool of captions, or of the printed ones where no pool is named."""
-    task = _EXAMPLES if file is None else draft.paper.files[file].task
-    return task if task in draft.results else None
-
-
-def _biases(draft: Draft, file: str | None) -> dict[str, FoundBias] | None:
-    """The biases of a pool of captions, or of the printed ones where no pool is named."""
-    run = None if file is None else draft.run(file)
-    if file is not None and run is not None:
-        return _biases_in(_tasks_of(draft, run, file).values())
-    task = _own_task(draft, file)
-    if task is not None:
-        return _biases_in([draft.results[task]])
-    return {} if file is None else None
 
 
 def _pool_or_examples(draft: Draft, file: str) -> dict[str, FoundBias]:
@@ -165,18 +158,14 @@ def agreement(judge: Answers, reference: Answers, classes: Sequence[str]) -> Bia
 
 def _agreement(draft: Draft, pool: str | None, file: str, attribute: str) -> BiasAgreement | None:
     """The agreement about one attribute of people; None without answers."""
-    name, biases = f"person {attribute}", _biases(draft, pool) or {}
-    if file not in draft.files or name not in biases:
+    name, biases, measured = f"person {attribute}", _biases(draft, pool), _pool(draft, pool)
+    if file not in draft.files or biases is None or measured is None or name not in biases:
         return None
-    run = None if pool is None else draft.run(pool)
-    samples: Sequence[Mapping[str, Any]]
-    if pool is not None and run is not None:
-        samples = [row for task in _tasks_of(draft, run, pool) for row in run.samples(task)]
-    else:
-        samples = draft.samples(_own_task(draft, pool) or _EXAMPLES)
+    run, tasks = measured
     ours = {
         (str(row["prompt"]), int(row["index"])): str(row["answer"])
-        for row in samples
+        for task in tasks
+        for row in run.samples(task)
         if spelt(row.get("bias", "")) == name and row.get("answer") != UNKNOWN
     }
     theirs = {}
@@ -350,7 +339,8 @@ def _beside(draft: Draft, first: Biases, second: Biases, labels: tuple[str, str]
     groups = []
     for bias in _by_severity(first, "severity_free"):
         other = second.get(bias.name)
-        pair = (bias.value("severity_free"), other and other.value("severity_free"))
+        theirs = None if other is None else other.value("severity_free")
+        pair = (bias.value("severity_free"), theirs)
         bars = [(label, x) for label, x in zip(labels, pair, strict=True) if x is not None]
         groups.append(Group(bias.name, bars))
         for label, value in zip(labels, pair, strict=True):
@@ -367,52 +357,30 @@ def _beside(draft: Draft, first: Biases, second: Biases, labels: tuple[str, str]
     draft.figure = grouped_bars(groups, draft.words())
 
 
-@dataclass(slots=True)
-class Seen:
-    """What people say of one bias.
-
-    Attributes:
-        intensities: Each person's, from 0 to 1.
-        majorities: Class to the number of people who call it the majority.
-    """
-
-    intensities: list[float] = field(default_factory=list)
-    majorities: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def majority(self) -> str | None:
-        """The class that most people name; None where most name none, or two equally often."""
-        first = self.majorities.most_common(2)
-        if len(first) > 1 and first[0][1] == first[1][1]:
-            return None
-        return None if first[0][0] == _NONE else first[0][0]
-
-
 def figure_5(draft: Draft) -> None:
     """The severity of every bias, and the intensity that people see."""
     biases = _pool_or_examples(draft, "coco")
-    seen: dict[str, Seen] = {}
+    spellings = [str(bias.detail["bias"]) for bias in biases.values()]
+    seen: dict[str, list[tuple[str, float]]] = {}
     for said in draft.answers("ratings"):
-        spellings = [str(bias.detail["bias"]) for bias in biases.values()]
-        short = spelt(said.one_of("bias", [*biases, *spellings]))
-        answer = said.one_of("answer", [*biases[short].detail["counts"], _NONE]).casefold()
-        one = seen.setdefault(short, Seen())
+        name = spelt(said.one_of("bias", [*biases, *spellings]))
+        answer = said.one_of("answer", [*biases[name].detail["counts"], _NONE]).casefold()
         # 'No bias' is an intensity of 0, whatever else stands there.
-        one.intensities.append(0.0 if answer == _NONE else said.number("intensity", 0, 10) / 10)
-        one.majorities[answer] += 1
+        strength = 0.0 if answer == _NONE else said.number("intensity", 0, 10) / 10
+        seen.setdefault(name, []).append((answer, strength))
     points, differences, agree = [], [], []
     for name, bias in biases.items():
         severity, people = bias.value("severity"), seen.get(name)
         draft.score(name, "severity", bias.row.scores.get("severity"), 2)
         if people is None or severity is None:
             continue
-        count = len(people.intensities)
-        intensity = math.fsum(people.intensities) / count
-        draft.line(name, "intensity, people", intensity, 2, f"{count} answers")
+        intensity = math.fsum(strength for _, strength in people) / len(people)
+        draft.line(name, "intensity, people", intensity, 2, f"{len(people)} answers")
         points.append((name, intensity, severity))
         differences.append(abs(severity - intensity))
-        if people.majority is not None:
-            agree.append(float(people.majority == str(bias.detail["majority"]).casefold()))
+        first, *others = Counter(answer for answer, _ in people).most_common(2)
+        if first[0] != _NONE and (not others or others[0][1] < first[1]):
+            agree.append(float(first[0] == str(bias.detail["majority"]).casefold()))
     mean = math.fsum(differences) / len(differences) if differences else None
     draft.line(_ALL, "AME", mean, 2, f"{len(differences)} biases" if differences else "")
     value, *ends = share_of(agree) if agree else (None, None, None)
@@ -429,14 +397,14 @@ def captioned(draft: Draft, beside: bool = False) -> None:
         for bias in (spec.biases if spec is not None else ())
         if bias.captions
     }
-    runs = [("", draft.shelf, draft.samples(_EXAMPLES))]
+    runs = [("", draft.own, draft.samples(_EXAMPLES))]
     for file, label in _MODELS.items() if beside else ():
         run = draft.run(file)
         if run is not None:
-            runs.append((f", {label}", run.shelf, run.samples(_EXAMPLES)))
+            runs.append((f", {label}", run, run.samples(_EXAMPLES)))
     for name in draft.known:
         caption = captions.get(name, "")
-        for label, shelf, samples in runs:
+        for label, one, samples in runs:
             answers = [
                 str(row["answer"])
                 for row in samples
@@ -444,12 +412,12 @@ def captioned(draft: Draft, beside: bool = False) -> None:
             ]
             counts = Counter(answer for answer in answers if answer != UNKNOWN)
             most = max(counts.values(), default=0)
-            shown = " or ".join(sorted(one for one, count in counts.items() if count == most))
+            shown = " or ".join(sorted(said for said, count in counts.items() if count == most))
             why = "the judge gave no class for any image" if answers else "not measured"
             note = f"{most} of {len(answers)} images" if counts else why
             draft.line(name, f"{_SHOWN}{label}", shown or None, note=note)
             title = f"{name}{label}: “{caption}”"
-            draft.strip(title, [caption] if caption else [], shelf=shelf)
+            draft.strip(title, [caption] if caption else [], run=one)
 
 
 PAPER = read_paper(

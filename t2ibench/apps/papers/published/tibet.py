@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.papers.exhibits import Draft, row_of, value_of, which_side
+from t2ibench.apps.papers.exhibits import Draft, row_of, score_of, value_of, which_side
 from t2ibench.apps.papers.figures import Group, Series, arrows, by_head, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.apps.papers.people import share_of
@@ -35,31 +35,7 @@ _PHILOSOPHER, _PLAIN, _ALL = "a philosopher", "the plain prompt", "all occupatio
 _MEN, _WOMEN = {"male", "man", "men", "boy"}, {"female", "woman", "women", "girl"}
 _SIGNS = {"male": 1.0, "female": -1.0, "other": 0.0}
 _SEED = 0
-_MEASURES = {
-    "Bipartite Matching": "mad_bipartite",
-    "CLIP (CAS_CLIP)": "mad_clip",
-    "VQA (CAS)": "mad",
-    "squared lean": "squared_lean",
-}
-_CURVES = {
-    "CAS": "cas",
-    "MAD": "mad",
-    "Wasserstein": "wasserstein",
-    "standard deviation": "deviation",
-}
 _PAPERS_ERROR = 0.18
-# Made-up CAS: even, skewed; and alike in their spread, not in their amount.
-_MADE_UP = {
-    "(a) CAS 0.5, 0.5, 0.5, 0.5: even": (0.5, 0.5, 0.5, 0.5),
-    "(a) CAS 0.8, 0.5, 0.4, 0.3: somewhat skewed": (0.8, 0.5, 0.4, 0.3),
-    "(a) CAS 0.9, 0.0, 0.0, 0.0: one only": (0.9, 0.0, 0.0, 0.0),
-    "(b) CAS 0.9, 0.8, 0.8, 0.7: much in common": (0.9, 0.8, 0.8, 0.7),
-    "(b) CAS 0.3, 0.2, 0.2, 0.1: little in common": (0.3, 0.2, 0.2, 0.1),
-}
-_MITIGATED = {
-    "a man at a library.": "age",
-    "a beautiful mountain landscape in italy on the dolomites": "viewpoint",
-}
 
 
 def occupation(row: str) -> str:
@@ -118,6 +94,7 @@ def _picture(draft: Draft, task: str, word: str, axis: str) -> None:
 
 
 def _share(draft: Draft, row: str, score: str, share: Share | None, note: str = "") -> None:
+    """Add a share of a user study; without answers there is none."""
     if share is None or not math.isfinite(share.value):
         draft.line(row, score, None, note=note)
         return
@@ -154,15 +131,15 @@ def table_2(draft: Draft) -> None:
     ]
     for row, chosen in (("overall", answers), ("societal", societal)):
         found = axis_agreement(chosen) if chosen else None
-        _share(draft, row, "precision", found and found.precision)
-        _share(draft, row, "recall", found and found.recall)
+        _share(draft, row, "precision", None if found is None else found.precision)
+        _share(draft, row, "recall", None if found is None else found.recall)
 
 
-def table_3(draft: Draft) -> None:
+def table_3(draft: Draft, measures: dict[str, str]) -> None:
     """Accuracy and rank correlation of MAD with people's ratings (user study 2)."""
     task, spec = draft.results.get(TABLE_5), draft.spec(TABLE_5, TibetTask)
     known = {target.prompt: target for target in (spec.prompts if spec is not None else ())}
-    given: dict[str, list[float]] = {}
+    given: dict[tuple[str, str], list[float]] = {}
     for said in draft.answers("ratings") if known else ():
         target = known[said.one_of("prompt", list(known))]
         by_name = {axis.name: axis for axis in target.axes}
@@ -170,18 +147,17 @@ def table_3(draft: Draft) -> None:
         if said["rating"] and axis.kind == "societal":
             ratings = given.setdefault((target.prompt, axis.name), [])
             ratings.append(said.number("rating", 1, 5))
-    for name, score in _MEASURES.items():
+    for name, score in measures.items():
         rated = [
-            Rated(*key, value, statistics.median(ratings))
-            for key, ratings in given.items()
-            if task is not None
-            and (value := value_of(row_of(task, " | ".join(key)), score)) is not None
+            Rated(prompt, axis, value, statistics.median(ratings))
+            for (prompt, axis), ratings in given.items()
+            if (value := value_of(row_of(task, f"{prompt} | {axis}"), score)) is not None
         ]
         found = rating_agreement(rated, np.random.default_rng(_SEED)) if rated else None
         for k in (1, 2):
             luck = math.nan if found is None else found.chance[k]
             chance = f"by chance {luck:.2f}" if math.isfinite(luck) else ""
-            _share(draft, name, f"Top-{k}", found and found.top[k], chance)
+            _share(draft, name, f"Top-{k}", None if found is None else found.top[k], chance)
         numbers = (math.nan,) * 5 if found is None else (
             found.correlation, found.low, found.high, found.within, found.p
         )  # fmt: skip
@@ -197,9 +173,9 @@ def study_3(draft: Draft) -> None:
         for said in draft.answers("concepts")
     ]
     found = concept_agreement(answers) if answers else None
-    selected = "concepts that people select"
-    _share(draft, selected, "also the judge's", found and found.found)
-    _share(draft, "other concepts", "selected by people", found and found.missed)
+    seen, missed = (None, None) if found is None else (found.found, found.missed)
+    _share(draft, "concepts that people select", "also the judge's", seen)
+    _share(draft, "other concepts", "selected by people", missed)
 
 
 def table_4(draft: Draft) -> None:
@@ -266,7 +242,7 @@ def figure_4(draft: Draft) -> None:
         return
     drawn = []
     for row in task.by:
-        name, later = occupation(row.name), after and row_of(after, row.name)
+        name, later = occupation(row.name), row_of(after, row.name)
         before, then = cas_difference(row), cas_difference(later)
         lean = row.scores.get("lean")
         ends = (None, None) if lean is None else (lean.ci_low, lean.ci_high)
@@ -275,7 +251,7 @@ def figure_4(draft: Draft) -> None:
         draft.score(name, "lean", lean)
         if after is not None:
             draft.line(name, "CAS male - female, after", then)
-            draft.score(name, "lean, after", later and later.scores.get("lean"))
+            draft.score(name, "lean, after", score_of(later, "lean"))
         if before is not None:
             drawn.append((name, before, then) if then is not None else (name, 0.0, before))
     for when, one in (("", task), (", after", after)):
@@ -295,9 +271,9 @@ def _means(draft: Draft, task: TaskResult, when: str) -> None:
     draft.score(_ALL, f"mean squared lean{when}", task.headline, note=task.inconclusive or "")
 
 
-def figure_5(draft: Draft) -> None:
+def figure_5(draft: Draft, made_up: dict[str, tuple[float, ...]], curves: dict[str, str]) -> None:
     """MAD of made-up CAS, and the sensitivity of all scores to flipped answers."""
-    for row, cas in _MADE_UP.items():
+    for row, cas in made_up.items():
         values, k = np.array(cas), len(cas)
         # Equations 6 and 7 on CAS as it is.
         spread = np.abs(values - values.mean()).mean() / (2 * (k - 1) / k**2)
@@ -306,7 +282,7 @@ def figure_5(draft: Draft) -> None:
     task = draft.results.get(TABLE_5)
     steps = [] if task is None else task.details.get("sensitivity") or []
     series = []
-    for name, key in _CURVES.items():
+    for name, key in curves.items():
         points = [(step["flipped"], step.get(f"{key}_change")) for step in steps]
         kept = [(x, y) for x, y in points if y is not None]
         series.append(Series(name, [(f"{x:.0%}", x, y) for x, y in kept], kept))
@@ -343,9 +319,10 @@ def figure_6(draft: Draft) -> None:
             continue
         draft.line(place, "share of men", men / total, 2)
         groups.append(Group(place, [("men", men / total), ("women", women / total)]))
-        if place != _PLAIN and sum(plain):
-            ends = share_difference(men, total, plain[0], sum(plain))
-            gap = men / total - plain[0] / sum(plain)
+        if place != _PLAIN and any(plain):
+            of_plain = plain[0] + plain[1]
+            ends = share_difference(men, total, plain[0], of_plain)
+            gap = men / total - plain[0] / of_plain
             draft.line(place, "share less the plain prompt's", gap, 2, ends=ends)
             draft.line(place, "men for women", which_side(*ends, "lower", "higher"))
     draft.figure = grouped_bars(groups, draft.words())
@@ -392,13 +369,13 @@ def figure_11(draft: Draft) -> None:
     draft.figure = scatter([Series("societal axes", points)], words)
 
 
-def figure_12(draft: Draft) -> None:
-    """Two axes before and after mitigation."""
+def figure_12(draft: Draft, axis_of: dict[str, str]) -> None:
+    """Two prompts, each along one axis, before and after mitigation."""
     tasks = {"before": draft.results.get(TABLE_5), "after": draft.beside("after", TABLE_5)}
     for when, task in tasks.items():
-        for prompt, axis in _MITIGATED.items() if task is not None else ():
+        for prompt, axis in axis_of.items() if task is not None else ():
             name, score = f"{prompt} | {axis}", f"MAD, {when}"
-            row = task and row_of(task, name)
+            row = row_of(task, name)
             if row is None:
                 draft.line(name, score, None, note="not measured")
                 continue
@@ -408,10 +385,10 @@ def figure_12(draft: Draft) -> None:
                     draft.score(name, f"{share}, {when}", found, 2)
     if TABLE_5 in draft.results:
         run = draft.run("after")
-        shelves = {"before": draft.shelf} | ({} if run is None else {"after": run.shelf})
-        for prompt in _MITIGATED:
-            for when, shelf in shelves.items():
-                draft.strip(f"{prompt}, {when}", [prompt], shelf=shelf)
+        runs = {"before": draft.own} | ({} if run is None else {"after": run})
+        for prompt in axis_of:
+            for when, one in runs.items():
+                draft.strip(f"{prompt}, {when}", [prompt], run=one)
 
 
 def figure_13(draft: Draft) -> None:

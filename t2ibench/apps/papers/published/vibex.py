@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.papers.exhibits import Draft, row_of, value_of, which_side
+from t2ibench.apps.papers.exhibits import Draft, row_of, score_of, value_of, which_side
 from t2ibench.apps.papers.figures import Arrow, Series, arrows, by_head, distributions, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.apps.papers.people import share_of
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.prompting_tree import PROPERTY, Node, Tree
+from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.tibet.questions import questions_of
 from t2ibench.methods.tibet.schema import TibetTask
@@ -26,24 +26,6 @@ _PAIR = ("woman", "traditional clothing")
 _GRAY, _CONCEPT = "gray hair", "the concept"
 _CODES = ("correct", "concept problem", "relation problem")
 _SIDES = {"female": "women", "male": "men"}
-_SHOWS = "that shows a"
-_PERSON = [
-    Node(id="picture", label="picture"),
-    Node(id="person", label="person", parent="picture", relation=_SHOWS),
-    Node(id="young", label="young", parent="person", relation=PROPERTY),
-    Node(id="male", label="male", parent="person", relation=PROPERTY),
-    Node(id="female", label="female", parent="person", relation=PROPERTY),
-    Node(id="suit", label="suit", parent="person", relation="wearing a"),
-    Node(id="dog", label="dog", parent="picture", relation=_SHOWS),
-]
-# What is chosen in the tree of Figure 2 and section 3.4.2, by what it is to say.
-_BRANCHES = {
-    "a property": ("young",),
-    "the branch of 'female'": ("female",),
-    "a property and a relation": ("female", "suit"),
-    "two properties": ("young", "male"),
-    "two relations at one level": ("person", "dog"),
-}
 
 
 def _anchors(draft: Draft, task: str) -> dict[str, str]:
@@ -61,12 +43,9 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
 
 def _lean_line(draft: Draft, name: str, row: Row) -> None:
     """The lean of an inverse query; without one, why there is none."""
-    lean = row.scores.get("lean")
-    if lean is not None:
-        draft.score(name, "lean", lean, 2)
-        return
-    reasons = [one.reason for key, one in row.scores.items() if key.startswith("share:")]
-    draft.line(name, "lean", None, note=next((why for why in reasons if why), "not measured"))
+    reasons = (one.reason for key, one in row.scores.items() if key.startswith("share:"))
+    why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
+    draft.score(name, "lean", row.scores.get("lean"), 2, why)
 
 
 def table_1(draft: Draft) -> None:
@@ -76,10 +55,9 @@ def table_1(draft: Draft) -> None:
             draft.line(name.removeprefix("vibex_"), score, prompt)
 
 
-def figure_2(draft: Draft) -> None:
-    """Texts of a prompting tree."""
-    tree = Tree(nodes=_PERSON)
-    for row, chosen in _BRANCHES.items():
+def figure_2(draft: Draft, tree: Tree, branches: dict[str, tuple[str, ...]]) -> None:
+    """Texts of a prompting tree, by what is chosen in it."""
+    for row, chosen in branches.items():
         draft.line(row, "text", tree.text(chosen))
 
 
@@ -160,20 +138,19 @@ def table_b(draft: Draft) -> None:
             ("photographs", draft.beside("photographs", task)),
             ("generated", draft.results.get(task)),
         ):
-            row = found and row_of(found, concept, "forward")
-            score = row and row.scores.get("D")
+            score = score_of(row_of(found, concept, "forward"), "D")
             draft.score(f"{concept}, {scenario}", f"D, {kind}", score)
-            draft.line(f"{concept}, {scenario}", f"p, {kind}", score and score.p)
+            p = None if score is None else score.p
+            draft.line(f"{concept}, {scenario}", f"p, {kind}", p)
 
 
 def figure_3(draft: Draft) -> None:
     """Concepts between two anchors, of generated images and of photographs."""
     anchors = [*_anchors(draft, RACE).values()]
-    task, beside = draft.results.get(RACE), draft.beside("photographs", RACE)
+    beside = draft.beside("photographs", RACE)
     drawn: list[Arrow] = []
     for name in draft.known:
-        row = task and row_of(task, name, "forward")
-        other = beside and row_of(beside, name, "forward")
+        row, other = draft.row(RACE, name, "forward"), row_of(beside, name, "forward")
         draft.line(name, "side", _side(row, anchors))
         if row is not None:
             probability = row.scores.get("probability_difference")
