@@ -19,7 +19,7 @@ FAMILIES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex"
 NAMED = {
     "methods/registry.py",
     "cli/parser.py",
-    "reproduction/registry.py",
+    "apps/papers/registry.py",
     "cli/calibrate_parser.py",
     "cli/propose_parser.py",
 }
@@ -108,7 +108,7 @@ def words(path: Path) -> Iterator[str]:
 def test_a_family_is_known_in_its_own_folder_only() -> None:
     pattern = re.compile(rf"(?<![a-z])(?:{'|'.join(FAMILIES)})(?![a-z])", re.IGNORECASE)
     # One family may cite another's published convention.
-    inside = (*(f"methods/{family}/" for family in FAMILIES), "reproduction/papers/")
+    inside = (*(f"methods/{family}/" for family in FAMILIES), "apps/papers/published/")
     named = [
         f"{name_of(path)}: {word}"
         for path in MODULES
