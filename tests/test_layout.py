@@ -75,6 +75,12 @@ def test_imports_only_go_down() -> None:
             rooms_used = {room for room in map(room_of, used) if room not in {None, own}}
             up = [room for room in rooms_used if floor_of(str(room)) <= floor_of(own)]
             wrong += [f"{name_of(path)} imports {room}" for room in up]
+        if own == "apps" and len(path.relative_to(ROOT).parts) > 2:
+            app = ".".join(["t2ibench", *path.relative_to(ROOT).parts[:2]])
+            others = [name for name in used if name.startswith("t2ibench.apps.")]
+            wrong += [
+                f"{name_of(path)} imports {n}" for n in others if not f"{n}.".startswith(f"{app}.")
+            ]
         if own in {"methods", "stats"}:
             heavy = ("torch", "PIL", "t2ibench.models", "t2ibench.store")
             wrong += [f"{name_of(path)} imports {n}" for n in used if n.startswith(heavy)]
