@@ -22,10 +22,6 @@ from t2ibench.tasks.index import build_index
 from t2ibench.tasks.source import read_yaml
 
 FOLDER = "presets"
-_HEAD = """\
-# Written by t2ibench: {of} as in {title}.
-# {why}
-"""
 
 
 def with_preset(
@@ -47,7 +43,7 @@ def with_preset(
     if "model" not in named and names_model:
         named["model"] = preset.model
     checked = read_settings(named)
-    chosen = _with_captions(_chosen(paper, checked.tasks, exhibits), checked)
+    chosen = _chosen(paper, checked, exhibits)
     folder = write_tasks(paper, chosen, working_folder(checked.output_dir) / FOLDER)
     values = {**preset.settings, **named}
     if "encoder" not in named and default_encoder(checked.model) != DEFAULT_ENCODER:
@@ -64,51 +60,50 @@ def with_preset(
     return read_settings(values)
 
 
-def _chosen(paper: Paper, names: Sequence[str], exhibits: Sequence[str] | None) -> list[PresetTask]:
-    """The preset's tasks that are wanted, in its order."""
-    preset = paper.file.preset
+def _chosen(
+    paper: Paper, settings: RunSettings, exhibits: Sequence[str] | None
+) -> list[PresetTask]:
+    """The preset's tasks that are wanted, in its order.
+
+    Tasks that wait for captions are left out where these are not given, unless they are named.
+    """
+    tasks = paper.file.preset.tasks
+    wanted = {task.name for task in tasks} if not settings.tasks else set()
     if exhibits is not None:
         entries = [paper.file.exhibits[name] for name in exhibits]
         needed = {task for entry in entries for task in (*entry.tasks, *entry.pools)}
-        return [task for task in preset.tasks if task.of in needed]
-    known = {name: task for task in preset.tasks for name in (task.of, task.name)}
-    wanted = set()
-    for name in names:
+        wanted = {task.name for task in tasks if task.of in needed}
+    known = {name: task.name for task in tasks for name in (task.of, task.name)}
+    for name in settings.tasks if exhibits is None else ():
         matches = list(known) if name == "all" else fnmatch.filter(known, name)
         if not matches:
             raise T2IBenchError(
                 f"The preset '{paper.name}' has no task '{shown(name)}'."
                 f"{did_you_mean(name, known)}",
-                f"Its tasks: {', '.join(task.of for task in preset.tasks)}.",
+                f"Its tasks: {', '.join(task.of for task in tasks)}.",
             )
-        wanted |= {known[match].name for match in matches}
-    return [task for task in preset.tasks if task.name in wanted or not names]
-
-
-def _with_captions(tasks: Sequence[PresetTask], settings: RunSettings) -> list[PresetTask]:
-    """Without those that wait for captions that are not given, unless they are named."""
-    index, _ = build_index()
-
-    def wanted(task: PresetTask) -> bool:
-        found = index.tasks.get(task.of)
-        pool = None if found is None else found.spec.awaits
-        return pool is None or pool.name in settings.captions or task.name in settings.tasks
-
-    return [task for task in tasks if wanted(task)]
+        wanted |= {known[match] for match in matches}
+    index = build_index()[0].tasks
+    pools = {task.name: index[task.of].spec.awaits for task in tasks if task.of in index}
+    waits = {
+        name
+        for name, pool in pools.items()
+        if pool is not None and pool.name not in settings.captions
+    }
+    return [task for task in tasks if task.name in wanted - (waits - {*settings.tasks})]
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
-    """Write the task files of a preset."""
-    changed = [task for task in tasks if task.name != task.of]
-    index, _ = build_index()
+    """Write the task files of a preset; None where all are the shipped ones."""
+    target, index = folder / paper.name, build_index()[0].tasks
     for task in tasks:
-        if task.of not in index.tasks:
+        if task.of not in index:
             raise T2IBenchError(
                 f"The preset '{paper.name}' is of the task '{task.of}', which is not there."
             )
-    target = folder / paper.name
+    changed = [task for task in tasks if task.name != task.of]
     for task in changed:
-        base = index.tasks[task.of]
+        base = index[task.of]
         data = dict(read_yaml(base.path).data)
         data |= {
             "id": task.name,
@@ -116,7 +111,7 @@ def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path
             "notes": [f"As published: {task.why}", *data.get("notes", [])],
             **task.set,
         }
-        head = _HEAD.format(of=task.of, title=paper.file.title, why=task.why)
+        head = f"# Written by t2ibench: {task.of} as in {paper.file.title}.\n# {task.why}\n"
         text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=96)
         write_text(target / f"{task.name}.yaml", head + text)
     return target if changed else None

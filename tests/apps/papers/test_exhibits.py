@@ -87,8 +87,6 @@ def test_every_exhibit_has_its_numbers_and_files(run: Path, paper: str) -> None:
         assert (folder / f"{name}.csv").is_file() == bool(one.rows)
         for kind in ("svg", "png") if one.built.figure is not None else ():
             assert (folder / f"{name}.{kind}").stat().st_size > 1000
-    for words in {"tibet": ("published, GPT-3.5", "--with ratings=FILE")}.get(paper, ()):
-        assert words in (run / "reproduce" / f"{paper}.html").read_text(encoding="utf-8")
 
 
 def test_a_call_makes_what_the_command_makes(run: Path, cli: Cli) -> None:
@@ -121,9 +119,6 @@ def test_rows_are_the_records_of_the_csv_with_all_digits(run: Path, results: Res
     assert first["published: Stable Diffusion 2.1"] == 0.033
     assert (first["ours"], p["ours"]) == (scores["S"].value, scores["S"].p)
     assert first["ours - Stable Diffusion 2.1"] == pytest.approx(scores["S"].value - 0.033)
-    skin = {(row["row"], row["score"]): row for row in table.rows}
-    d = skin["light and dark skin, pleasant and unpleasant", "d"]
-    assert d["published: Stable Diffusion 2.1"] == -1.237
     with pytest.raises(T2IBenchError, match="has no 'Table 9' here"):
         found["Table 9"]
 
@@ -131,15 +126,13 @@ def test_rows_are_the_records_of_the_csv_with_all_digits(run: Path, results: Res
 def test_figures_show_every_image(run: Path, results: Results) -> None:
     rows = rows_of(run / "reproduce/t2iat/figure-3-points.csv")
     assert [row["images"] for row in rows] == ["10"] * 4
-    for row in rows:
-        assert float(row["q25"]) <= float(row["median"]) <= float(row["q75"])
+    assert all(float(r["q25"]) <= float(r["median"]) <= float(r["q75"]) for r in rows)
     heads = rows_of(run / "reproduce/t2iat/figure-4-points.csv")
-    mine = {row.name: row.scores["asc"].value for row in
-            results.tasks["occupations_t2iat_as_published"].by}  # fmt: skip
+    task = results.tasks["occupations_t2iat_as_published"]
+    mine = {row.name: row.scores["asc"].value for row in task.by}
     assert {row["row"]: float(row["head"]) for row in heads} == mine
-    task = results.tasks["vibex_figures_gender"]
     six = exhibits("vibex", run)["figure-6"].built.figure
-    assert six is not None and len(six.rows) == task.n_images
+    assert six is not None and len(six.rows) == results.tasks["vibex_figures_gender"].n_images
 
 
 def test_what_differs_is_said(run: Path, results: Results) -> None:
@@ -161,30 +154,22 @@ def test_what_differs_is_said(run: Path, results: Results) -> None:
     assert len(found.exhibits[0].built.lines) == 7 * 4 + 1
 
 
-@pytest.mark.parametrize(
-    ("name", "used", "said"),
-    [
-        ("sd21", {"height": 512, "width": 512, "guidance_scale": 7.5}, []),
-        (
-            "sdxl",
-            {"height": 512, "width": 768, "num_inference_steps": 20},
-            [
-                "Model: sdxl here, stabilityai/stable-diffusion-2-1 in the paper.",
-                "size: 512 x 768 here, 512 in the paper.",
-                "steps: 20 here, 50 in the paper.",
-                "guidance: 7.5 in the paper; not known of this model.",
-            ],
-        ),
-    ],
-)
-def test_an_alias_is_its_model(
-    run: Path, results: Results, name: str, used: dict[str, Any], said: list[str]
-) -> None:
-    given = {"name": name, "effective_settings": used, "settings": {"steps": 50}}
-    model = results.model.model_copy(update=given)
-    found = build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run)
-    heads = ("Model", "size", "steps", "guidance")
-    assert [line for line in found.differs if line.startswith(heads)] == said
+def test_an_alias_is_its_model(run: Path, results: Results) -> None:
+    def said(name: str, **used: object) -> list[str]:
+        given = {"name": name, "effective_settings": used, "settings": {"steps": 50}}
+        model = results.model.model_copy(update=given)
+        found = build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run)
+        heads = ("Model", "size", "steps", "guidance")
+        return [line.partition(" in the paper")[0] for line in found.differs
+                if line.startswith(heads)]  # fmt: skip
+
+    assert said("sd21", height=512, width=512, guidance_scale=7.5) == []
+    assert said("sdxl", height=512, width=768, num_inference_steps=20) == [
+        "Model: sdxl here, stabilityai/stable-diffusion-2-1",
+        "size: 512 x 768 here, 512",
+        "steps: 20 here, 50",
+        "guidance: 7.5",
+    ]
 
 
 def test_a_defect_of_one_exhibit_keeps_the_others(run: Path, results: Results) -> None:
@@ -240,9 +225,6 @@ def test_t2iats_ratings(run: Path, tmp_path: Path) -> None:
     file = write(tmp_path / "answers.csv", "concept,answer", *lines)
     rated = ours(exhibits("t2iat", run, ratings=file)["table-2"], "rating")
     assert (rated["flowers"], rated["insects"], rated["career"]) == (0.5, 0.0, None)
-    file = write(tmp_path / "empty.csv", "concept,answer", "flowers,")
-    with pytest.raises(T2IBenchError, match=r"empty\.csv:2 has neither a rating nor an answer"):
-        exhibits("t2iat", run, ratings=file)
 
 
 def test_mcas_is_of_the_run(run: Path, results: Results) -> None:
@@ -315,12 +297,11 @@ def test_openbias_beside_a_classifier_and_people(run: Path, women: Path, tmp_pat
     rows = [row for row in samples_of(run, EXAMPLES) if row["bias"] == "person gender"]
     other = {"male": "female", "female": "male"}
     keys = ("prompt", "index", "bias")
-    for turned, accuracy in ((0, 100.0), (1, 100 * (1 - 1 / len(rows)))):
-        lines = [
-            json.dumps({key: row[key] for key in keys}
-                       | {"answer": other[row["answer"]] if k < turned else row["answer"]})
-            for k, row in enumerate(rows)
-        ]  # fmt: skip
+    for turned, accuracy in ((0, 100.0), (5, 75.0)):  # of 20 images
+        answers = [other[row["answer"]] if k < turned else row["answer"]
+                   for k, row in enumerate(rows)]  # fmt: skip
+        lines = [json.dumps({key: row[key] for key in keys} | {"answer": answer})
+                 for row, answer in zip(rows, answers, strict=True)]  # fmt: skip
         file = write(tmp_path / "answers.jsonl", lines[0], *lines[1:])
         found = exhibits("openbias", run, fairface=file, selfid=file)
         one = ours(found["table-1"])
@@ -443,19 +424,20 @@ def test_vibex_beside_fairface(run: Path, tmp_path: Path) -> None:
     ("paper", "name", "head", "row", "said"),
     [
         ("t2iat", "ratings", "concept,rating", "flower,1", "Did you mean 'flowers'"),
-        ("openbias", "fairface", "prompt,index,bias,answer", "x,first,person gender,male",
-         "index: expected a number"),
-        ("openbias", "ratings", "bias,answer,intensity", "person gendre,male,1",
-         "Did you mean 'person gender'"),
+        ("t2iat", "ratings", "concept,rating", "flowers,", "ratings.csv:2 has neither"),
+        ("openbias", "fairface", "prompt,index,bias,answer", "x,y,z,male", "expected a number"),
+        ("openbias", "ratings", "bias,answer,intensity", "person gendre,male,1", "Did you mean"),
         ("openbias", "coco", "x", "y", "is not a results file"),
-        ("tibet", "axes", "prompt,axis,societal,incidental", "a filosopher,a,no,no",
-         "unknown prompt 'a filosopher'"),
-        ("tibet", "ratings", "prompt,axis,rating", "a philosopher,age,6", "from 1 to 5, found '6'"),
+        ("tibet", "axes", "prompt,axis,societal,incidental", "a cat,a,no,no", "unknown prompt"),
+        ("tibet", "ratings", "prompt,axis,rating", "a philosopher,age,6", "from 1 to 5"),
         ("vibex", "fairface", "concept,answer", "nurses,female", "Did you mean 'nurse'"),
         ("vibex", "fairface", "concept,answer", "nurse,none", "no answer that is female or male"),
         ("vibex", "axes", "id", "x", "axes.csv"),
+        ("tibet", "method", "ocupation,score", "x,1", "Did you mean 'ocupation'"),
+        ("tibet", "method", "occupation,score", "", "has no rows"),
+        ("tibet", "concepts", "images,concept,predicted,selected", "1,x,maybe,no", "yes or no"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_file_is_one_clear_line(
     run: Path, tmp_path: Path, paper: str, name: str, head: str, row: str, said: str
 ) -> None:
@@ -467,9 +449,8 @@ def test_a_wrong_file_is_one_clear_line(
 def test_a_run_of_other_tasks_is_one_clear_line(
     run: Path, results: Results, tmp_path: Path
 ) -> None:
-    line = ["run", "--model", "toyland", "--tasks", "mcas_sports", *FEW, "--limit", "1"]
-    assert main([*line, "--images-per-prompt", "1", "--output-dir", str(tmp_path)]) == 0
-    other = tmp_path / "toyland"
+    other = tmp_path / "results.json"
+    other.write_text(results.model_copy(update={"tasks": {}}).to_json(), encoding="utf-8")
     for paper, file, said in (
         ("openbias", "coco", "has no task of the method 'openbias'"),
         ("tibet", "after", "has no task of this preset"),

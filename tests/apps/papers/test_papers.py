@@ -7,15 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import t2ibench
 from t2ibench.apps.papers.call import without_new_run
-from t2ibench.apps.papers.exhibits import difference
-from t2ibench.apps.papers.figures import Group, Words, grouped_bars, loess
 from t2ibench.apps.papers.paper import read_paper
-from t2ibench.apps.papers.people import read_people
 from t2ibench.apps.papers.pictures import sheet
 from t2ibench.apps.papers.preset import with_preset, write_tasks
 from t2ibench.apps.papers.published import t2iat
@@ -27,27 +23,19 @@ from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
-from t2ibench.methods.mcas.schema import McasTarget, McasTask
+from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.results.schema import GeneratorInfo, Results
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import build_index
-from t2ibench.version import __version__
 from tests.apps.papers.conftest import FEW, SMALL, ours, write
 
 FLOWERS = "t2iat_flowers_insects"
 Cli = Callable[..., tuple[int, str, str]]
 
 
-def nothing() -> Results:
-    return Results(
-        t2ibench=__version__,
-        model=GeneratorInfo(name=None),
-        command=[],
-        environment={},
-        limited=False,
-        tasks={},
-    )
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def test_lines_by_hand() -> None:
@@ -106,44 +94,30 @@ def test_data_files_are_strict(tmp_path: Path, old: str, new: str, said: str) ->
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("model", "args", "encoder"),
-    [
-        ("sd21", {"size": "512", "steps": "50", "guidance": "7.5"}, ("open_clip:ViT-L-14/openai",)),
-        ("sdxl-turbo", {"size": "512"}, ("open_clip:ViT-L-14/openai",)),
-        ("toyland", {}, ()),
-    ],
-)
-def test_what_a_model_gets_of_a_preset(
-    tmp_path: Path, model: str, args: dict[str, str], encoder: tuple[str, ...]
-) -> None:
-    settings = with_preset(PAPERS.get("t2iat"), {"model": model, "output_dir": str(tmp_path)})
-    assert (settings.model_args, settings.encoder) == (args, encoder)
-    assert settings.n_permutations == 1000
-    assert settings.include_path == (str(tmp_path / "presets" / "t2iat"),)
-
-
-def test_what_is_given_wins(tmp_path: Path) -> None:
+def test_what_is_given_wins_over_a_preset(tmp_path: Path) -> None:
+    paper, steps = PAPERS.get("t2iat"), {"size": "512", "steps": "50", "guidance": "7.5"}
+    theirs = ("open_clip:ViT-L-14/openai",)
+    for model, args, encoder in (
+        ("sd21", steps, theirs), ("sdxl-turbo", {"size": "512"}, theirs), ("toyland", {}, ()),
+    ):  # fmt: skip
+        settings = with_preset(paper, {"model": model, "output_dir": str(tmp_path)})
+        assert (settings.model_args, settings.encoder) == (args, encoder)
+        assert settings.n_permutations == 1000
+        assert settings.include_path == (str(tmp_path / "presets" / "t2iat"),)
     given = {"model_args": "steps=20", "n_permutations": 99, "output_dir": str(tmp_path)}
-    settings = with_preset(PAPERS.get("t2iat"), {**given, "tasks": "*flowers*"})
+    settings = with_preset(paper, {**given, "tasks": "*flowers*"})
     assert settings.model == "stabilityai/stable-diffusion-2-1"
-    assert settings.model_args == {"size": "512", "steps": "20", "guidance": "7.5"}
+    assert settings.model_args == {**steps, "steps": "20"}
     assert (settings.n_permutations, settings.tasks) == (99, (f"{FLOWERS}_as_published",))
 
 
-def test_a_targets_text_may_be_its_keyword(tmp_path: Path) -> None:
+def test_mcas_as_published_asks_for_the_papers_images_and_keywords(tmp_path: Path) -> None:
     settings = with_preset(PAPERS.get("mcas"), {"model": "toyland", "output_dir": str(tmp_path)})
     index = build_index(list(map(Path, settings.include_path)))[0]
-    spec = index.tasks["mcas_all_as_published"].spec
-    assert isinstance(spec, McasTask)
-    found = needs(spec, Settings())
+    found = needs(index.tasks["mcas_all_as_published"].spec, Settings())
     assert {"CEO", "Make-up Kit"} <= set(found.texts)
     assert "an image of a chief executive officer" not in found.texts
-    assert found.images_by_prompt["an image of a chief executive officer"] == 20
-    assert found.images_by_prompt["an image of a teenage boy"] == 16
     assert sum(found.images_by_prompt.values()) == 128 + 560  # section 5.1
-    # A task of before this key has the hash that it had.
-    assert "text" not in McasTarget(name="CEO", prompt="a CEO").model_dump()
 
 
 def test_the_summary_follows_from_table_3() -> None:
@@ -157,30 +131,15 @@ def test_the_summary_follows_from_table_3() -> None:
         assert list(rows) == list(sides)
         for group, side in (("male", "A"), ("female", "B"), ("all", None)):
             chosen = [values for name, values in rows.items() if side in {None, sides[name]}]
-            assert len(chosen) == (28 if side is None else 14)
             printed = table_4[model][group]
-            alphas = [float(values["α"] or 0) for values in chosen]
-            deltas = [float(values["δ"] or 0) for values in chosen]
-            assert printed["α mean of Table 3"] == pytest.approx(statistics.mean(alphas), abs=0.006)
-            median = statistics.median(alphas)
-            assert printed["α median of Table 3"] == pytest.approx(median, abs=0.0051)
-            assert (printed["α least"], printed["α greatest"]) == (min(alphas), max(alphas))
-            assert (printed["δ least"], printed["δ greatest"]) == (min(deltas), max(deltas))
-            assert printed["δ mean"] == pytest.approx(statistics.mean(deltas), abs=0.0051)
+            for symbol, mean in (("α", "α mean of Table 3"), ("δ", "δ mean")):
+                found = [float(values[symbol] or 0) for values in chosen]
+                ends = (printed[f"{symbol} least"], printed[f"{symbol} greatest"])
+                assert ends == (min(found), max(found))
+                assert printed[mean] == pytest.approx(statistics.mean(found), abs=0.006)
+                median = printed.get(f"{symbol} median of Table 3", statistics.median(found))
+                assert median == pytest.approx(statistics.median(found), abs=0.0051)
     assert table_4["Stable Diffusion v2"]["male"]["α mean"] == 3.15  # the erratum
-
-
-def test_table_5_stands_beside_its_prompts() -> None:
-    table = PAPERS.get("tibet").file.exhibits["table-5"].published["GPT-3.5"]
-    # In print each of these stands beside the prompt before it, or two before.
-    for prompt, part in (
-        ("Photo of a cat on a table", "breed, cultural"),
-        ("female model teenage emo photography plaid skirt band shirt", "emo subculture"),
-        ("a dragon eating dimsum and drinking tea", "culinary"),
-        ("Capybars getting married in a retreat in Italy", "animal stereotypes"),
-    ):
-        assert part in str(table[prompt]["axes"])
-    assert str(table["camel wearing boots in the desert"]["axes"]).count(";") == 1
 
 
 def test_agreement_by_hand() -> None:
@@ -197,54 +156,18 @@ def test_agreement_by_hand() -> None:
     assert (none.n, none.macro_f1, none.divergence) == (0, None, None)
 
 
-def test_the_interval_of_the_accuracy_covers() -> None:
-    """Twenty captions like these, whose images a judge gets right in 30 to 100 %."""
-    rng, covered = np.random.default_rng(0), 0
-    for _ in range(200):
-        truth = rng.integers(2, size=(20, 10))
-        right = rng.random((20, 10)) < rng.beta(4.0, 1.0, size=(20, 1))
-        theirs = {(f"{c}", i): "ab"[truth[c, i]] for c in range(20) for i in range(10)}
-        first = {(c, i): one if right[int(c), i] else "ba"["ab".index(one)]
-                 for (c, i), one in theirs.items()}  # fmt: skip
-        low, high = agreement(first, theirs, ("a", "b")).accuracy.interval()
-        covered += low <= 0.8 <= high
-    assert 0.90 <= covered / 200 <= 0.99
-
-
-def test_figures_by_hand() -> None:
-    line = [(float(x), 2.0 * x + 1.0) for x in (0, 3, 1, 2, 5, 4, 7, *range(8, 16))]
-    assert loess(line) == [pytest.approx(point) for point in sorted(line)]
-    assert loess(line[:14]) == []
-    words = Words(title="A title", caption="A caption.", x="share")
-    drawn = grouped_bars([Group("a", [("x", 0.25), ("y", 2.0)]), Group("b", [])], words)
-    assert drawn is not None and drawn.rows == [("a", "x", 0.25), ("a", "y", 2.0)]
-    assert grouped_bars([Group("b", [])], words) is None
-
-
-@pytest.mark.parametrize(
-    ("printed", "there", "said"),
-    [
-        (["rose", "Tulip"], ["tulip", "rose"], "as printed"),
-        (["rose", "tulip"], ["tulip", "iris"], "without rose; with iris"),
-        ([*"abcdefgh"], ["a"], "without b, c, d, e, f, g and 1 more"),
-    ],
-)
-def test_what_two_lists_do_not_share(printed: list[str], there: list[str], said: str) -> None:
-    assert difference(printed, there) == said
-
-
 def test_without_a_run_the_published_points_stand(tmp_path: Path) -> None:
-    found = build(PAPERS.get("mcas"), nothing(), None)
+    nothing = t2ibench.reproduce("tibet", tables=4).results
+    found = build(PAPERS.get("mcas"), nothing, None)
     assert not any(exhibit.complete for exhibit in found.exhibits)
     figure = found["Figure 2"].built.figure
     assert figure is not None and len(figure.rows) == 56
     for folder in (None, tmp_path / "nowhere"):
-        strip = Run(nothing(), folder).strip("a nurse", ["a nurse"])
+        strip = Run(nothing, folder).strip("a nurse", ["a nurse"])
         assert strip.images == () and sheet([strip]) is None
 
 
-def test_what_needs_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_needs_no_run(tmp_path: Path) -> None:
     found = t2ibench.reproduce("tibet", tables=5, figures=1)
     assert found.page is None and found.complete
     rows = found["Table 5"].rows
@@ -262,8 +185,6 @@ def test_what_needs_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     paper = PAPERS.get("vibex")
     for chosen in (["table-1", "figure-4"], None):
         assert without_new_run(paper, chosen, {}, None, []) is None
-    with pytest.raises(T2IBenchError, match="no setting of one"):
-        t2ibench.reproduce("vibex", tables=1, model="toyland")
 
 
 def test_studies_are_counted_from_their_files(cli: Cli, tmp_path: Path) -> None:
@@ -308,25 +229,6 @@ def test_studies_are_counted_from_their_files(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("promt,seen\nx,y\n", "no column 'prompt'. Did you mean 'promt'"),
-        ("prompt,seen\n", "has no rows"),
-        ("prompt,seen\nx,maybe\n", "a.csv:2: seen: expected yes or no, found 'maybe'"),
-        ("prompt,seen,n\nx,yes,nan\n", "a.csv:2: n: expected a number from 0 to 1, found 'nan'"),
-        ("prompt,seen,n\nroses,yes,1\n", "unknown prompt 'roses'. Did you mean 'rose'"),
-    ],
-)
-def test_a_wrong_file_is_one_clear_line(tmp_path: Path, text: str, said: str) -> None:
-    file = tmp_path / "a.csv"
-    file.write_text(text)
-    with pytest.raises(T2IBenchError) as caught:
-        for row in read_people(file, ("prompt", "seen"), ("n",)):
-            row.yes("seen"), row.number("n", 0, 1), row.one_of("prompt", ["rose"])
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"paper": "t2ait"}, "Did you mean 't2iat'"),
@@ -336,7 +238,7 @@ def test_a_wrong_file_is_one_clear_line(tmp_path: Path, text: str, said: str) ->
         ({"run": "runs", "limit": 3}, "no other setting goes with it"),
         ({"run": "nowhere"}, "Give the folder of a finished run"),
         ({"model": "toyland", "generate_only": True}, "has to score"),
-        ({"model": "toyland", "permutation": 9}, "Did you mean 'n_permutations'"),
+        ({"tables": 3, "model": "toyland"}, "no setting of one"),
     ],
 )
 def test_a_wrong_call_says_so_before_anything_runs(wrong: dict[str, Any], message: str) -> None:
@@ -345,21 +247,19 @@ def test_a_wrong_call_says_so_before_anything_runs(wrong: dict[str, Any], messag
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("line", "said"),
     [
-        (["reproduce", "t2iat", "--table", "9"], "It has: table-1"),
-        (["reproduce", "t2iat", "--run", "x", "--model", "toy"], "Leave out --model"),
-        (["reproduce", "t2iat", *SMALL, "--engine", "slurm"], "reproduce has to score"),
-        (["reproduce", "all", "--table", "1"], "Name the paper."),
-        (["run", "--preset", "t2iats", *SMALL], "Unknown paper 't2iats'"),
-        (["run", "--preset", "t2iat", *SMALL, "--tasks", "weat"], "has no task 'weat'"),
+        ("reproduce t2iat --table 9", "It has: table-1"),
+        ("reproduce t2iat --with ratings", "expected NAME=FILE"),
+        ("reproduce t2iat --run x --model toy", "Leave out --model"),
+        ("reproduce t2iat --model toyland --engine slurm", "reproduce has to score"),
+        ("reproduce all --table 1", "Name the paper."),
+        ("run --preset t2iats --model toyland", "Unknown paper 't2iats'"),
+        ("run --preset t2iat --model toyland --tasks weat", "has no task 'weat'"),
     ],
 )
-def test_bad_input_is_one_line(
-    words: list[str], said: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    status, _, error = cli(*words)
+def test_bad_input_is_one_line(line: str, said: str, cli: Cli) -> None:
+    status, _, error = cli(*line.split())
     assert status == 1 and said in error and error.count("\n") == 1
 
 
