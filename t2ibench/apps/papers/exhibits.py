@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from t2ibench.apps.papers.figures import Words, arrows, by_head, distributions
 from t2ibench.apps.papers.people import Said, read_people
-from t2ibench.apps.papers.pictures import SHOWN, Strip
-from t2ibench.apps.papers.run import Run
+from t2ibench.apps.papers.run import SHOWN, Run, Strip
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
 from t2ibench.apps.papers.tables import Line
 from t2ibench.errors import T2IBenchError

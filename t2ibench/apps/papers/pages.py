@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -9,9 +11,10 @@ from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
+from PIL import Image
 
-from t2ibench.apps.papers.pictures import caption, sheet, tiles
 from t2ibench.apps.papers.reproduction import FOLDER, Exhibit, Reproduction
+from t2ibench.apps.papers.run import Strip
 from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
@@ -20,12 +23,15 @@ from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.images import StoredImage
+from t2ibench.store.pixels import UnreadableImageError
 
 _LEGEND = (
     "Published is the paper's number, ours that of {model}, with its interval where one is "
     "vouched for. The difference is ours less the published one. – stands where there is no number."
 )
 _LONG = 24  # characters of a cell that is a text rather than a number
+_SIDE, _GAP, _QUALITY = 112, 6, 75  # of small images
 
 
 def write_pages(found: Reproduction, run: Path) -> dict[str, tuple[Path, ...]]:
@@ -136,3 +142,47 @@ def html(found: Reproduction) -> str:
         exhibits=exhibits,
         style=Markup(style()),
     )
+
+
+def _small(image: StoredImage) -> Image.Image | None:
+    """An image of the page's size; None where its file is gone or has changed."""
+    try:
+        small = image.read()
+    except UnreadableImageError:
+        return None
+    small.thumbnail((_SIDE, _SIDE))
+    return small
+
+
+def tiles(strip: Strip) -> list[tuple[str, str]]:
+    """Data URIs of a row's images, with their prompts and numbers, never who may be shown."""
+    found = []
+    for image in strip.images:
+        small = _small(image)
+        if small is not None:
+            buffer = io.BytesIO()
+            small.save(buffer, format="WEBP", quality=_QUALITY)
+            text = base64.b64encode(buffer.getvalue()).decode()
+            found.append((f"data:image/webp;base64,{text}", f"{image.prompt}, image {image.index}"))
+    return found
+
+
+def sheet(strips: Sequence[Strip]) -> bytes | None:
+    """Rows of images as one picture, without text: a caption names the rows."""
+    rows = [[_small(image) for image in strip.images] for strip in strips]
+    if not any(image is not None for row in rows for image in row):
+        return None
+    step, most = _SIDE + _GAP, max(map(len, rows))
+    page = Image.new("RGB", (most * step - _GAP, len(rows) * step - _GAP), "#ffffff")
+    for y, row in enumerate(rows):
+        for x, image in enumerate(row):
+            if image is not None:
+                page.paste(image, (x * step, y * step))
+    buffer = io.BytesIO()
+    page.save(buffer, format="PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def caption(strips: Sequence[Strip]) -> str:
+    """Which row is what."""
+    return f"Rows, from the top: {'; '.join(strip.title for strip in strips)}."

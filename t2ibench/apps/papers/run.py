@@ -6,15 +6,23 @@ import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from t2ibench.apps.papers.pictures import SHOWN, Strip
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.files import samples_of
 from t2ibench.results.reading import read_results
 from t2ibench.results.run import folder_of, open_run
 from t2ibench.results.schema import Results
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import ImageStore, StoredImage
+
+SHOWN = 6  # images of a row
+
+
+class Strip(NamedTuple):
+    """A row of images: what they have in common, and the images."""
+
+    title: str
+    images: tuple[StoredImage, ...]
 
 
 class Run:

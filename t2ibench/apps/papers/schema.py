@@ -10,7 +10,6 @@ from t2ibench.apps.papers.figures import Words
 from t2ibench.methods.core.schema import Identifier, Line, Strict, Text
 
 Value = float | str | None
-SUFFIX = "_as_published"
 
 
 class PresetTask(Strict):
@@ -19,19 +18,17 @@ class PresetTask(Strict):
     Attributes:
         of: The shipped task.
         set: Keys of its file that differ, with the paper's values; the task itself where empty.
-        id: Id of the task that this makes; by default that of the shipped one and '_as_published'.
         why: What differs, and where the paper says so.
     """
 
     of: Identifier
     set: dict[str, Any] = Field(default_factory=dict)
-    id: Identifier | None = None
     why: Line = "as shipped"
 
     @property
     def name(self) -> str:
         """The id of the task that is run."""
-        return self.id or (f"{self.of}{SUFFIX}" if self.set else self.of)
+        return f"{self.of}_as_published" if self.set else self.of
 
 
 class Preset(Strict):

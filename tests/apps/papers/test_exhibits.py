@@ -15,8 +15,7 @@ import pytest
 from PIL import Image
 
 import t2ibench
-from t2ibench.apps.papers.pages import html, markdown
-from t2ibench.apps.papers.pictures import sheet, tiles
+from t2ibench.apps.papers.pages import html, markdown, sheet, tiles
 from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.cli import main

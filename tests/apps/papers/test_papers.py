@@ -11,8 +11,8 @@ import pytest
 
 import t2ibench
 from t2ibench.apps.papers.call import without_new_run
+from t2ibench.apps.papers.pages import sheet
 from t2ibench.apps.papers.paper import read_paper
-from t2ibench.apps.papers.pictures import sheet
 from t2ibench.apps.papers.preset import with_preset, write_tasks
 from t2ibench.apps.papers.published import t2iat
 from t2ibench.apps.papers.published.openbias import agreement
