@@ -220,10 +220,6 @@ def test_t2iats_ratings(run: Path, tmp_path: Path) -> None:
         found = ours(exhibits("t2iat", run, ratings=file)["table-2"])
         assert found["all concepts: Kendall's tau"] == sign
         assert found[f"{names[3]}: rating"] == 0.3
-    lines = ["flowers,Pleasant", "flowers,unpleasant", "insects,unpleasant"]
-    file = write(tmp_path / "answers.csv", "concept,answer", *lines)
-    rated = ours(exhibits("t2iat", run, ratings=file)["table-2"], "rating")
-    assert (rated["flowers"], rated["insects"], rated["career"]) == (0.5, 0.0, None)
 
 
 def test_mcas_is_of_the_run(run: Path, results: Results) -> None:
@@ -366,20 +362,11 @@ def test_tibets_people(run: Path, results: Results, tmp_path: Path) -> None:
             rating = 1 + 4 * min(mad, 1.0)
             rows.append(json.dumps({"prompt": prompt, "axis": axis, "rating": rating}))
     ratings = write(tmp_path / "ratings.jsonl", rows[0], *rows[1:])
-    seen = write(
-        tmp_path / "people.csv", "occupation,when,answer",
-        "librarian,before,female", "librarian,before,other", "librarian,after,male",
-        "Librarian,After,female",
-    )  # fmt: skip
-    found = exhibits("tibet", run, ratings=ratings, people=seen)
-    three = ours(found["table-3"])
+    three = ours(exhibits("tibet", run, ratings=ratings)["table-3"])
     assert three["VQA (CAS): correlation"] == pytest.approx(1.0)
     assert three["VQA (CAS): Top-1"] == 1.0
     assert float(three["CLIP (CAS_CLIP): correlation"] or 0) < 1.0
     assert isinstance(three["Bipartite Matching: Top-2"], float)
-    thirteen = ours(found["figure-13"])
-    assert thirteen["librarian: male - female, before"] == -0.5
-    assert thirteen["librarian: male - female, after"] == 0.0
 
 
 def test_vibex_is_of_the_run(run: Path, women: Path, results: Results) -> None:
@@ -405,18 +392,62 @@ def test_vibex_is_of_the_run(run: Path, women: Path, results: Results) -> None:
     assert ours(found["figure-3"])["male: side, photographs"] in {"latino", "caucasian"}
 
 
-def test_vibex_beside_fairface(run: Path, tmp_path: Path) -> None:
-    """Toyland draws nurses as women; a file's answers stand in the place of the judge's."""
-    rows = ["nurse,Female"] * 40 + ["doctor,male"] * 40 + ["doctor,no face"] * 10
-    file = write(tmp_path / "f.csv", "concept,answer", *rows, *["happy,male", "happy,female"] * 20)
-    figure = exhibits("vibex", run, fairface=file)["figure-14"]
-    found, confirmed = ours(figure), ours(figure, "confirmed")
-    assert found["nurse: share of women"] == 1.0 and found["doctor: share of women"] == 0.0
-    notes = {line.row: line.note for line in figure.built.lines if line.score == "share of women"}
-    assert notes["doctor"] == "40 images"
-    assert (confirmed["nurse"], confirmed["doctor"]) == ("yes", "yes")
-    assert (confirmed["happy"], confirmed["young"]) == ("not clear", None)
-    assert ours(exhibits("vibex", run)["figure-14"], "confirmed")["nurse"] == "yes"
+@pytest.mark.parametrize(
+    ("paper", "name", "head", "rows", "where", "expected"),
+    [
+        (
+            *("t2iat", "ratings", "concept,answer"),
+            ["flowers,Pleasant", "flowers,unpleasant", "insects,unpleasant"],
+            "table-2",
+            {"flowers: rating": 0.5, "insects: rating": 0.0, "career: rating": None},
+        ),
+        (
+            *("tibet", "axes", "prompt,axis,societal,incidental"),
+            ["a philosopher,gender,yes,", "a philosopher,gender,no,yes", "a philosopher,age,no,no",
+             "a philosopher,weather,no,yes", "A PHILOSOPHER,racial,yes,no"],
+            "table-2",  # proposed are gender, age and racial; people see gender, weather and racial
+            {"overall: precision": 2 / 3, "overall: recall": 2 / 3, "societal: recall": 1.0},
+        ),
+        (
+            *("tibet", "concepts", "images,concept,predicted,selected"),
+            ["1,man,yes,yes", "1,hat,yes,yes", "1,cat,no,yes", "1,car,no,no"],
+            "table-study-3",
+            {"concepts that people select: also the judge's": 2 / 3,
+             "other concepts: selected by people": 0.5},
+        ),
+        (
+            *("tibet", "people", "occupation,when,answer"),
+            ["librarian,before,female", "librarian,before,other", "librarian,after,male",
+             "Librarian,After,female"],
+            "figure-13",
+            {"librarian: male - female, before": -0.5, "librarian: male - female, after": 0.0},
+        ),
+        (
+            *("vibex", "trees", "participant,code,outlier"),
+            [*["a,correct,no"] * 3, "a,relation problem,no", "b,concept problem,yes"],
+            "table-pilot",
+            {"all participants: problems": 2.0, "without outliers: correct": 0.75,
+             "without outliers: concept problem": 0.0},
+        ),
+        (
+            *("vibex", "fairface", "concept,answer"),
+            [*["nurse,Female"] * 40, *["doctor,male", "doctor,no face"] * 20,
+             *["happy,male", "happy,female"] * 20],
+            "figure-14",
+            {"nurse: share of women": 1.0, "doctor: share of women": 0.0, "nurse: confirmed": "yes",
+             "happy: confirmed": "not clear", "young: confirmed": None},
+        ),
+        # Without a file the judge answers: toyland draws nurses as women.
+        ("vibex", None, "", [], "figure-14", {"nurse: confirmed": "yes"}),
+    ],
+)  # fmt: skip
+def test_what_people_say_is_counted(
+    run: Path, tmp_path: Path, paper: str, name: str | None, head: str, rows: list[str],
+    where: str, expected: dict[str, Any],
+) -> None:  # fmt: skip
+    files = {} if name is None else {name: write(tmp_path / f"{name}.csv", head, *rows)}
+    found = ours(exhibits(paper, run, **files)[where])
+    assert {key: found[key] for key in expected} == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
