@@ -33,7 +33,7 @@ from t2ibench.stats.proportions import share_difference
 OCCUPATIONS, PLACES, TABLE_5 = "tibet_occupations", "tibet_intersections", "tibet_table5"
 _PHILOSOPHER, _PLAIN, _ALL = "a philosopher", "the plain prompt", "all occupations"
 _MEN, _WOMEN = {"male", "man", "men", "boy"}, {"female", "woman", "women", "girl"}
-_SIGNS = {"male": 1.0, "female": -1.0, "other": 0.0}
+_SIGNS = {"male": 1, "female": -1, "other": 0}
 _SEED = 0
 _PAPERS_ERROR = 0.18
 
@@ -85,6 +85,18 @@ def _counterfactuals(draft: Draft, task: str, word: str, axis: str) -> dict[str,
         return {}
     along = next(one for one in target.axes if one.name == axis)
     return {target.prompt: target.prompt} | {cf.prompt: cf.name for cf in along.counterfactuals}
+
+
+def _genders(
+    samples: Sequence[Mapping[str, Any]], names: Mapping[str, str], question: str
+) -> dict[str, list[int]]:
+    """Name to the gender that each answer about its prompt's images names: 1, -1 or 0."""
+    found: dict[str, list[int]] = {}
+    for row in samples:
+        if str(row["prompt"]) in names:
+            signs = found.setdefault(names[str(row["prompt"])], [])
+            signs.append(gender_of(str(row.get("answers", {}).get(question, ""))))
+    return found
 
 
 def _picture(draft: Draft, task: str, word: str, axis: str) -> None:
@@ -303,12 +315,10 @@ def figure_6(draft: Draft) -> None:
     target = next(one for one in spec.prompts if "pharmacist" in one.prompt)
     question = questions_of(next(axis for axis in target.axes if axis.name == "gender"))[0]
     prompts = _counterfactuals(draft, PLACES, "pharmacist", "geography") | {target.prompt: _PLAIN}
-    counted = {name: [0, 0] for name in prompts.values()}
-    for row in samples:
-        name = prompts.get(str(row["prompt"]))
-        sign = gender_of(str(row.get("answers", {}).get(question, "")))
-        if name is not None and sign:
-            counted[name][0 if sign > 0 else 1] += 1
+    signs = _genders(samples, prompts, question)
+    counted = {
+        name: [signs.get(name, []).count(one) for one in (1, -1)] for name in prompts.values()
+    }
     groups = []
     plain = counted[_PLAIN]
     for place, (men, women) in counted.items():
@@ -397,7 +407,7 @@ def figure_13(draft: Draft) -> None:
     if spec is None:
         return
     names = {target.prompt: occupation(target.prompt) for target in spec.prompts}
-    signs: dict[str, dict[str, list[float]]] = {"before": {}, "after": {}}
+    signs: dict[str, dict[str, list[int]]] = {"before": {}, "after": {}}
     for said in draft.answers("people"):
         when, name = said.one_of("when", list(signs)), said.one_of("occupation", [*names.values()])
         signs[when].setdefault(name, []).append(_SIGNS[said.one_of("answer", list(_SIGNS))])
@@ -405,11 +415,8 @@ def figure_13(draft: Draft) -> None:
         question = questions_of(spec.prompts[0].axes[0])[0]
         run = draft.run("after")
         later = [] if run is None else run.samples(draft.ran[OCCUPATIONS], OCCUPATIONS)
-        for when, samples in (("before", draft.samples(OCCUPATIONS)), ("after", later)):
-            for row in samples:
-                if str(row["prompt"]) in names:
-                    sign = float(gender_of(str(row.get("answers", {}).get(question, ""))))
-                    signs[when].setdefault(names[str(row["prompt"])], []).append(sign)
+        signs["before"] = _genders(draft.samples(OCCUPATIONS), names, question)
+        signs["after"] = _genders(later, names, question)
     drawn = []
     for name in names.values():
         means = []
@@ -419,9 +426,8 @@ def figure_13(draft: Draft) -> None:
                 continue
             means.append(math.fsum(values) / len(values))
             _, low, high = share_of([(1 + value) / 2 for value in values])
-            one = low is None or high is None
             ends = (None, None) if low is None or high is None else (2 * low - 1, 2 * high - 1)
-            note = "one image" if one else f"{len(values)} images"
+            note = "one image" if low is None else f"{len(values)} images"
             draft.line(name, f"male - female, {when}", means[-1], 2, note, ends)
         if means:
             drawn.append((name, means[0] if len(means) == 2 else 0.0, means[-1]))
