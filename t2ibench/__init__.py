@@ -13,6 +13,8 @@ from t2ibench.version import __version__
 
 if TYPE_CHECKING:
     from t2ibench.api import Results, evaluate, generate, load_tasks, read_results, score
+    from t2ibench.apps.papers.call import reproduce
+    from t2ibench.apps.papers.reproduction import Exhibit, Reproduction
     from t2ibench.errors import MissingEvidence, T2IBenchError
     from t2ibench.methods import Family, MainScore, Method
     from t2ibench.models.adapter import Adapter, Request
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
         Judge,
         Query,
     )
-    from t2ibench.reproduction.build import Exhibit, Reproduction
-    from t2ibench.reproduction.call import reproduce
     from t2ibench.results import TaskResult
     from t2ibench.settings import RunSettings, Settings
 
@@ -40,8 +40,8 @@ _HOMES = {
     "t2ibench.models.protocols": (
         *("Answer", "Drawn", "Encoder", "Generator", "ImageRequest", "Judge", "Query"),
     ),
-    "t2ibench.reproduction.build": ("Exhibit", "Reproduction"),
-    "t2ibench.reproduction.call": ("reproduce",),
+    "t2ibench.apps.papers.reproduction": ("Exhibit", "Reproduction"),
+    "t2ibench.apps.papers.call": ("reproduce",),
     "t2ibench.results": ("TaskResult",),
     "t2ibench.settings": ("RunSettings", "Settings"),
 }

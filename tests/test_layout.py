@@ -19,7 +19,7 @@ FAMILIES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex"
 NAMED = {
     "methods/registry.py",
     "cli/parser.py",
-    "reproduction/registry.py",
+    "apps/papers/registry.py",
     "cli/power_parser.py",
     "cli/propose_parser.py",
 }
@@ -75,6 +75,12 @@ def test_imports_only_go_down() -> None:
             rooms_used = {room for room in map(room_of, used) if room not in {None, own}}
             up = [room for room in rooms_used if floor_of(str(room)) <= floor_of(own)]
             wrong += [f"{name_of(path)} imports {room}" for room in up]
+        if own == "apps" and len(path.relative_to(ROOT).parts) > 2:
+            app = ".".join(["t2ibench", *path.relative_to(ROOT).parts[:2]])
+            others = [name for name in used if name.startswith("t2ibench.apps.")]
+            wrong += [
+                f"{name_of(path)} imports {n}" for n in others if not f"{n}.".startswith(f"{app}.")
+            ]
         if own in {"methods", "stats"}:
             heavy = ("torch", "PIL", "t2ibench.models", "t2ibench.store")
             wrong += [f"{name_of(path)} imports {n}" for n in used if n.startswith(heavy)]
@@ -108,7 +114,7 @@ def words(path: Path) -> Iterator[str]:
 def test_a_family_is_known_in_its_own_folder_only() -> None:
     pattern = re.compile(rf"(?<![a-z])(?:{'|'.join(FAMILIES)})(?![a-z])", re.IGNORECASE)
     # One family may cite another's published convention.
-    inside = (*(f"methods/{family}/" for family in FAMILIES), "reproduction/papers/")
+    inside = (*(f"methods/{family}/" for family in FAMILIES), "apps/papers/published/")
     named = [
         f"{name_of(path)}: {word}"
         for path in MODULES

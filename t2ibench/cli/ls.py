@@ -102,7 +102,7 @@ KINDS = {
     "rewriters": Kind("t2ibench.models.rewriters:REWRITERS"),
     "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
     "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
-    "papers": Kind("t2ibench.reproduction.registry:PAPERS", _described),
+    "papers": Kind("t2ibench.apps.papers.registry:PAPERS", _described),
     "destinations": Kind("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
 CHOICES = ("tasks", "groups", "tags", *KINDS)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from t2ibench.apps.papers.registry import PAPERS
+from t2ibench.apps.papers.reproduction import choose
 from t2ibench.cli import _normalise
 from t2ibench.cli.parser import build_parser
-from t2ibench.reproduction.build import choose
-from t2ibench.reproduction.registry import PAPERS
 from t2ibench.tasks.index import build_index
 
 ROOT = Path(__file__).parents[2]
@@ -38,8 +38,9 @@ def parsed(command: str) -> dict[str, Any]:
 
 def exhibits_of(given: dict[str, Any]) -> set[str]:
     """The exhibits that a command asks for; none where it asks for all."""
-    numbers = {kind: given[kind] or [] for kind in ("table", "figure")}
-    return set(choose(PAPERS.get(given["paper"]), numbers) or ())
+    return set(
+        choose(PAPERS.get(given["paper"]), given["table"] or (), given["figure"] or ()) or ()
+    )
 
 
 @pytest.mark.slow
@@ -52,7 +53,7 @@ def test_commands_parse_and_name_what_is_there() -> None:
         assert given.get("preset") in {None, *PAPERS.names()}
         if "paper" in given:
             exhibits_of(given)
-            known = PAPERS.get(given["paper"]).options
+            known = PAPERS.get(given["paper"]).file.files
             assert {text.partition("=")[0] for text in given["options"] or ()} <= set(known)
 
 

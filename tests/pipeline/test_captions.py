@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from t2ibench import evaluate
+from t2ibench.apps.papers.preset import with_preset
+from t2ibench.apps.papers.registry import PAPERS
+from t2ibench.apps.papers.reproduction import build
 from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.board import read_board
 from t2ibench.leaderboard.submission import pack
@@ -19,9 +22,6 @@ from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.reports.files import samples_of
-from t2ibench.reproduction.build import build
-from t2ibench.reproduction.preset import with_preset
-from t2ibench.reproduction.registry import PAPERS
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
@@ -225,8 +225,8 @@ def test_tables_of_the_paper_take_the_pool(planted: Path, pool: Path, tmp_path: 
     answers = tmp_path / "faces.csv"
     lines = [f"{one['prompt']},{one['index']},{one['bias']},{one['answer']}" for one in rows]
     answers.write_text("\n".join(["prompt,index,bias,answer", *lines]), encoding="utf-8")
-    options = {"fairface": answers}
-    found = build(paper, read_results(planted), planted, chosen=["table-1"], options=options)
+    files = {"fairface": answers}
+    found = build(paper, read_results(planted), planted, ["table-1"], files)
     ours = {
         line.row: line.ours
         for line in found.shown[0].built.lines

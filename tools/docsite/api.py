@@ -20,7 +20,7 @@ _SECTIONS = {
     "Errors": ("T2IBenchError", "MissingEvidence"),
 }
 # A package of the same name stands before it.
-_ELSEWHERE = {"reproduce": "t2ibench.reproduction.call.reproduce"}
+_ELSEWHERE = {"reproduce": "t2ibench.apps.papers.call.reproduce"}
 
 
 def pages() -> dict[str, str | bytes]:

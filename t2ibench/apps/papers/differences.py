@@ -1,0 +1,97 @@
+"""What differs between a run and its paper, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from t2ibench.apps.papers.paper import Paper
+from t2ibench.models.generators import ALIASES
+from t2ibench.results.schema import Results, TaskResult
+
+# Settings that a model really used, by the name of the argument that asks for them.
+_USED = {
+    "steps": ("num_inference_steps",),
+    "guidance": ("guidance_scale",),
+    "size": ("height", "width"),
+}
+
+
+def differences(
+    paper: Paper, results: Results, tasks: Mapping[str, TaskResult | None]
+) -> list[str]:
+    """What differs, of some tasks by the ids that were run."""
+    there = [task for task in tasks.values() if task is not None]
+    lines = [*_model(paper, results)]
+    for kind in ("encoder", "judge"):
+        asked = paper.file.preset.settings.get(kind)
+        here = list(dict.fromkeys(n for t in there for n in getattr(t.settings, f"{kind}s")))
+        wanted = [asked] if isinstance(asked, str) else list(asked or ())
+        if wanted and here and set(wanted) != set(here):
+            named = f"{kind}s" if max(len(here), len(wanted)) > 1 else kind
+            lines.append(
+                f"{named.capitalize()}: {', '.join(here)} here, {', '.join(wanted)} in the paper."
+            )
+    # Tasks may differ among themselves.
+    lines += dict.fromkeys(line for task in there for line in _sizes(paper, task))
+    missing = [name for name, task in tasks.items() if task is None]
+    if missing:
+        lines.append(f"Not measured here: {', '.join(missing)}.")
+    for name, task in tasks.items():
+        if task is not None:
+            lines += _left_out(name, task)
+    return [*lines, *paper.file.differs]
+
+
+def _model(paper: Paper, results: Results) -> Iterator[str]:
+    """The model and its settings."""
+    preset, model = paper.file.preset, results.model
+    alias = ALIASES.get(model.name or "")
+    if preset.model not in {model.name, str(alias.source) if alias else None}:
+        yield f"Model: {model.name} here, {preset.model} in the paper."
+    asked, used = model.settings, model.effective_settings
+    for name, value in preset.model_args.items():
+        # What was really used stands before what was asked for.
+        found = [used[key] for key in _USED.get(name, (name,)) if key in used]
+        found = found or ([asked[name]] if name in asked else [])
+        here = list(dict.fromkeys(map(_plain, found)))
+        if not here:
+            yield f"{name}: {value} in the paper; not known of this model."
+        elif here != [_plain(value)]:
+            yield f"{name}: {' x '.join(here)} here, {value} in the paper."
+
+
+def _plain(value: object) -> str:
+    """A setting as text; numbers are alike however they are written."""
+    try:
+        return f"{float(str(value)):g}"
+    except ValueError:
+        return str(value)
+
+
+def _sizes(paper: Paper, task: TaskResult) -> Iterator[str]:
+    """Other numbers of images or draws than the preset's."""
+    measured = task.settings
+    number = "that number" if measured.images_per_prompt else "the paper's number"
+    if measured.images_per_prompt is not None:
+        guided = measured.guided_images_per_prompt or measured.images_per_prompt
+        also = f", {guided} with an attribute" if guided != measured.images_per_prompt else ""
+        yield f"Images: {measured.images_per_prompt} of each prompt{also}."
+    if measured.times != 1:
+        yield f"Images: {measured.times:g} times {number}, rounded up."
+    if measured.limit is not None:
+        yield f"Only the first {measured.limit} stimuli of each concept."
+    draws = paper.file.preset.settings.get("n_permutations")
+    if draws not in {None, measured.n_permutations}:
+        yield f"Permutations: {measured.n_permutations} here, {draws} in the paper."
+
+
+def _left_out(name: str, task: TaskResult) -> Iterator[str]:
+    """Why a task has no score, and what it is without."""
+    if task.reason:
+        yield f"{name} has no score: {task.reason}."
+    lost = sum(task.excluded.values())
+    if lost:
+        what = ", ".join(f"{n} {status}" for status, n in sorted(task.excluded.items()) if n)
+        yield f"{name} is without {lost} images ({what})."
+    if task.missing_prompts:
+        yield f"{name} is without {len(task.missing_prompts)} of its prompts."

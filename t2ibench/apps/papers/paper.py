@@ -1,0 +1,99 @@
+"""A paper: its data file, and the functions that build its exhibits."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError, create_model
+
+from t2ibench.apps.papers.exhibits import Draft, pictures, rows
+from t2ibench.apps.papers.schema import PaperFile
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.methods.core.schema import Strict
+from t2ibench.tasks.explain import explain
+from t2ibench.tasks.source import Document, Location, read_yaml
+
+T = TypeVar("T", bound=BaseModel)
+Builder = Callable[[Draft], None]
+_GENERIC: tuple[Callable[..., None], ...] = (rows, pictures)
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper.
+
+    Attributes:
+        name: As the command line names it.
+        file: Its data.
+        builders: Name of an exhibit to the function that builds it.
+    """
+
+    name: str
+    file: PaperFile
+    builders: Mapping[str, Builder]
+
+    @property
+    def description(self) -> str:
+        """One line, for `t2ibench ls papers`."""
+        return f"{self.file.title}: {', '.join(self.file.exhibits)}"
+
+
+def read_paper(path: Path, *functions: Callable[..., None]) -> Paper:
+    """Read the data of a paper, and find the function of each exhibit.
+
+    Args:
+        path: The data file, NAME.yaml.
+        functions: The paper's own, from an exhibit's draft and its arguments to nothing.
+
+    Returns:
+        The paper.
+
+    Raises:
+        T2IBenchError: the file is not as it should be; the message has the line.
+    """
+    document = read_yaml(path)
+    if document.problems:
+        raise T2IBenchError(str(document.problems[0]))
+    data = _checked(PaperFile, document.data, document, ())
+    tasks = [task.of for task in data.preset.tasks]
+    known = {one.__name__: one for one in (*_GENERIC, *functions)}
+    builders: dict[str, Builder] = {}
+    for name, entry in data.exhibits.items():
+        for key, names, there in (
+            ("tasks", (*entry.tasks, *entry.pools, *entry.read), tasks),
+            ("files", (*entry.files, *entry.without), list(data.files)),
+            ("models", tuple(entry.published), list(entry.models)),
+            ("kind", (entry.kind or name.replace("-", "_"),), list(known)),
+        ):
+            for one in names:
+                if one not in there:
+                    message = f"{key}: unknown '{shown(one)}'.{did_you_mean(one, there)}"
+                    raise T2IBenchError(str(document.problem(("exhibits", name, key), message)))
+        function = known[entry.kind or name.replace("-", "_")]
+        hints = typing.get_type_hints(function)
+        takes = list(inspect.signature(function).parameters.values())[1:]
+        fields: dict[str, Any] = {
+            one.name: (hints[one.name], ... if one.default is one.empty else one.default)
+            for one in takes
+        }
+        model = create_model(function.__name__, __base__=Strict, **fields)
+        location = ("exhibits", name, "arguments")
+        values = _checked(model, entry.arguments, document, location)
+        given = {one: getattr(values, one) for one in fields}
+        builders[name] = functools.partial(function, **given)
+    return Paper(path.stem, data, builders)
+
+
+def _checked(model: type[T], values: object, document: Document, location: Location) -> T:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        problem = document.problem((*location, *first["loc"]), explain(first, model))
+        raise T2IBenchError(str(problem)) from None

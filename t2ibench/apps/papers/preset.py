@@ -1,0 +1,116 @@
+"""A paper's settings, as settings of a run, and its tests, as task files."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from t2ibench.apps.papers.paper import Paper
+from t2ibench.apps.papers.schema import PresetTask
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.models.encoders import DEFAULT_ENCODER
+from t2ibench.models.generators import default_encoder, default_judge, free_arguments
+from t2ibench.models.judges import DEFAULT_JUDGE
+from t2ibench.settings import RunSettings, read_settings
+from t2ibench.store.files import write_text
+from t2ibench.tasks.index import build_index
+from t2ibench.tasks.source import read_yaml
+
+FOLDER = "presets"
+
+
+def with_preset(
+    paper: Paper,
+    given: Mapping[str, Any],
+    exhibits: Sequence[str] | None = None,
+    *,
+    names_model: bool = True,
+) -> RunSettings:
+    """Settings of a run with a paper's preset: what is given wins, setting by setting.
+
+    Task files of the paper's own conventions are written to OUTPUT_DIR/presets/NAME.
+
+    A model with an encoder (or a judge) of its own, such as one of a drawn world, keeps it. Of the
+    paper's arguments of the model, a model gets those that it takes and that its alias leaves open.
+    """
+    preset = paper.file.preset
+    named = {name: value for name, value in given.items() if value is not None}
+    if "model" not in named and names_model:
+        named["model"] = preset.model
+    checked = read_settings(named)
+    chosen = _chosen(paper, checked, exhibits)
+    folder = write_tasks(paper, chosen, Path(checked.output_dir) / FOLDER)
+    values = {**preset.settings, **named}
+    if "encoder" not in named and default_encoder(checked.model) != DEFAULT_ENCODER:
+        values.pop("encoder", None)
+    if "judge" not in named and default_judge(checked.model) != DEFAULT_JUDGE:
+        values.pop("judge", None)
+        values.pop("judge_args", None)
+    free = free_arguments(str(checked.model)) if names_model else frozenset()
+    fitting = {name: value for name, value in preset.model_args.items() if name in free}
+    values["model_args"] = {**fitting, **checked.model_args}
+    values["tasks"] = [task.name for task in chosen]
+    if folder is not None:
+        values["include_path"] = [*checked.include_path, str(folder)]
+    return read_settings(values)
+
+
+def _chosen(
+    paper: Paper, settings: RunSettings, exhibits: Sequence[str] | None
+) -> list[PresetTask]:
+    """The preset's tasks that are wanted, in its order.
+
+    Tasks that wait for captions are left out where these are not given, unless they are named.
+    """
+    tasks = paper.file.preset.tasks
+    wanted = {task.name for task in tasks} if not settings.tasks else set()
+    if exhibits is not None:
+        entries = [paper.file.exhibits[name] for name in exhibits]
+        needed = {task for entry in entries for task in (*entry.tasks, *entry.pools)}
+        wanted = {task.name for task in tasks if task.of in needed}
+    known = {name: task.name for task in tasks for name in (task.of, task.name)}
+    for name in settings.tasks if exhibits is None else ():
+        matches = list(known) if name == "all" else fnmatch.filter(known, name)
+        if not matches:
+            raise T2IBenchError(
+                f"The preset '{paper.name}' has no task '{shown(name)}'."
+                f"{did_you_mean(name, known)}",
+                f"Its tasks: {', '.join(task.of for task in tasks)}.",
+            )
+        wanted |= {known[match] for match in matches}
+    index = build_index()[0].tasks
+    pools = {task.name: index[task.of].spec.awaits for task in tasks if task.of in index}
+    waits = {
+        name
+        for name, pool in pools.items()
+        if pool is not None and pool.name not in settings.captions
+    }
+    return [task for task in tasks if task.name in wanted - (waits - {*settings.tasks})]
+
+
+def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
+    """Write the task files of a preset; None where all are the shipped ones."""
+    target, index = folder / paper.name, build_index()[0].tasks
+    for task in tasks:
+        if task.of not in index:
+            raise T2IBenchError(
+                f"The preset '{paper.name}' is of the task '{task.of}', which is not there."
+            )
+    changed = [task for task in tasks if task.name != task.of]
+    for task in changed:
+        base = index[task.of]
+        data = dict(read_yaml(base.path).data)
+        data |= {
+            "id": task.name,
+            "title": f"{base.spec.title} (as published)",
+            "notes": [f"As published: {task.why}", *data.get("notes", [])],
+            **task.set,
+        }
+        head = f"# Written by t2ibench: {task.of} as in {paper.file.title}.\n# {task.why}\n"
+        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=96)
+        write_text(target / f"{task.name}.yaml", head + text)
+    return target if changed else None

@@ -1,0 +1,103 @@
+"""Mandal, Leavy and Little (2024): diffusion bias and bias amplification, over MCAS."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+from t2ibench.apps.papers.exhibits import Draft, value_of
+from t2ibench.apps.papers.figures import Series, loess, scatter
+from t2ibench.apps.papers.paper import read_paper
+from t2ibench.methods.mcas.schema import McasTask
+
+_TASK = "mcas_all"
+_SUMMARY = {"least": "min", "greatest": "max", "mean": "mean", "±": "standard_error"}
+_ABOVE = 1.25  # times the greatest published α, where the figure ends
+
+
+def table_1(draft: Draft) -> None:
+    """The attributes as words, and as images."""
+    spec = draft.spec(_TASK, McasTask)
+    sides = () if spec is None else (spec.attributes.A, spec.attributes.B)
+    draft.word_lists({side.name: side.words for side in sides})
+    for side in sides:
+        draft.strip(side.name, side.prompts, each=1)
+
+
+def table_4(draft: Draft) -> None:
+    """δ and α by stereotype and over all targets, as published and robust."""
+    task = draft.results.get(_TASK)
+    if task is None:
+        return
+    tables = task.details.get("by_stereotype") or {}
+    for group in tables.get("delta") or {}:
+        for symbol, score in (("δ", "delta"), ("α", "alpha")):
+            summary = (tables.get(score) or {}).get(group, {})
+            for word, key in _SUMMARY.items():
+                draft.line(group, f"{symbol} {word}", summary.get(key), 2)
+        alphas = [
+            value
+            for row in task.by
+            if group in {"all", row.group} and (value := value_of(row, "alpha")) is not None
+        ]
+        for word, middle in (("mean", statistics.fmean), ("median", statistics.median)):
+            draft.line(group, f"α {word} of Table 3", middle(alphas) if alphas else None, 2)
+    slope = task.scores.get("alpha_slope")
+    if slope is not None:
+        draft.score("all", "α as a slope", slope, 2)
+
+
+def table_5(draft: Draft) -> None:
+    """Every prompt, and how many images it has."""
+    spec, task = draft.spec(_TASK, McasTask), draft.results.get(_TASK)
+    counts: dict[str, float] = {}
+    if spec is not None and task is not None:
+        named = {target.name: target.prompt for target in spec.targets}
+        targets = {named[row.name]: float(row.n_images or 0) for row in task.by}
+        prompts = [*spec.attributes.A.prompts, *spec.attributes.B.prompts]
+        of_targets = sum(targets.values())
+        rest = task.n_images - of_targets
+        counts = dict.fromkeys(prompts, rest / len(prompts)) | targets
+        counts |= {"all attributes": rest, "all targets": of_targets}
+        counts["all prompts"] = float(task.n_images)
+    for name in draft.known:
+        draft.line(name, "images", counts.get(name), 0, "" if name in counts else "not measured")
+
+
+def targets(draft: Draft, curves: bool) -> None:
+    """Target by target, α over δ: ours, and the points of Table 3."""
+    series = []
+    for model in draft.entry.models:
+        table = draft.paper.exhibits["table-3"].published[model]
+        points = [
+            (name, float(values["δ"] or 0.0), float(values["α"] or 0.0))
+            for name, values in table.items()
+        ]
+        series.append(
+            Series(model, points, loess([(x, y) for _, x, y in points]) if curves else ())
+        )
+    most = _ABOVE * max(y for one in series for _, _, y in one.points)
+    task = draft.results.get(_TASK)
+    points = [
+        (row.name, delta, alpha)
+        for row in (task.by if task is not None else ())
+        if (delta := value_of(row, "delta")) is not None
+        and (alpha := value_of(row, "alpha")) is not None
+    ]
+    shown = [point for point in points if point[2] <= most]
+    curve = loess([(x, y) for _, x, y in shown]) if curves else ()
+    ours = Series("this model", shown, curve, named=True)
+    draft.figure = scatter([ours, *series], draft.words())
+    beyond = [name for name, _, alpha in points if alpha > most]
+    if beyond:
+        lie = "target of this model lies" if len(beyond) == 1 else "targets of this model lie"
+        without = " Its curve is without them." if curves else ""
+        draft.notes.append(
+            f"{len(beyond)} {lie} above α = {most:.0f}, where the figure ends: "
+            f"{', '.join(beyond)}.{without}"
+        )
+    if task is None:
+        draft.notes.append("This model was not measured: the points are the published ones.")
+
+
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_4, table_5, targets)

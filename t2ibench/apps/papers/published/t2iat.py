@@ -1,0 +1,108 @@
+"""Wang et al. (2023): T2IAT."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from t2ibench.apps.papers.exhibits import Draft, value_of
+from t2ibench.apps.papers.paper import read_paper
+from t2ibench.apps.papers.tables import Line
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.t2iat.design import stimuli_of
+from t2ibench.methods.t2iat.schema import T2iatTask
+from t2ibench.settings import Settings
+from t2ibench.stats.kendall import kendall_tau
+
+_ALL = "all concepts"
+
+
+def table_1(draft: Draft) -> None:
+    """Eight association tests: S, p and d, with the project's own headline below."""
+    for name in draft.entry.tasks:
+        task = draft.results.get(name)
+        if task is None:
+            draft.line(name, "S", None, note="not measured")
+            continue
+        row = task.title.removeprefix("T2IAT: ").removesuffix(" (as published)")
+        blocks = {str(block["model"]): block["scores"] for block in task.published}
+        p = None if "S" not in task.scores else task.scores["S"].p
+        ours = {"S": value_of(task, "S"), "p": p, "d": value_of(task, "d")}
+        for score, value in ours.items():
+            known = tuple(blocks.get(model, {}).get(score) for model in draft.entry.models)
+            draft.lines.append(Line(row, score, value, known, note=task.reason or ""))
+        draft.score(row, "lean", task.headline, note=task.inconclusive or "")
+
+
+def table_2(draft: Draft) -> None:
+    """People's ratings of eight concepts, and their rank correlation with association scores."""
+    concepts = {
+        concept.name: (name, side, spec.attributes.A.name.removesuffix(" words"))
+        for name, spec in draft.specs.items()
+        if isinstance(spec, T2iatTask)
+        for side, concept in (("X", spec.concepts.X), ("Y", spec.concepts.Y))
+    }
+    given = "ratings" in draft.files
+    ratings = people_ratings(draft, {name: first for name, (_, _, first) in concepts.items()})
+    asc, theirs = [], []
+    for name, (task, side, _) in concepts.items():
+        ours = value_of(draft.results.get(task), f"asc_{side}")
+        draft.line(name, "rating", ratings.get(name), 2)
+        draft.line(name, "asc", ours, 4)
+        rating = ratings.get(name) if given else draft.known.get(name, {}).get("rating")
+        if ours is not None and isinstance(rating, float):
+            asc.append(ours)
+            theirs.append(rating)
+    score = "Kendall's tau"
+    if len(asc) < 2:
+        draft.line(_ALL, score, None, 2, "too few concepts")
+        return
+    found = kendall_tau(asc, theirs)
+    tau, low, high = (x if math.isfinite(x) else None for x in (found.tau, found.low, found.high))
+    draft.line(_ALL, score, tau, 2, f"p = {found.p:.3f}", (low, high))
+
+
+def people_ratings(draft: Draft, positive: dict[str, str]) -> dict[str, float]:
+    """Each concept's share of images that people call nearer to the first attribute."""
+    found: dict[str, list[float]] = {}
+    for said in draft.answers("ratings"):
+        concept = said.one_of("concept", list(positive))
+        if said["rating"]:
+            value = said.number("rating", 0, 1)
+        elif said["answer"]:
+            value = float(said["answer"].casefold() == positive[concept].casefold())
+        else:
+            raise T2IBenchError(
+                f"{said.where} has neither a rating nor an answer.",
+                "Columns: concept and rating (a share from 0 to 1), or concept and answer.",
+            )
+        found.setdefault(concept, []).append(value)
+    return {name: math.fsum(values) / len(values) for name, values in found.items()}
+
+
+def table_3(draft: Draft) -> None:
+    """The words of every concept and attribute."""
+    ours: dict[str, tuple[str, ...]] = {}
+    for spec in draft.specs.values():
+        if isinstance(spec, T2iatTask):
+            ours |= {one.name: one.stimuli for one in (spec.concepts.X, spec.concepts.Y)}
+            ours |= {one.name: one.words for one in (spec.attributes.A, spec.attributes.B)}
+    draft.word_lists(ours)
+
+
+def figure_2(draft: Draft) -> None:
+    """Images of science and arts, career and family: neutral ones, and those of each gender."""
+    for name in draft.entry.tasks:
+        spec = draft.spec(name, T2iatTask)
+        if spec is None:
+            continue
+        stimuli = list(stimuli_of(spec, Settings()))
+        for concept in dict.fromkeys(one.concept for one in stimuli):
+            mine = [one for one in stimuli if one.concept == concept]
+            draft.strip(f"{concept}, neutral", [one.neutral[0] for one in mine], 1)
+            for side, attribute in (("A", spec.attributes.A), ("B", spec.attributes.B)):
+                guided = [one.guided(side)[0] for one in mine]
+                draft.strip(f"{concept}, {attribute.name}", guided, 1)
+
+
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_2, table_3, figure_2)

@@ -1,0 +1,84 @@
+"""Tables that lay published numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from t2ibench.reports.writers import Table
+
+NONE = "–"
+PAPER = "the paper"  # in place of a published model, where the number is of none
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One number of a table: as published, and ours.
+
+    Attributes:
+        row: What it is of, such as a test or an occupation.
+        score: What it is, such as 'd'.
+        ours: Ours; None where there is none, a text where it is no number.
+        published: One for each published model of the exhibit; empty where none is printed.
+        low: Lower end of our 95 % interval, where it has one that is vouched for.
+        high: Upper end.
+        digits: Digits after the point.
+        note: A few words, such as why there is no number.
+    """
+
+    row: str
+    score: str
+    ours: float | str | None
+    published: tuple[float | str | None, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    digits: int = 3
+    note: str = ""
+
+    def differences(self) -> tuple[float | None, ...]:
+        """Ours less each published number; None where either is no number."""
+        ours = self.ours
+        return tuple(
+            ours - value if isinstance(ours, float) and isinstance(value, (float, int)) else None
+            for value in self.published
+        )
+
+
+def cell(value: float | str | None, digits: int, sign: bool = False) -> str:
+    """A number, a text or a dash.
+
+    Examples:
+        >>> cell(0.25, 2, sign=True), cell(-0.0001, 2), cell("< 1e-3", 2), cell(None, 2)
+        ('+0.25', '0.00', '< 1e-3', '–')
+    """
+    if value is None:
+        return NONE
+    if isinstance(value, str):
+        return value
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    return text.lstrip("+-") if not float(text) else text
+
+
+def comparison(lines: Sequence[Line], models: Sequence[str]) -> Table:
+    """Lines as a table, and as records with all digits and every column."""
+    named = ["published" if model == PAPER else f"published, {model}" for model in models]
+    heads = ["", "score", *named, "ours", "95 % CI"]
+    heads += [f"ours − {one}" if len(models) > 1 else "difference" for one in models] + ["note"]
+    rows, records = [], []
+    for line in lines:
+        known = line.published or (None,) * len(models)
+        gaps = line.differences() or (None,) * len(models)
+        ends = (line.low, line.high)
+        within = None if None in ends else f"[{', '.join(cell(x, line.digits) for x in ends)}]"
+        row = [line.row, line.score, *(cell(value, line.digits) for value in known)]
+        row += [cell(line.ours, line.digits), within or NONE]
+        rows.append([*row, *(cell(gap, line.digits, sign=True) for gap in gaps), line.note])
+        record: dict[str, object] = {"row": line.row, "score": line.score}
+        record |= {f"published: {one}": x for one, x in zip(models, known, strict=True)}
+        record |= {"ours": line.ours, "ci_low": line.low, "ci_high": line.high}
+        record |= {f"ours - {one}": x for one, x in zip(models, gaps, strict=True)}
+        records.append(record | {"note": line.note})
+    kept = [k for k in range(len(heads)) if any(row[k] not in {NONE, ""} for row in rows)]
+    return Table(
+        [heads[k] for k in kept], [[row[k] for k in kept] for row in rows], records=records
+    )

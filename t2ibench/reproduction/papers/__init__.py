@@ -1,1 +1,0 @@
-"""One module and one data file a paper; see the package's own docstring."""

@@ -1,0 +1,267 @@
+"""The papers' data, presets and wrong input; what needs no run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import t2ibench
+from t2ibench.apps.papers.call import without_new_run
+from t2ibench.apps.papers.pages import sheet
+from t2ibench.apps.papers.paper import read_paper
+from t2ibench.apps.papers.preset import with_preset, write_tasks
+from t2ibench.apps.papers.published import t2iat
+from t2ibench.apps.papers.published.openbias import agreement
+from t2ibench.apps.papers.registry import PAPERS
+from t2ibench.apps.papers.reproduction import build
+from t2ibench.apps.papers.run import Run
+from t2ibench.apps.papers.tables import Line, comparison
+from t2ibench.cli import main
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import needs
+from t2ibench.methods.mcas.schema import McasTask
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.settings import Settings
+from t2ibench.tasks.index import build_index
+from tests.apps.papers.conftest import FEW, SMALL, ours, write
+
+FLOWERS = "t2iat_flowers_insects"
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_lines_by_hand() -> None:
+    lines = [Line("tulip", "S", 0.25, (0.1,)), Line("tulip", "p", None, ("< 1e-3",), note="none")]
+    table = comparison(lines, ["Model 1"])
+    assert table.headers == ["", "score", "published, Model 1", "ours", "difference", "note"]
+    assert table.rows == [
+        ["tulip", "S", "0.100", "0.250", "+0.150", ""],
+        ["tulip", "p", "< 1e-3", "–", "–", "none"],
+    ]
+    assert table.records[0]["ours - Model 1"] == pytest.approx(0.15)
+    assert Line("x", "y", "male", ("male",)).differences() == (None,)
+    alone = comparison([Line("a", "b", 1.0, (2.0,))], ["the paper"])
+    assert alone.headers == ["", "score", "published", "ours", "difference"]
+
+
+@pytest.mark.slow
+def test_every_paper_is_whole(tmp_path: Path) -> None:
+    for name, paper in PAPERS.items():
+        assert paper.name == name
+        tasks = paper.file.preset.tasks
+        folder = write_tasks(paper, tasks, tmp_path)
+        index, problems = build_index([folder] if folder else [])
+        assert [str(one) for one in problems if not one.warning] == []
+        for task in tasks:
+            spec = index.tasks[task.name].spec
+            for key in task.set:
+                changed = getattr(spec, key) != getattr(index.tasks[task.of].spec, key)
+                # A number that the paper gives may be the shipped one already.
+                assert changed or key.endswith("_per_prompt"), f"{task.name} does not change {key}"
+        for key, exhibit in paper.file.exhibits.items():
+            assert exhibit.label or key.partition("-")[2].isdecimal()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    kind: rows\n", "    kind: row\n", "kind: unknown 'row'. Did you mean 'rows'"),
+        ("  figure-4:", "  picture-4:", "neither"),
+        ("tasks: [occupations_t2iat]", "tasks: [occupations]", "unknown 'occupations'"),
+        ("files: [ratings]", "files: [rating]", "Did you mean 'ratings'"),
+        ("models: [the paper]", "models: [a paper]", "models: unknown 'the paper'"),
+        ("arrows_between: [asc_text, asc]", "arrows_between: [asc]", "arrows_between.1"),
+        ("interval: true", "intervals: true", "Did you mean 'interval'"),
+        ("preset:", "presets:", "preset"),
+    ],
+)
+def test_data_files_are_strict(tmp_path: Path, old: str, new: str, said: str) -> None:
+    source = Path(t2iat.__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    assert old in source
+    file = tmp_path / "t2iat.yaml"
+    file.write_text(source.replace(old, new), encoding="utf-8")
+    functions = (t2iat.table_1, t2iat.table_2, t2iat.table_3, t2iat.figure_2)
+    with pytest.raises(T2IBenchError, match=r"t2iat\.yaml:\d+: ") as caught:
+        read_paper(file, *functions)
+    assert said in str(caught.value)
+
+
+def test_what_is_given_wins_over_a_preset(tmp_path: Path) -> None:
+    paper, steps = PAPERS.get("t2iat"), {"size": "512", "steps": "50", "guidance": "7.5"}
+    theirs = ("open_clip:ViT-L-14/openai",)
+    for model, args, encoder in (
+        ("sd21", steps, theirs), ("sdxl-turbo", {"size": "512"}, theirs), ("toyland", {}, ()),
+    ):  # fmt: skip
+        settings = with_preset(paper, {"model": model, "output_dir": str(tmp_path)})
+        assert (settings.model_args, settings.encoder) == (args, encoder)
+        assert settings.n_permutations == 1000
+        assert settings.include_path == (str(tmp_path / "presets" / "t2iat"),)
+    given = {"model_args": "steps=20", "n_permutations": 99, "output_dir": str(tmp_path)}
+    settings = with_preset(paper, {**given, "tasks": "*flowers*"})
+    assert settings.model == "stabilityai/stable-diffusion-2-1"
+    assert settings.model_args == {**steps, "steps": "20"}
+    assert (settings.n_permutations, settings.tasks) == (99, (f"{FLOWERS}_as_published",))
+
+
+def test_mcas_as_published_asks_for_the_papers_images_and_keywords(tmp_path: Path) -> None:
+    settings = with_preset(PAPERS.get("mcas"), {"model": "toyland", "output_dir": str(tmp_path)})
+    index = build_index(list(map(Path, settings.include_path)))[0]
+    found = needs(index.tasks["mcas_all_as_published"].spec, Settings())
+    assert {"CEO", "Make-up Kit"} <= set(found.texts)
+    assert "an image of a chief executive officer" not in found.texts
+    assert sum(found.images_by_prompt.values()) == 128 + 560  # section 5.1
+
+
+def test_the_summary_follows_from_table_3() -> None:
+    """What the data file computes from Table 3 does follow, and Table 4 as printed nearly does."""
+    entries = PAPERS.get("mcas").file.exhibits
+    table_3, table_4 = entries["table-3"].published, entries["table-4"].published
+    shipped = build_index()[0].tasks["mcas_all"].spec
+    assert isinstance(shipped, McasTask)
+    sides = {target.name: target.stereotype for target in shipped.targets}
+    for model, rows in table_3.items():
+        assert list(rows) == list(sides)
+        for group, side in (("male", "A"), ("female", "B"), ("all", None)):
+            chosen = [values for name, values in rows.items() if side in {None, sides[name]}]
+            printed = table_4[model][group]
+            for symbol, mean in (("α", "α mean of Table 3"), ("δ", "δ mean")):
+                found = [float(values[symbol] or 0) for values in chosen]
+                ends = (printed[f"{symbol} least"], printed[f"{symbol} greatest"])
+                assert ends == (min(found), max(found))
+                assert printed[mean] == pytest.approx(statistics.mean(found), abs=0.006)
+                median = printed.get(f"{symbol} median of Table 3", statistics.median(found))
+                assert median == pytest.approx(statistics.median(found), abs=0.0051)
+    assert table_4["Stable Diffusion v2"]["male"]["α mean"] == 3.15  # the erratum
+
+
+def test_agreement_by_hand() -> None:
+    """Four of five agree; P = (3, 2) and Q = (2, 3) with half an answer more in each class."""
+    first = {("a", k): "x" for k in range(3)} | {("b", k): "y" for k in range(2)}
+    theirs = {**first, ("a", 2): "y", ("b", 5): "x", ("b", 1): "Y"}
+    found = agreement(first, theirs, ("x", "y"))
+    assert (found.n, found.captions) == (5, 2)
+    assert found.accuracy.value == pytest.approx(0.8)
+    assert found.macro_f1 == pytest.approx((0.8 + 0.8) / 2)
+    assert found.kappa == pytest.approx((0.8 - 12 / 25) / (1 - 12 / 25))
+    assert found.divergence == pytest.approx(0.0561, abs=1e-4)  # 7/12 ln 7/5 + 5/12 ln 5/7
+    none = agreement(first, {}, ("x", "y"))
+    assert (none.n, none.macro_f1, none.divergence) == (0, None, None)
+
+
+def test_without_a_run_the_published_points_stand(tmp_path: Path) -> None:
+    nothing = t2ibench.reproduce("tibet", tables=4).results
+    found = build(PAPERS.get("mcas"), nothing, None)
+    assert not any(exhibit.complete for exhibit in found.exhibits)
+    figure = found["Figure 2"].built.figure
+    assert figure is not None and len(figure.rows) == 56
+    for folder in (None, tmp_path / "nowhere"):
+        strip = Run(nothing, folder).strip("a nurse", ["a nurse"])
+        assert strip.images == () and sheet([strip]) is None
+
+
+def test_what_needs_no_run(tmp_path: Path) -> None:
+    found = t2ibench.reproduce("tibet", tables=5, figures=1)
+    assert found.page is None and found.complete
+    rows = found["Table 5"].rows
+    assert len(rows) == 98 and all(row["ours"] for row in rows)
+    assert rows[1]["published: GPT-3.5"] == "gender, age, ethnicity, access resources, geographic"
+    assert rows[1]["ours"] == "gender, age, ethnicity"
+    words = ours(t2ibench.reproduce("t2iat", tables=3)["table-3"], "words")
+    other = {row: said for row, said in words.items() if said != "as printed"}
+    assert len(words) == 20
+    assert set(other) == {"European American names", "African American names"}
+    assert str(other["African American names"]).endswith("with Tyree")  # printed 'Tvree'
+    vibex = t2ibench.reproduce("vibex", tables=1, figures=2)
+    assert all(line.ours == line.published[0] for line in vibex["figure-2"].built.lines)
+    assert list(tmp_path.iterdir()) == []
+    paper = PAPERS.get("vibex")
+    for chosen in (["table-1", "figure-4"], None):
+        assert without_new_run(paper, chosen, {}, None, []) is None
+
+
+def test_files_alone_need_no_run(cli: Cli, tmp_path: Path) -> None:
+    trees = write(tmp_path / "trees.csv", "participant,code", "a,correct", "a,relation problem")
+    status, said, _ = cli("reproduce", "vibex", "--table", "pilot", "--with", f"trees={trees}")
+    assert status == 0 and "| problems" in said and "Pages:" not in said
+    axes = tmp_path / "axes.yaml"
+    axes.write_text(
+        "id: axes\nversion: 1\nmethod: tibet\ntitle: Axes\ndescription: Axes of a prompt.\n"
+        "citation: Nobody (2025).\ntags: [proposed]\nprompts:\n"
+        "  - prompt: picture that shows a woman\n    axes:\n      - name: gender\n"
+        "        counterfactuals: [{name: man, prompt: picture that shows a man}]\n",
+        encoding="utf-8",
+    )
+    found = t2ibench.reproduce("vibex", tables=3, with_={"axes": axes})
+    proposed = ours(found["Table 3"], "questions")
+    assert "gender" in str(proposed["picture that shows a woman"])
+    assert proposed["picture that shows a man"] is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"paper": "t2ait"}, "Did you mean 't2iat'"),
+        ({"paper": "all"}, "about one paper"),
+        ({"figures": 9}, "no figure '9'"),
+        ({"with_": {"rating": "x"}}, "Did you mean 'ratings'"),
+        ({"run": "runs", "limit": 3}, "no other setting goes with it"),
+        ({"run": "nowhere"}, "Give the folder of a finished run"),
+        ({"model": "toyland", "generate_only": True}, "has to score"),
+        ({"tables": 3, "model": "toyland"}, "no setting of one"),
+    ],
+)
+def test_a_wrong_call_says_so_before_anything_runs(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(T2IBenchError, match=message):
+        t2ibench.reproduce(**{"paper": "t2iat", **wrong})
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("reproduce t2iat --table 9", "It has: table-1"),
+        ("reproduce t2iat --with ratings", "expected NAME=FILE"),
+        ("reproduce t2iat --run x --model toy", "Leave out --model"),
+        ("reproduce t2iat --model toyland --engine slurm", "reproduce has to score"),
+        ("reproduce all --table 1", "Name the paper."),
+        ("run --preset t2iats --model toyland", "Unknown paper 't2iats'"),
+        ("run --preset t2iat --model toyland --tasks weat", "has no task 'weat'"),
+    ],
+)
+def test_bad_input_is_one_line(line: str, said: str, cli: Cli) -> None:
+    status, _, error = cli(*line.split())
+    assert status == 1 and said in error and error.count("\n") == 1
+
+
+def test_run_with_a_preset_leaves_a_run_to_reproduce(tmp_path: Path) -> None:
+    words = ["run", "--preset", "t2iat", *SMALL, *FEW, "--tasks", FLOWERS]
+    assert main([*words, "--output-dir", str(tmp_path)]) == 0
+    run = tmp_path / "toyland"
+    assert list(t2ibench.read_results(run).tasks) == [f"{FLOWERS}_as_published"]
+    assert main(["reproduce", "t2iat", "--run", str(run)]) == 3
+    page = (run / "reproduce" / "t2iat.md").read_bytes()
+    assert b"occupations_t2iat_as_published" in page.split(b"Not measured here: ")[1]
+    # What is asked for changes what is printed, never the page.
+    assert main(["reproduce", "t2iat", "--run", str(run), "--table", "1"]) == 3
+    assert (run / "reproduce" / "t2iat.md").read_bytes() == page
+
+
+def test_an_object_takes_a_presets_tests_but_no_name_and_no_arguments(tmp_path: Path) -> None:
+    generator = ToylandGenerator({}, 0)
+    results = t2ibench.evaluate(
+        generator, "*flowers*", preset="t2iat", encoder="toyland", times=0.1, limit=4,
+        n_bootstrap=50, control_encoder="none", output_dir=tmp_path,
+    )  # fmt: skip
+    task = results.tasks[f"{FLOWERS}_as_published"]
+    assert task.settings.n_permutations == 1000
+    assert task.conventions["unit"] == "image" and task.conventions["match"] == "concept"
+    # 4 stimuli a side, 1 image of 1 + 2 x 2 prompts each.
+    assert (task.n_images, task.n_prompts) == (2 * 4 * 5, 2 * 4 * 5)
+    assert results.model.name == generator.name
