@@ -10,10 +10,9 @@ from pathlib import Path
 GROUPS = {
     "measure a model": ("run", "score", "merge", "power", "reproduce"),
     "look at a run": ("report", "compare", "explore", "skin-tone"),
-    "tasks": ("ls", "validate", "propose", "caption"),
-    "people and judges": ("check-judge", "label", "agree"),
-    "publish": ("leaderboard", "push", "export", "export-tasks"),
-    "adapters": ("check-adapter",),
+    "tasks": ("ls", "validate", "propose"),
+    "people, judges and adapters": ("label", "check"),
+    "publish": ("leaderboard", "export"),
 }
 VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 

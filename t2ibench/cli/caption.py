@@ -1,4 +1,4 @@
-"""`t2ibench caption DIR`: captions for images that have none, by a judge."""
+"""`t2ibench propose … --caption-by`: captions for images that have none, by a judge."""
 
 from __future__ import annotations
 
@@ -18,8 +18,14 @@ QUESTION = "Describe the image in one sentence."
 _PART = 64
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Write prompts.jsonl beside the images, which `folder:` and `propose` read."""
+def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
+    """Write prompts.jsonl beside the images, which `folder:` and `propose` read.
+
+    Images that have a caption are not asked about again.
+
+    Raises:
+        T2IBenchError: some images have none in the end; those of the others are kept.
+    """
     from t2ibench.methods.core.evidence import UNKNOWN
     from t2ibench.models.judges import create_judges
     from t2ibench.models.protocols import ReportsWaits
@@ -28,11 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.work import ask
     from t2ibench.store.jsonl import append_rows, read_rows
 
-    folder = Path(arguments.folder)
     files = _files(folder)
     args = parse_args(arguments.judge_args, "--judge-args")
     (judge,) = create_judges(
-        [arguments.judge], args, device=arguments.device, dtype=arguments.dtype
+        [arguments.caption_by], args, device=arguments.device, dtype=arguments.dtype
     )
     judge_run = open_judge(judge, folder / ".t2ibench" / "evidence")
     output, reporter = folder / "prompts.jsonl", ConsoleReporter()
@@ -67,7 +72,11 @@ def run(arguments: argparse.Namespace) -> int:
     for line in problems[:10]:
         reporter.warn(line)
     reporter.say(f"{captioned} of {len(files)} images have a caption: {output}")
-    return 0 if captioned == len(files) else 3
+    if captioned < len(files):
+        raise T2IBenchError(
+            f"{len(files) - captioned} images have no caption.",
+            "Run the same command again, or take these images out.",
+        )
 
 
 def _files(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""`t2ibench check-adapter`: does a model of one's own keep the contract?"""
+"""`t2ibench check adapter`: does a model of one's own keep the contract?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`t2ibench check-judge`: how well does a judge answer where the answers are known?"""
+"""`t2ibench check judge`: how well does a judge answer where the answers are known?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags of `t2ibench label` and `t2ibench agree`."""
+"""Flags of `t2ibench label`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ examples:
   t2ibench label import runs/sdxl sheet.csv --labeller anna
   t2ibench score runs/sdxl                              every share, corrected by people's answers
   t2ibench label agree runs/sdxl                        kappa, alpha and F1 of each judge
-"""
-_AGREE_EXAMPLES = """\
-example:
-  t2ibench agree ratings.csv --score asc --rating human --by test
+  t2ibench label correlate ratings.csv --score asc --rating human --by test
 """
 
 
@@ -25,7 +22,7 @@ def add_label(verbs: Any, handler: Callable[..., Any]) -> None:
     """Add the verb `label`."""
     label = verbs.add_parser(
         "label",
-        help="people answer a judge's questions: export, import, agree (judge with people)",
+        help="people's answers: export, import, agree (a judge with people), correlate",
         description="Judges err. Export a random sample of images, let people answer about it "
         "without seeing prompt or judge, import their answers: every share is then given "
         "corrected, too.",
@@ -54,21 +51,15 @@ def add_label(verbs: Any, handler: Callable[..., Any]) -> None:
     agree = actions.add_parser("agree", help="how far each judge agrees with people")
     agree.add_argument("run", metavar="RUN", help="a run with imported labels")
     agree.set_defaults(handler=handler("label", "run_agree"))
-
-
-def add_agree(verbs: Any, handler: Callable[..., Any]) -> None:
-    """Add the verb `agree`."""
-    agree = verbs.add_parser(
-        "agree",
+    correlate = actions.add_parser(
+        "correlate",
         help="rank correlation of any score with people's ratings, from one CSV",
         description="Kendall's tau-b between two columns of a CSV, with its interval: does a score "
         "order images as people do?",
-        epilog=_AGREE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    agree.add_argument("file", metavar="FILE", help="a CSV with a header")
-    agree.add_argument("--score", metavar="COLUMN", required=True, help="the measured score")
-    agree.add_argument("--rating", metavar="COLUMN", required=True, help="people's rating")
-    agree.add_argument("--by", metavar="COLUMN", help="one correlation for each value of it")
-    agree.add_argument("--level", type=float, default=0.95, help="of the interval (0.95)")
-    agree.set_defaults(handler=handler("agree"))
+    correlate.add_argument("file", metavar="FILE", help="a CSV with a header")
+    correlate.add_argument("--score", metavar="COLUMN", required=True, help="the measured score")
+    correlate.add_argument("--rating", metavar="COLUMN", required=True, help="people's rating")
+    correlate.add_argument("--by", metavar="COLUMN", help="one correlation for each value of it")
+    correlate.add_argument("--level", type=float, default=0.95, help="of the interval (0.95)")
+    correlate.set_defaults(handler=handler("correlate"))

@@ -6,13 +6,13 @@ import argparse
 from typing import Any
 
 from t2ibench.cli import GROUPS
+from t2ibench.cli.check_parser import add_check
 from t2ibench.cli.export_parser import add_export
-from t2ibench.cli.label_parser import add_agree, add_label
+from t2ibench.cli.label_parser import add_label
 from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.ls import CHOICES
 from t2ibench.cli.power_parser import add_power
 from t2ibench.cli.propose_parser import add_propose
-from t2ibench.cli.push_parser import add_push
 from t2ibench.cli.reproduce_parser import add_preset, add_reproduce
 from t2ibench.cli.skin_tone import add_skin_tone
 from t2ibench.cli.usage import Commands, Parser
@@ -143,17 +143,13 @@ def build_parser() -> Parser:
     _add_compare(verbs)
     _add_explore(verbs)
     add_propose(verbs, _handler("propose"))
-    _add_caption(verbs)
     add_export(verbs, _handler)
-    add_push(verbs, _handler)
     add_label(verbs, _handler)
     add_skin_tone(verbs, _handler)
-    add_agree(verbs, _handler)
     add_leaderboard(verbs, _handler("leaderboard"))
     add_power(verbs, _handler("power"))
     add_reproduce(verbs, _handler, _add_settings)
-    _add_check_adapter(verbs)
-    _add_check_judge(verbs)
+    add_check(verbs, _handler)
     parser.epilog = f"{verbs.listed(GROUPS)}\n\n{_EXAMPLES}"
     return parser
 
@@ -302,71 +298,6 @@ def _add_compare(verbs: Any) -> None:
     )
     _add_gates(compare, "difference.FIELD, old.FIELD, new.FIELD", _GATE_OF_TWO)
     compare.set_defaults(handler=_handler("compare"))
-
-
-def _add_caption(verbs: Any) -> None:
-    caption = verbs.add_parser(
-        "caption",
-        help="have a judge write captions of images that have none",
-        description="Write DIR/prompts.jsonl, which --model folder:DIR and propose --captions "
-        "read. Running it again continues.",
-    )
-    caption.add_argument("folder", metavar="DIR")
-    caption.add_argument("--judge", metavar="J", required=True, help="vlm:… or openai:…")
-    caption.add_argument("--judge-args", metavar="k=v,…", default="")
-    caption.add_argument("--device", metavar="D", help="cuda, mps or cpu")
-    caption.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
-    caption.set_defaults(handler=_handler("caption"))
-
-
-def _add_check_adapter(verbs: Any) -> None:
-    check = verbs.add_parser(
-        "check-adapter",
-        help="test a generator, encoder, judge or rewriter of your own",
-        description="Test a generator, encoder, judge or rewriter against its contract and print "
-        "what it violates, one line each; exit 1 if anything.",
-    )
-    check.add_argument("spec", metavar="SPEC", help="as --model, --encoder, … takes it")
-    check.add_argument(
-        "--kind",
-        choices=["generator", "encoder", "judge", "rewriter"],
-        help="by default that of the name",
-    )
-    check.add_argument("--model-args", metavar="k=v,…", help="its arguments")
-    check.add_argument(
-        "--other-args", metavar="k=v,…", help="arguments that must change the fingerprint"
-    )
-    check.add_argument(
-        "--prompt", metavar="P", action="append", help="try these prompts or texts; repeatable"
-    )
-    check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
-    check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
-    check.set_defaults(handler=_handler("check_adapter"))
-
-
-def _add_check_judge(verbs: Any) -> None:
-    check = verbs.add_parser(
-        "check-judge",
-        help="how often a judge is right, where the answers are known",
-        description="Ask a judge about drawn images whose answers are known, or about images that "
-        "people have labelled: accuracy of each class, how often it says 'unknown', what it "
-        "confuses, its speed, and whether it says the same twice.",
-    )
-    check.add_argument("spec", metavar="SPEC", help="as --judge takes it")
-    check.add_argument("--judge-args", metavar="k=v,…", default="", help="its arguments")
-    check.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="a CSV with file, question, classes ('female | male') and answer, such as the filled "
-        "sheet.csv of `t2ibench label export`",
-    )
-    check.add_argument("--images", metavar="N", type=positive, default=40, help="drawn images (40)")
-    check.add_argument("--seed", metavar="N", type=not_negative, default=0, help="of the images")
-    check.add_argument("--encoder", metavar="E", help="for the judge clip: by default t2ibench's")
-    check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
-    check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
-    check.add_argument("--json", action="store_true", help="as JSON, with every confusion")
-    check.set_defaults(handler=_handler("check_judge"))
 
 
 def _add_explore(verbs: Any) -> None:

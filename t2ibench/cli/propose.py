@@ -38,6 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output)
     if output.suffix not in {".yaml", ".yml"}:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
+    if arguments.caption_by:
+        _write_captions(arguments)
     images = _images_of(arguments, proposal)
     settings = _settings(arguments, proposal, len(images))
     subjects = _subjects(arguments, proposal)
@@ -76,6 +78,18 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         reporter.say(f"Task: {output}; run it with {flags}")
     return 3 if proposed.failed else 0
+
+
+def _write_captions(arguments: argparse.Namespace) -> None:
+    from t2ibench.cli.caption import write_captions
+
+    kind, _, folder = str(arguments.captions).partition(":")
+    if kind != "folder":
+        raise T2IBenchError(
+            "--caption-by writes captions of images: it needs --captions folder:DIR.",
+            "Captions of a file are read as they are: leave --caption-by out.",
+        )
+    write_captions(Path(folder), arguments)
 
 
 def _images_of(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Mapping[str, int]:

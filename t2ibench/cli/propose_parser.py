@@ -65,6 +65,13 @@ def _add_subjects(propose: argparse.ArgumentParser) -> None:
     captions.add_argument(
         "--captions", metavar="FILE|ID", help="COCO, Flickr30k, CSV, folder:DIR, …"
     )
+    captions.add_argument(
+        "--caption-by",
+        metavar="J",
+        help="of images without captions (folder:DIR): a judge, vlm:… or openai:…, that writes "
+        "DIR/prompts.jsonl first",
+    )
+    captions.add_argument("--judge-args", metavar="k=v,…", default="", help="of --caption-by")
     captions.add_argument("--column", metavar="NAME", help="column of the captions (caption)")
     captions.add_argument("--split", metavar="NAME", help="split of a datasets id (train)")
     captions.add_argument("--people", action="store_true", help="captions of one person only")

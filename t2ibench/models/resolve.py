@@ -168,7 +168,7 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
         words = ", ".join(f"'{name}'" for name in missing)
         raise T2IBenchError(
             f"{_origin(value, spec)} is not {article} {kind}: it has no {words}.",
-            f"See {protocol.__module__}.{protocol.__name__}; `t2ibench check-adapter --kind "
+            f"See {protocol.__module__}.{protocol.__name__}; `t2ibench check adapter --kind "
             "generator|encoder|judge|rewriter` says what each must do.",
         )
     _check_name(getattr(value, "name", None), value, spec)

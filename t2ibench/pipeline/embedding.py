@@ -108,7 +108,7 @@ def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -
         raise T2IBenchError(
             f"The encoder '{encoder.name}' gave embeddings of shape {rows.shape}; expected "
             f"({count}, {width or 'd'}).",
-            "`t2ibench check-adapter` says what an encoder must do.",
+            "`t2ibench check adapter` says what an encoder must do.",
         )
     # A row of NaN is a text without a vector; `encode` refuses such images.
     off = off_length(rows, may_lack=True) & np.isfinite(rows).all(axis=1)
@@ -116,7 +116,7 @@ def checked_rows(encoder: Encoder, values: Any, count: int, width: int | None) -
         raise T2IBenchError(
             f"The encoder '{encoder.name}' gave {int(off.sum())} of {count} embeddings that are "
             "not of unit length.",
-            "It has to divide each by its norm; `t2ibench check-adapter` says what an encoder "
+            "It has to divide each by its norm; `t2ibench check adapter` says what an encoder "
             "must do.",
         )
     return rows

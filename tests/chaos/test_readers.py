@@ -301,7 +301,10 @@ def test_sheets_ratings_captions_vectors_and_settings(
         "sheet.csv": (sheet, ("label", "import", RUN, "sheet.csv")),
         "run.yaml": (config, ("run", "--config", "run.yaml", "--dry-run")),
         "words.txt": (vectors, ("--encoder", "vectors:words.txt", *weat)),
-        "rated.csv": (rated, ("agree", "rated.csv", "--score", "asc", "--rating", "human")),
+        "rated.csv": (
+            rated,
+            ("label", "correlate", "rated.csv", "--score", "asc", "--rating", "human"),
+        ),
         "captions.json": (captions, (*propose, "--captions", "captions.json")),
         "captions.csv": (b"caption\na man\n", (*propose, "--captions", "captions.csv")),
     }

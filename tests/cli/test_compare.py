@@ -98,16 +98,21 @@ def test_a_model_and_its_debiased_version(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_captions_by_a_judge(tmp_path: Path, cli: Cli) -> None:
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
     for number, prompt in enumerate(("a nurse", "a rose", "a man")):
-        draw(prompt, number).save(tmp_path / f"{number}.png")
-    (tmp_path / "broken.png").write_bytes(b"no picture")
-    status, _, errors = cli("caption", tmp_path, "--judge", "toyland")
-    assert status == 3 and "broken.png cannot be used: it cannot be read as an image" in errors
-    rows = [json.loads(line) for line in (tmp_path / "prompts.jsonl").read_text().splitlines()]
+        draw(prompt, number).save(pictures / f"{number}.png")
+    (pictures / "broken.png").write_bytes(b"no picture")
+    propose = ("propose", "openbias", "--output", tmp_path / "task.yaml", "--caption-by", "toyland")
+    status, _, errors = cli(*propose, "--captions", f"folder:{pictures}")
+    assert status == 1 and "broken.png cannot be used: it cannot be read as an image" in errors
+    rows = [json.loads(line) for line in (pictures / "prompts.jsonl").read_text().splitlines()]
     assert [row["file"] for row in rows] == ["0.png", "1.png", "2.png"]
     assert rows[1]["prompt"].startswith("flower")
-    (tmp_path / "broken.png").unlink()
-    assert cli("caption", tmp_path, "--judge", "toyland")[0] == 0
-    assert len((tmp_path / "prompts.jsonl").read_text().splitlines()) == 3
-    status, _, errors = cli("caption", tmp_path / "nowhere", "--judge", "toyland")
+    (pictures / "broken.png").unlink()
+    assert cli(*propose, "--captions", f"folder:{pictures}")[0] == 0
+    assert len((pictures / "prompts.jsonl").read_text().splitlines()) == 3
+    status, _, errors = cli(*propose, "--captions", "captions.json")
+    assert status == 1 and "needs --captions folder:DIR" in errors
+    status, _, errors = cli(*propose, "--captions", f"folder:{tmp_path / 'nowhere'}")
     assert status == 1 and "No such folder" in errors

@@ -308,7 +308,7 @@ def test_a_port_that_cannot_be(cli: Cli, stored: Path) -> None:
 
 
 def test_a_device_is_no_table(cli: Cli) -> None:
-    status, _, err = cli("agree", "/dev/zero", "--score", "a", "--rating", "b")
+    status, _, err = cli("label", "correlate", "/dev/zero", "--score", "a", "--rating", "b")
     assert status == 1 and "/dev/zero cannot be read: it is no ordinary file" in one_line(err)
 
 
@@ -440,13 +440,13 @@ GIVEN: dict[str, tuple[tuple[str, ...], str, bytes, str]] = {
          "--prompts", "p.txt"),
         "p.txt", b"\xff\xfea", "p.txt:1 is not UTF-8"),
     "ratings of another encoding": (
-        ("agree", "r.csv", "--score", "a", "--rating", "b"), "r.csv", b"a,b\n\xff,1\n",
+        ("label", "correlate", "r.csv", "--score", "a", "--rating", "b"), "r.csv", b"a,b\n\xff,1\n",
         "r.csv:2 is not UTF-8"),
     "ratings with an endless cell": (
-        ("agree", "r.csv", "--score", "a", "--rating", "b"), "r.csv",
+        ("label", "correlate", "r.csv", "--score", "a", "--rating", "b"), "r.csv",
         b'a,b\n"' + b"9" * 200_000, "field larger"),
     "ratings that are no numbers": (
-        ("agree", "r.csv", "--score", "a", "--rating", "b"), "r.csv",
+        ("label", "correlate", "r.csv", "--score", "a", "--rating", "b"), "r.csv",
         b"a,b\n1,2\n" + b"9" * 5000 + b"x,1\n", "r.csv:3: '999"),
     "config nested": (
         (*SMALL, "--config", "c.yaml"), "c.yaml", DEEP.encode(), "c.yaml:1: is nested"),

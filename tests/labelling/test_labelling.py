@@ -109,7 +109,7 @@ def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
     status, out, _ = cli("label", "import", run, filled, "--labeller", "anna")
     assert "0 of them new" in out
     # The same sheet measures a judge before it is used.
-    status, out, _ = cli("check-judge", "toyland", "--labels", filled, "--json")
+    status, out, _ = cli("check", "judge", "toyland", "--labels", filled, "--json")
     assert status == 0
     (question,) = json.loads(out)["questions"]
     assert question["n"] == 210 and question["accuracy"] == pytest.approx(189 / 210, abs=0.01)

@@ -174,13 +174,13 @@ def test_wrong_labels_are_one_line(
 ) -> None:
     import re
 
-    assert main(["check-judge", "toyland", "--labels", str(sheet(tmp_path, [row]))]) == 1
+    assert main(["check", "judge", "toyland", "--labels", str(sheet(tmp_path, [row]))]) == 1
     assert re.search(message, capsys.readouterr().err)
 
 
 def test_a_sheet_without_its_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = sheet(tmp_path, [["0.png", "Who?", "man"]], "file,question,answer")
-    assert main(["check-judge", "toyland", "--labels", str(path)]) == 1
+    assert main(["check", "judge", "toyland", "--labels", str(path)]) == 1
     assert "has no column 'classes'" in capsys.readouterr().err
 
 
@@ -189,7 +189,7 @@ def test_the_command_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None
         return 200, "female" if "gender" in str(body["messages"]) else "I cannot tell."
 
     with serving(speak) as (url, _):
-        words = ["check-judge", "openai:eye", "--images", "8", "--judge-args", f"base_url={url}"]
+        words = ["check", "judge", "openai:eye", "--images", "8", "--judge-args", f"base_url={url}"]
         assert main(words) == 0
         text = capsys.readouterr().out
         assert main([*words, "--json"]) == 0
@@ -206,6 +206,6 @@ def test_the_command_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.slow
 def test_a_judge_that_answers_nothing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(lambda _: (400, {"error": {"message": "no images here"}})) as (url, _):
-        status = main(["check-judge", "openai:eye", "--judge-args", f"base_url={url}"])
+        status = main(["check", "judge", "openai:eye", "--judge-args", f"base_url={url}"])
     assert status == 1
     assert "It answered nothing: the server replied 400: no images" in capsys.readouterr().err

@@ -338,7 +338,7 @@ def test_broken_judges(kind: type[Any], message: str | None) -> None:
 @pytest.fixture
 def check(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
     def run(*words: str) -> tuple[int, str]:
-        status = main(["check-adapter", *words])
+        status = main(["check", "adapter", *words])
         return status, "".join(capsys.readouterr())
 
     return run

@@ -77,7 +77,7 @@ def test_it_is_listed_with_its_origin(site: Path, tmp_path: Path) -> None:
 def test_its_adapters_keep_the_contract(
     spec: str, args: tuple[str, ...], site: Path, tmp_path: Path
 ) -> None:
-    status, out, errors = command(site, tmp_path, "check-adapter", spec, *args)
+    status, out, errors = command(site, tmp_path, "check", "adapter", spec, *args)
     assert status == 0 and "meets the contract" in out, out + errors
 
 
@@ -141,6 +141,6 @@ def test_its_proposer(site: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_wrong_argument_of_a_plugin_is_one_line(site: Path, tmp_path: Path) -> None:
     status, _, errors = command(
-        site, tmp_path, "check-adapter", "grey", "--model-args", "contras=1"
+        site, tmp_path, "check", "adapter", "grey", "--model-args", "contras=1"
     )
     assert status == 1 and "Did you mean 'contrast'?" in errors and "Traceback" not in errors

@@ -184,7 +184,9 @@ def test_what_lists_tasks_needs_no_captions(cli: Cli, tmp_path: Path) -> None:
     listed = {one["task"]: one["needs"] for one in json.loads(cli("ls", "tasks", "--json")[1])}
     assert listed["openbias_flickr30k"] == "--captions flickr30k=results_20130124.token"
     assert sum(map(bool, listed.values())) == 2
-    assert cli("export-tasks", tmp_path / "set", "--tasks", f"{TASK},openbias_examples")[0] == 0
+    assert (
+        cli("export", "--tasks", f"{TASK},openbias_examples", "--output", tmp_path / "set")[0] == 0
+    )
     text = (tmp_path / f"set/tasks/extended/openbias/{TASK}.yaml").read_text(encoding="utf-8")
     assert "licence: Creative Commons" in text and "biases:" not in text
     status, _, err = cli("power", "--tasks", TASK)

@@ -97,7 +97,7 @@ def test_wandb_keeps_a_run_offline(
 ) -> None:
     monkeypatch.delenv("WANDB_MODE", raising=False)
     args = f"mode=offline,folder={tmp_path},name=a-run"
-    status, out, errors = cli("push", toyland_run, "--to", "wandb:bias", "--log-args", args)
+    status, out, errors = cli("export", toyland_run, "--to", "wandb:bias", "--log-args", args)
     assert (status, out) == (0, ""), errors
     import wandb
 
@@ -115,7 +115,9 @@ def test_mlflow_takes_a_run(
     # Files are quicker than a database; MLflow asks to be told that they are meant.
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     uri = f"file://{tmp_path}/mlruns"
-    status, _, errors = cli("push", toyland_run, "--to", "mlflow:bias", "--log-args", f"uri={uri}")
+    status, _, errors = cli(
+        "export", toyland_run, "--to", "mlflow:bias", "--log-args", f"uri={uri}"
+    )
     assert status == 0 and "(bias), run " in errors, errors
     from mlflow import MlflowClient
 
@@ -138,7 +140,7 @@ def test_trackio_takes_a_run(
 
     for module in (trackio.utils, trackio.sqlite_storage):
         monkeypatch.setattr(module, "TRACKIO_DIR", tmp_path)
-    status, out, errors = cli("push", toyland_run, "--to", "trackio:bias")
+    status, out, errors = cli("export", toyland_run, "--to", "trackio:bias")
     assert (status, out) == (0, "") and 'trackio show --project "bias"' in errors, errors
     with sqlite3.connect(tmp_path / "bias.db") as database:
         ((found,),) = database.execute("select metrics from metrics").fetchall()
@@ -147,7 +149,7 @@ def test_trackio_takes_a_run(
 
 
 def test_results_go_into_a_dataset_of_the_hub(toyland_run: Path, cli: Cli, hub: Hub) -> None:
-    to = ("push", toyland_run, "--to", "hf-dataset:org/results", "--log-args")
+    to = ("export", toyland_run, "--to", "hf-dataset:org/results", "--log-args")
     for path in ("first", "second"):
         status, _, errors = cli(*to, f"path={path}")
         assert status == 0 and "the/commit" in errors, errors
@@ -171,7 +173,7 @@ def test_results_go_into_a_dataset_of_the_hub(toyland_run: Path, cli: Cli, hub: 
 
 def test_a_models_page_gets_a_pull_request(toyland_run: Path, cli: Cli, hub: Hub) -> None:
     args = "dataset=org/t2ibench,source=https://example.org/run"
-    status, _, errors = cli("push", toyland_run, "--to", "hf-model:org/model", "--log-args", args)
+    status, _, errors = cli("export", toyland_run, "--to", "hf-model:org/model", "--log-args", args)
     assert status == 0 and "the/pr" in errors, errors
     ((name, text),) = hub.pull_requests["model org/model"].items()
     assert name == ".eval_results/t2ibench.yaml"
@@ -198,7 +200,7 @@ def test_a_failure_is_a_line_and_the_run_is_kept(
     assert f"t2ibench push {tmp_path / 'toyland'} --to mlflow --log-args uri={uri}" in last
     assert "--log-to" not in (tmp_path / "toyland" / "results.json").read_text()
     status, _, errors = cli(
-        "push", tmp_path / "toyland", "--to", "mlflow", "--log-args", f"uri={uri}"
+        "export", tmp_path / "toyland", "--to", "mlflow", "--log-args", f"uri={uri}"
     )
     assert status == 1 and "sending the results failed" in errors
 

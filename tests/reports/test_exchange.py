@@ -190,7 +190,7 @@ def test_export_tasks_from_the_command_line(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     for name in ("one", "two"):
-        status, out, _ = cli("export-tasks", tmp_path / name, "--tasks", "weat")
+        status, out, _ = cli("export", "--tasks", "weat", "--output", tmp_path / name)
         assert status == 0 and out.startswith("10 tasks, ")
     first, second = (
         {p.relative_to(tmp_path / name): p.read_bytes() for p in (tmp_path / name).rglob("*.*")}
@@ -198,12 +198,12 @@ def test_export_tasks_from_the_command_line(
         if (tmp_path / name).is_dir()
     )
     assert first == second
-    status, _, errors = cli("export-tasks", tmp_path / "one")
+    status, _, errors = cli("export", "--tasks", "all", "--output", tmp_path / "one")
     assert status == 1 and "is there already. Name a new folder." in errors
     mine = tmp_path / "mine" / "mine.yaml"  # which has no licence of ours
     mine.parent.mkdir()
     (task,) = load_tasks(TASK)
     mine.write_text(task.path.read_text().replace(f"id: {TASK}", "id: mine"))
     words = ("--tasks", "mine", "--include-path", mine.parent)
-    assert cli("export-tasks", tmp_path / "set", *words)[0] == 0
+    assert cli("export", *words, "--output", tmp_path / "set")[0] == 0
     assert "license" not in json.loads((tmp_path / "set" / "croissant.json").read_text())

@@ -60,11 +60,13 @@ def test_the_verb_reads_a_csv(tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "ratings.csv"
     lines = [f"{test},{k},{k if test == 'a' else -k}" for test in "ab" for k in range(6)]
     file.write_text("\n".join(["test,asc,human", *lines, "a,,3"]))
-    status, out, error = cli("agree", file, "--score", "asc", "--rating", "human", "--by", "test")
+    status, out, error = cli(
+        "label", "correlate", file, "--score", "asc", "--rating", "human", "--by", "test"
+    )
     assert status == 0 and "+1.000" in out and "-1.000" in out
     assert "1 rows without one of the two numbers are left out." in error
-    status, _, error = cli("agree", file, "--score", "acs", "--rating", "human")
+    status, _, error = cli("label", "correlate", file, "--score", "acs", "--rating", "human")
     assert status == 1 and "Did you mean 'asc'?" in error
     file.write_text("asc,human\n1,x\n")
-    status, _, error = cli("agree", file, "--score", "asc", "--rating", "human")
+    status, _, error = cli("label", "correlate", file, "--score", "asc", "--rating", "human")
     assert status == 1 and f"{file}:2: 'x' is not a number." in error

@@ -1,4 +1,4 @@
-"""What every adapter promises, tried out: `t2ibench check-adapter` and the tests of adapters.
+"""What every adapter promises, tried out: `t2ibench check adapter` and the tests of adapters.
 
 Each function makes a model twice, tries it, and returns a line for everything that breaks the
 contract of `t2ibench.models.protocols` or `t2ibench.models.language`; an empty list means that it

@@ -121,6 +121,6 @@ def chosen_by(settings: RunSettings) -> list[Chosen]:
         if given:
             raise T2IBenchError(
                 f"--log-to has to score; leave {flag} out.",
-                "`t2ibench push RUN --to …` sends results later.",
+                "`t2ibench export RUN --to …` sends results later.",
             )
     return choose(settings.log_to, settings.log_args)

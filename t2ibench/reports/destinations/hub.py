@@ -59,7 +59,7 @@ class ModelArgs(Arguments):
 
     Attributes:
         repo: The model's repository, OWNER/NAME.
-        dataset: Id of the benchmark's dataset repository; `t2ibench export-tasks` writes one.
+        dataset: Id of the benchmark's dataset repository; `t2ibench export --tasks` writes one.
         source: Address of the evidence, such as a dataset of results.
         direct: Commit, without a pull request.
     """

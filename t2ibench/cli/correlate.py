@@ -1,4 +1,4 @@
-"""`t2ibench agree FILE`: does a score agree with people's ratings?"""
+"""`t2ibench label correlate FILE`: does a score agree with people's ratings?"""
 
 from __future__ import annotations
 

@@ -1,0 +1,71 @@
+"""Flags of `t2ibench check`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from t2ibench.cli.values import not_negative, positive
+
+
+def add_check(verbs: Any, handler: Callable[..., Any]) -> None:
+    """Add the verb `check`."""
+    check = verbs.add_parser(
+        "check",
+        help="test an adapter of your own (check adapter), or how often a judge is right (check "
+        "judge)",
+        description="Test what a run will rely on, before it spends hours on it.",
+    )
+    actions = check.add_subparsers(title="what", metavar="WHAT", required=True)
+    _add_adapter(actions, handler("check_adapter"))
+    _add_judge(actions, handler("check_judge"))
+
+
+def _add_adapter(actions: Any, handler: Any) -> None:
+    check = actions.add_parser(
+        "adapter",
+        help="test a generator, encoder, judge or rewriter of your own",
+        description="Test a generator, encoder, judge or rewriter against its contract and print "
+        "what it violates, one line each; exit 1 if anything.",
+    )
+    check.add_argument("spec", metavar="SPEC", help="as --model, --encoder, … takes it")
+    check.add_argument(
+        "--kind",
+        choices=["generator", "encoder", "judge", "rewriter"],
+        help="by default that of the name",
+    )
+    check.add_argument("--model-args", metavar="k=v,…", help="its arguments")
+    check.add_argument(
+        "--other-args", metavar="k=v,…", help="arguments that must change the fingerprint"
+    )
+    check.add_argument(
+        "--prompt", metavar="P", action="append", help="try these prompts or texts; repeatable"
+    )
+    check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
+    check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
+    check.set_defaults(handler=handler)
+
+
+def _add_judge(actions: Any, handler: Any) -> None:
+    check = actions.add_parser(
+        "judge",
+        help="how often a judge is right, where the answers are known",
+        description="Ask a judge about drawn images whose answers are known, or about images that "
+        "people have labelled: accuracy of each class, how often it says 'unknown', what it "
+        "confuses, its speed, and whether it says the same twice.",
+    )
+    check.add_argument("spec", metavar="SPEC", help="as --judge takes it")
+    check.add_argument("--judge-args", metavar="k=v,…", default="", help="its arguments")
+    check.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="a CSV with file, question, classes ('female | male') and answer, such as the filled "
+        "sheet.csv of `t2ibench label export`",
+    )
+    check.add_argument("--images", metavar="N", type=positive, default=40, help="drawn images (40)")
+    check.add_argument("--seed", metavar="N", type=not_negative, default=0, help="of the images")
+    check.add_argument("--encoder", metavar="E", help="for the judge clip: by default t2ibench's")
+    check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
+    check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
+    check.add_argument("--json", action="store_true", help="as JSON, with every confusion")
+    check.set_defaults(handler=handler)
