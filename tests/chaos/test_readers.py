@@ -295,6 +295,7 @@ def test_sheets_ratings_captions_vectors_and_settings(
     vectors = b"3 2\nman 1 0\nwoman 0 1\nart .5 .5\n"
     rated = b"asc,human,test\n1,2,a\n2,3,a\n3,1,b\n2,2,b\n"
     captions = b'{"annotations": [{"caption": "a man"}, {"caption": "a dog"}]}'
+    correlate = ("label", "correlate")
     weat = ("--tasks", "weat_8_science_arts", "--permutations", "200", "--bootstrap", "50")
     propose = ("propose", "openbias", "--proposer", "replay:none.jsonl", "--output", "out.yaml")
     readers: dict[str, tuple[bytes, Sequence[str | Path]]] = {
@@ -303,7 +304,7 @@ def test_sheets_ratings_captions_vectors_and_settings(
         "words.txt": (vectors, ("--encoder", "vectors:words.txt", *weat)),
         "rated.csv": (
             rated,
-            ("label", "correlate", "rated.csv", "--score", "asc", "--rating", "human"),
+            (*correlate, "rated.csv", "--score", "asc", "--rating", "human"),
         ),
         "captions.json": (captions, (*propose, "--captions", "captions.json")),
         "captions.csv": (b"caption\na man\n", (*propose, "--captions", "captions.csv")),
