@@ -1,46 +1,33 @@
-"""A client for any server that speaks OpenAI's chat completions."""
+"""Chat models on servers, through the openai client or LiteLLM."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Literal
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.http import (
+from t2ibench.models.litellm_library import LitellmServer
+from t2ibench.models.server_errors import (
     BadReplyError,
-    HttpSession,
+    RefusedError,
     Reply,
     ServerAwayError,
-    checked_address,
     one_line,
 )
-from t2ibench.models.on_server import OnServer
-from t2ibench.models.told import blocked, passes, told
+from t2ibench.models.servers import OPENAI, OpenAiServer, ServerArguments, checked_address, submit
 
-__all__ = [
-    "ChatServer",
-    "RefusedError",
-    "ServerArguments",
-    "ServerAwayError",
-    "declined",
-    "logprob",
-]
+Library = Literal["openai", "litellm"]
 
 
-class RefusedError(BadReplyError):
-    """The model, or a filter of its server, declines."""
-
-
-class ServerArguments(OnServer):
+class ChatArguments(ServerArguments):
     """Arguments of a language model on a server.
 
     Attributes:
         max_tokens: Longest answer.
     """
 
-    base_url: str = "https://api.openai.com/v1"
     max_tokens: PositiveInt = 64
 
 
@@ -56,40 +43,50 @@ class ChatServer:
         timeout: Seconds that one attempt may take.
         retries: Attempts at one request.
         max_tokens: Longest answer.
+        library: Which library asks.
+
+    Attributes:
+        settings: What decides an answer, for the fingerprint.
 
     Raises:
-        T2IBenchError: the address is not an http(s) address, or the key cannot be sent.
+        T2IBenchError: the address is not an http(s) address, the key cannot be sent, or the library
+            is not installed.
     """
 
     def __init__(
         self,
         model: str,
-        base_url: str = "https://api.openai.com/v1",
-        api_key_env: str = "OPENAI_API_KEY",
+        base_url: str | None = None,
+        api_key_env: str | None = None,
         timeout: int = 120,
         retries: int = 5,
         max_tokens: int = 64,
+        library: Library = "openai",
     ) -> None:
-        self.model = model
-        self.url = checked_address(base_url) + "/chat/completions"
-        self._key = ApiKey(api_key_env)
-        self._max_tokens = max_tokens
-        self._session = HttpSession(
-            self.url, self._key, timeout=timeout, attempts=retries, passes=passes
-        )
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What decides an answer, for the fingerprint."""
-        return {"model": self.model, "url": self.url, "max_tokens": self._max_tokens}
+        self.settings: dict[str, Any] = {"model": model, "url": None, "max_tokens": max_tokens}
+        self._server: OpenAiServer | LitellmServer
+        if library == "openai":
+            self._server = OpenAiServer(
+                checked_address(base_url or OPENAI),
+                "/chat/completions",
+                ApiKey(api_key_env or "OPENAI_API_KEY"),
+                timeout=timeout,
+                attempts=retries,
+            )
+            self.settings["url"] = self._server.where
+        else:
+            address = checked_address(base_url) if base_url else None
+            self._server = LitellmServer(model, address, api_key_env, timeout, attempts=retries)
+            self.settings |= {"url": address, "library": library}
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for."""
-        self._session.tell = tell
+        self._server.tell = tell
 
     def check_access(self) -> None:
         """Refuse what is known to need a key."""
-        self._session.check_access()
+        if isinstance(self._server, OpenAiServer):
+            self._server.check_access()
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The reply to a conversation, greedily decoded; safe to call from several threads."""
@@ -103,36 +100,43 @@ class ChatServer:
         self, messages: Sequence[Mapping[str, Any]], extra: Mapping[str, Any] | None = None
     ) -> Future[Reply]:
         """Begin to ask."""
-        return self._session.post(
-            {
-                "model": self.model,
-                "messages": list(messages),
-                "temperature": 0,
-                "max_tokens": self._max_tokens,
-                **(extra or {}),
-            }
+        fields = {"temperature": 0, "max_tokens": self.settings["max_tokens"], **(extra or {})}
+        return submit(self._server.ask(lambda: self._complete(list(messages), fields)))
+
+    async def _complete(self, messages: list[Any], fields: Mapping[str, Any]) -> Reply:
+        server = self._server
+        if isinstance(server, OpenAiServer):
+            raw = await server.client.chat.completions.with_raw_response.create(
+                model=self.settings["model"], messages=messages, extra_body=fields
+            )
+            response = raw.http_response
+            return Reply(response.status_code, response.content, server.key)
+        found = await server.library.acompletion(
+            messages=messages, drop_params=True, **server.given(), **fields
         )
+        return Reply(200, found.model_dump_json().encode(), server.key)
 
     def read(self, started: Future[Reply]) -> str:
         """Wait for what was asked."""
         reply = started.result()
+        if reply.status == 200:
+            return _content(reply)
+        where, key = self._server.where, self._server.key
         if _filtered(reply):
-            raise RefusedError(f"the server replied {_message(reply)}")
-        if reply.status == 401 and not self._key:
+            raise RefusedError(f"the server replied {reply.words()}")
+        if reply.status == 401 and not key:
             raise ServerAwayError(
-                f"The server {self.url} requires an API key.", f"Set it in {self._key.variable}."
+                f"The server {where} requires an API key.", f"Set it in {key.variable}."
             )
         if 300 <= reply.status < 400:
             raise ServerAwayError(
-                f"The server {self.url} redirects to another address ({reply.status}), and the "
+                f"The server {where} redirects to another address ({reply.status}), and the "
                 "key is sent to no other.",
                 "Give the address itself as base_url=….",
             )
         if reply.status in {401, 403, 404, 429}:
-            raise ServerAwayError(f"The server {self.url} replied {_message(reply)}.")
-        if reply.status != 200:
-            raise BadReplyError(f"the server replied {_message(reply)}")
-        return _content(reply)
+            raise ServerAwayError(f"The server {where} replied {reply.words()}.")
+        raise BadReplyError(f"the server replied {reply.words()}")
 
 
 def declined(started: Future[Reply]) -> bool:
@@ -171,9 +175,4 @@ def _content(reply: Reply) -> str:
 
 def _filtered(reply: Reply) -> bool:
     """Whether a filter declined; 403 would else mean a wrong key."""
-    return reply.status in {400, 403, 422} and blocked(told(reply)) is not None
-
-
-def _message(reply: Reply) -> str:
-    """Status and the server's own words, shortened."""
-    return f"{reply.status}: {one_line(told(reply).message)}"
+    return reply.status in {400, 403, 422} and reply.message().blocked is not None

@@ -46,7 +46,7 @@ def without_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def note(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("t2ibench.models.http.pause", note)
+    monkeypatch.setattr("t2ibench.models.servers.pause", note)
     return waits
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.chat_server import ChatServer, ServerAwayError
+from t2ibench.models.chat_server import ChatServer
+from t2ibench.models.server_errors import ServerAwayError
 from tests.models.chat import serving, without_waiting
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
@@ -39,8 +40,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def move(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr("t2ibench.models.http.pause", move)
-    monkeypatch.setattr("t2ibench.models.retries.monotonic", lambda: now[0])
+    monkeypatch.setattr("t2ibench.models.servers.pause", move)
+    monkeypatch.setattr("t2ibench.models.servers.monotonic", lambda: now[0])
     return now
 
 

@@ -16,8 +16,9 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.chat_server import ChatServer, ServerAwayError
-from t2ibench.models.http import LARGEST_REPLY, checked_address
+from t2ibench.models.chat_server import ChatServer
+from t2ibench.models.server_errors import ServerAwayError
+from t2ibench.models.servers import LARGEST_REPLY, checked_address
 from tests.models.chat import Wire, bomb, completion, response, wiring, without_waiting
 
 MESSAGES = [{"role": "user", "content": "Hello"}]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -10,9 +9,9 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
-from t2ibench.models.generators.image_replies import UnusableServerError
-from t2ibench.models.generators.library import Library, LibraryImages
-from t2ibench.models.http import checked_address
+from t2ibench.models.generators.image_server import FIRST_ATTEMPTS, ImageCall, ImageServer
+from t2ibench.models.server_errors import UnusableServerError
+from t2ibench.models.servers import Server, checked_address
 from t2ibench.store.pixels import as_rgb
 
 if TYPE_CHECKING:
@@ -30,16 +29,7 @@ class InferenceArguments(HostedArguments):
         base_url: An Inference Endpoint, instead of a provider.
     """
 
-    api_key_env: str = "HF_TOKEN"
     provider: str = "auto"
-
-
-def _call(client: Any, prompt: str, optional: Mapping[str, Any]) -> Image:
-    given = dict(optional)
-    width, _, height = str(given.pop("size", "")).partition("x")
-    sides = {"width": int(width), "height": int(height)} if width.isdigit() else {}
-    own = {name: given.pop(name) for name in list(given) if name in _OWN}
-    return as_rgb(client.text_to_image(prompt, **sides, **own, extra_body=given or None))
 
 
 def _create(request: Request[InferenceArguments]) -> HostedGenerator:
@@ -59,32 +49,38 @@ def _create(request: Request[InferenceArguments]) -> HostedGenerator:
             "Name it yourself with --model.",
         )
     login = None if request.recorded else huggingface_hub.get_token()
-    key = ApiKey("T2IBENCH_NO_KEY" if request.recorded else args.api_key_env, login)
-    token = key.headers().get("Authorization", "").removeprefix("Bearer ") or None
+    key = ApiKey("T2IBENCH_NO_KEY" if request.recorded else args.api_key_env or "HF_TOKEN", login)
     provider: Any = None if address else args.provider
-    client = huggingface_hub.InferenceClient(
+    client = huggingface_hub.AsyncInferenceClient(
         model=address or request.source,
         provider=provider,
-        token=token,
+        token=key.value or None,
         timeout=float(args.timeout),
     )
 
-    def call(prompt: str, _: int, optional: Mapping[str, Any]) -> Image:
-        if token is None and address is None:
+    async def call(asked: ImageCall) -> Image:
+        if not key and address is None:
             raise UnusableServerError(
                 f"{request.spec} needs a token of Hugging Face, and {key.variable} is not set.",
                 f"Set it with `export {key.variable}=…`, or run `hf auth login`.",
             )
-        return _call(client, prompt, optional)
+        given = dict(asked.optional)
+        width, _, height = str(given.pop("size", "")).partition("x")
+        sides: dict[str, Any] = {"width": int(width), "height": int(height)} if width.isdigit() else {}
+        own = {name: given.pop(name) for name in list(given) if name in _OWN}
+        found = await client.text_to_image(asked.prompt, **sides, **own, extra_body=given or None)
+        return as_rgb(found)
 
-    library = Library(
-        call=call,
-        code_of=lambda _: None,
+    server = Server(
+        f"{request.spec} ({address or args.provider})",
+        key,
+        timeout=float(args.timeout),
+        attempts=args.retries,
+        first_attempts=FIRST_ATTEMPTS,
         hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}
-    name = f"{request.spec} ({address or args.provider})"
-    backend = LibraryImages(library, name, key, args, settings)
+    backend = ImageServer(server, call, args, settings)
     return HostedGenerator(request.spec, backend, args, request.seed)
 
 

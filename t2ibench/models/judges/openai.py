@@ -1,4 +1,4 @@
-"""The judge `openai:MODEL`: a vision model on any OpenAI-compatible server."""
+"""The judges `openai:MODEL` and `litellm:MODEL`: vision models on servers."""
 
 from __future__ import annotations
 
@@ -7,30 +7,25 @@ import io
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Literal
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.chat_server import (
-    ChatServer,
-    ServerArguments,
-    ServerAwayError,
-    declined,
-    logprob,
-)
+from t2ibench.models.chat_server import ChatArguments, ChatServer, Library, declined, logprob
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.http import Reply
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
+from t2ibench.models.server_errors import Reply, ServerAwayError
+from t2ibench.models.servers import as_they_end
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-class OpenAiArguments(ServerArguments):
+class OpenAiArguments(ChatArguments):
     """What --judge-args are taken.
 
     Attributes:
@@ -61,11 +56,15 @@ class OpenAiJudge:
         name: As the user wrote it.
         model: The model's name on the server.
         args: Address of the server, limits, and how it is asked.
+        library: Which library asks.
     """
 
-    def __init__(self, name: str, model: str, args: OpenAiArguments) -> None:
+    def __init__(
+        self, name: str, model: str, args: OpenAiArguments, library: Library = "openai"
+    ) -> None:
         self.name = name
-        self._server = ChatServer(model, **args.model_dump(exclude={"workers", "structured"}))
+        limits = args.model_dump(exclude={"workers", "structured"})
+        self._server = ChatServer(model, **limits, library=library)
         self._workers = args.workers
         self._max_tokens = args.max_tokens
         self._forms = _FORMS[args.structured]
@@ -92,36 +91,32 @@ class OpenAiJudge:
     def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
         """The same, each answer as soon as it is there (see models.protocols.AnswersInParts)."""
         encoded: dict[str, str] = {}
-        waiting = deque(_Try(number, self._first(query)) for number, query in enumerate(queries))
-        running: dict[Future[Reply], _Try] = {}
+        forms: dict[int, int] = {}
+        waiting = deque(range(len(queries)))
+
+        def begin(number: int) -> Future[Reply]:
+            query = queries[number]
+            # Where another question has found out meanwhile, this one need not.
+            forms[number] = max(forms.get(number, 0), self._first(query))
+            if query.sha256 not in encoded:
+                encoded[query.sha256] = _data_url(query.image)
+            return self._ask(query, encoded[query.sha256], forms[number])
+
         away: list[tuple[int, ServerAwayError]] = []
-        try:
-            while waiting or running:
-                while waiting and len(running) < self._workers:
-                    number, form = waiting.popleft()
-                    query = queries[number]
-                    # Where another question has found out meanwhile, this one need not.
-                    form = max(form, self._first(query))
-                    if query.sha256 not in encoded:
-                        encoded[query.sha256] = _data_url(query.image)
-                    running[self._ask(query, encoded[query.sha256], form)] = _Try(number, form)
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                part = []
-                for future in done:
-                    this = running.pop(future)
-                    if self._takes_less(queries[this.number], this.form) and declined(future):
-                        waiting.appendleft(_Try(this.number, this.form + 1))
-                        continue
-                    found = self._answer(queries[this.number], future, this.form)
-                    if isinstance(found, Answer):
-                        part.append((this.number, found))
-                    else:
-                        away.append((this.number, found))
-                if part:
-                    yield part
-        finally:
-            for future in running:
-                future.cancel()
+        for done in as_they_end(waiting, begin, lambda: self._workers):
+            part = []
+            for number, future in done:
+                if self._takes_less(queries[number], forms[number]) and declined(future):
+                    forms[number] += 1
+                    waiting.appendleft(number)
+                    continue
+                found = self._answer(queries[number], future, forms[number])
+                if isinstance(found, Answer):
+                    part.append((number, found))
+                else:
+                    away.append((number, found))
+            if part:
+                yield part
         if away and len(away) == len(queries):
             raise away[0][1]
         if away:  # one away is an answer less; all away is the end
@@ -167,13 +162,6 @@ class OpenAiJudge:
         return Answer(class_of(reply, query.classes), raw)
 
 
-class _Try(NamedTuple):
-    """A question's turn."""
-
-    number: int
-    form: int
-
-
 def _schema(options: Sequence[str], max_tokens: int) -> dict[str, Any]:
     """One of the options, as OpenAI's structured outputs have it."""
     answer = {"type": "string", "enum": list(options)}
@@ -217,14 +205,18 @@ def _data_url(image: Image) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def _create(request: Request[OpenAiArguments]) -> OpenAiJudge:
-    return OpenAiJudge(request.spec, request.source, request.args)
+def _adapter(library: Library, description: str) -> Adapter[OpenAiJudge]:
+    def create(request: Request[OpenAiArguments]) -> OpenAiJudge:
+        return OpenAiJudge(request.spec, request.source, request.args, library)
+
+    return Adapter(
+        create=create,
+        form=f"{library}:MODEL",
+        description=description,
+        Args=OpenAiArguments,
+        check=create,
+    )
 
 
-ADAPTER = Adapter(
-    create=_create,
-    form="openai:MODEL",
-    description="any OpenAI-compatible server; --judge-args base_url=…",
-    Args=OpenAiArguments,
-    check=_create,
-)
+ADAPTER = _adapter("openai", "any OpenAI-compatible server; --judge-args base_url=…")
+LITELLM = _adapter("litellm", "whatever LiteLLM reaches; pip install t2ibench[litellm]")

@@ -1,10 +1,10 @@
-"""The rewriter `openai:MODEL`: a chat model on any OpenAI-compatible server."""
+"""The rewriters `openai:MODEL` and `litellm:MODEL`: chat models on servers."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from typing import Annotated
 
 from pydantic import Field
@@ -12,15 +12,15 @@ from pydantic import Field
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.chat_server import ChatServer, RefusedError, ServerAwayError
+from t2ibench.models.chat_server import ChatServer, Library
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.http import Reply
 from t2ibench.models.language import RewriteRequest, Rewriting
-from t2ibench.models.on_server import OnServer
 from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
+from t2ibench.models.server_errors import RefusedError, Reply, ServerAwayError
+from t2ibench.models.servers import ServerArguments, as_they_end
 
 
-class OpenAiRewriterArguments(OnServer, InstructionArguments):
+class OpenAiRewriterArguments(ServerArguments, InstructionArguments):
     """What --rewriter-args are taken.
 
     Attributes:
@@ -28,7 +28,6 @@ class OpenAiRewriterArguments(OnServer, InstructionArguments):
         price_per_rewriting: What a request costs, for --dry-run and --max-cost.
     """
 
-    base_url: str = "https://api.openai.com/v1"
     workers: PositiveInt = 8
     price_per_rewriting: Annotated[float, Field(ge=0)] | None = None
 
@@ -40,19 +39,21 @@ class ServerRewriter:
         name: As the user wrote it.
         model: The model's name on the server.
         args: Address of the server, limits, and how it is asked.
+        library: Which library asks.
 
     Raises:
         T2IBenchError: the address is not an http(s) address.
     """
 
-    def __init__(self, name: str, model: str, args: OpenAiRewriterArguments) -> None:
+    def __init__(
+        self, name: str, model: str, args: OpenAiRewriterArguments, library: Library = "openai"
+    ) -> None:
         self.name = name
         self._instruction = Instruction(args)
         self._workers = args.workers
         self.price = args.price_per_rewriting
-        self._server = ChatServer(
-            model, **args.model_dump(include={*OnServer.model_fields, "max_tokens"})
-        )
+        limits = args.model_dump(include={*ServerArguments.model_fields, "max_tokens"})
+        self._server = ChatServer(model, **limits, library=library)
         self.per = self._instruction.per
         self.settings = {**self._server.settings, **self._instruction.settings}
         parts = {"adapter": "openai rewriter 1", "per": self.per, **self.settings}
@@ -72,27 +73,18 @@ class ServerRewriter:
     ) -> Iterator[list[tuple[int, Rewriting]]]:
         """The same, each as soon as it is there (see models.language.RewritesInParts)."""
         waiting = deque(range(len(requests)))
-        running: dict[Future[Reply], int] = {}
         away: ServerAwayError | None = None
-        try:
-            while (waiting and away is None) or running:
-                while waiting and away is None and len(running) < self._workers:
-                    number = waiting.popleft()
-                    running[self._ask(requests[number])] = number
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                part = []
-                for future in done:
-                    number = running.pop(future)
-                    found = self._read(future, requests[number])
-                    if isinstance(found, Rewriting):
-                        part.append((number, found))
-                    else:
-                        away = found
-                if part:
-                    yield part
-        finally:
-            for future in running:
-                future.cancel()
+        for done in as_they_end(waiting, lambda n: self._ask(requests[n]), lambda: self._workers):
+            part = []
+            for number, future in done:
+                found = self._read(future, requests[number])
+                if isinstance(found, Rewriting):
+                    part.append((number, found))
+                else:
+                    away = found
+                    waiting.clear()
+            if part:
+                yield part
         if away is not None:
             raise away
 
@@ -114,13 +106,19 @@ class ServerRewriter:
             return Rewriting("failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500])
 
 
-def _create(request: Request[OpenAiRewriterArguments]) -> ServerRewriter:
-    return ServerRewriter(request.spec, request.source, request.args)
+def _adapter(library: Library, description: str) -> Adapter[ServerRewriter]:
+    def create(request: Request[OpenAiRewriterArguments]) -> ServerRewriter:
+        return ServerRewriter(request.spec, request.source, request.args, library)
+
+    return Adapter(
+        create=create,
+        form=f"{library}:MODEL",
+        description=description,
+        Args=OpenAiRewriterArguments,
+    )
 
 
-ADAPTER = Adapter(
-    create=_create,
-    form="openai:MODEL",
-    description="any OpenAI-compatible server; --rewriter-args base_url=…,template=@FILE",
-    Args=OpenAiRewriterArguments,
+ADAPTER = _adapter(
+    "openai", "any OpenAI-compatible server; --rewriter-args base_url=…,template=@FILE"
 )
+LITELLM = _adapter("litellm", "whatever LiteLLM reaches; pip install t2ibench[litellm]")
